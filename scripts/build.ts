@@ -1,0 +1,34 @@
+/** Packs the bundles and the Node binary that came as a package into dist/agt, and links dist/git to it. */
+import { chmodSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import sea from '@yao-pkg/pkg/lib-es5/sea.js';
+
+const root = join(import.meta.dirname, '..');
+const output = join(root, 'dist', 'agt');
+const unfinished = `${output}.${process.pid}`;
+
+await import('./bundle.ts');
+
+await sea.default(join(root, 'dist', 'main.cjs'), {
+  targets: [
+    {
+      platform: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'win' : 'linux',
+      arch: process.arch,
+      nodeRange: `node${process.versions.node.split('.')[0]}`,
+      output: unfinished,
+    },
+  ],
+  nodePath: process.execPath,
+  signature: true,
+  seaConfig: {
+    useCodeCache: true,
+    // A user's NODE_OPTIONS is for the user's programs, not for git.
+    execArgvExtension: 'none',
+    assets: { 'agtmode.cjs': join(root, 'dist', 'agtmode.cjs') },
+  },
+});
+
+chmodSync(unfinished, 0o755);
+renameSync(unfinished, output);
+rmSync(join(root, 'dist', 'git'), { force: true });
+symlinkSync('agt', join(root, 'dist', 'git'));

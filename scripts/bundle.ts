@@ -1,0 +1,42 @@
+/** Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+
+/** What the bundles hold, for a look at what startup loads: `npm run bundle -- --list`. */
+const list = process.argv.includes('--list');
+
+for (const [entry, outfile] of [
+  ['src/main.ts', 'dist/main.cjs'],
+  ['src/agtmode/main.ts', 'dist/agtmode.cjs'],
+] as const) {
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node22.15',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'linked',
+    metafile: true,
+    define: {
+      AGT_VERSION: JSON.stringify(version),
+      'import.meta.url': '__bundleUrl',
+      'import.meta.dirname': '__dirname',
+    },
+    banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+    logLevel: 'warning',
+  });
+  if (list) {
+    const inputs = Object.values(result.metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+    for (const [path, { bytesInOutput }] of inputs.sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput)) {
+      console.log(`${outfile}\t${bytesInOutput}\t${path}`);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Every setting that agt has: its name, default, environment variable and what a valid value is.
+ * The one table behind reading, `agt config`, the manual and the documentation.
+ */
+
+export interface SettingKey {
+  readonly name: string;
+  readonly fallback: string;
+  readonly env?: string;
+  /** Honoured only from the user's own file and the environment: a repository must not choose what is executed. */
+  readonly globalOnly?: true;
+  readonly summary: string;
+  /** What is wrong with a value, or undefined. */
+  readonly check: (value: string) => string | undefined;
+}
+
+export const SETTING_KEYS = [
+  {
+    name: 'agt.gitPath',
+    fallback: '',
+    env: 'AGT_GIT_PATH',
+    globalOnly: true,
+    summary: 'the real git; by default the first git on PATH that is not agt',
+    check: () => undefined,
+  },
+  {
+    name: 'agt.agentEmail',
+    fallback: 'agt@local',
+    summary: 'author of autocommits; commits by this author are hidden in git mode',
+    check: (value) =>
+      /^[^\s<>"\\]+@[^\s<>"\\]+$/.test(value) ? undefined : 'not an email address of the form name@host',
+  },
+  {
+    name: 'agt.branchPrefix',
+    fallback: 'agtsessions/',
+    summary: 'prefix of shadow branches',
+    check: checkPrefix,
+  },
+  {
+    name: 'agt.workPrefix',
+    fallback: 'agt/',
+    summary: 'prefix of work branches, the ones that agents commit to',
+    check: checkPrefix,
+  },
+  {
+    name: 'agt.maxFileSize',
+    fallback: '512m',
+    summary: 'larger files are left out of autocommits and reported',
+    check: (value) => (parseSize(value) === undefined ? 'not a size such as 512m or 2g' : undefined),
+  },
+  {
+    name: 'fs.snapshots',
+    fallback: 'auto',
+    env: 'AGT_FS_SNAPSHOTS',
+    summary: 'snapshot provider: auto, git, btrfs, zfs, agentfs, disable',
+    check: oneOf('auto', 'git', 'btrfs', 'zfs', 'agentfs', 'disable'),
+  },
+  {
+    name: 'fs.workingCopy',
+    fallback: 'auto',
+    env: 'AGT_WORKING_COPY',
+    summary: 'how a sandbox is made: auto, worktree, in-place, cow-overlay',
+    check: oneOf('auto', 'worktree', 'in-place', 'cow-overlay'),
+  },
+] as const satisfies readonly SettingKey[];
+
+export type SettingName = (typeof SETTING_KEYS)[number]['name'];
+
+/** The key by its name in any case, as git-config names are. */
+export function findKey(name: string): (SettingKey & { name: SettingName }) | undefined {
+  return SETTING_KEYS.find((key) => key.name.toLowerCase() === name.toLowerCase());
+}
+
+function oneOf(...values: string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? undefined : `not one of ${values.join(', ')}`);
+}
+
+/** A ref prefix: whole components, a slash at the end, nothing that git-check-ref-format(1) refuses. */
+function checkPrefix(value: string): string | undefined {
+  if (!value.endsWith('/')) return 'must end with a slash';
+  const good = value
+    .slice(0, -1)
+    .split('/')
+    .every(
+      (part) =>
+        /^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(part) && !part.includes('..') && !/\.(lock)?$/.test(part),
+    );
+  return good ? undefined : 'must be made of letters, digits, ".", "_" and "-", with slashes between';
+}
+
+/** Bytes of a size in git's notation (`512m`), or undefined. */
+export function parseSize(text: string): number | undefined {
+  const match = /^(\d+)([kmgt]?)b?$/i.exec(text.trim());
+  if (match === null) return undefined;
+  const power = ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
+  const bytes = Number(match[1]) * 1024 ** power;
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}

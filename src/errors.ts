@@ -1,0 +1,53 @@
+/**
+ * The one kind of error that agt raises on purpose: what failed, why, and what to do next.
+ * Thrown where the reason is known, printed in one place (src/main.ts).
+ */
+
+export const EXIT = { done: 0, failed: 1, usage: 2, busy: 75, git: 128 } as const;
+
+export interface AgtErrorOptions {
+  hints?: string[];
+  exitCode?: number;
+  cause?: unknown;
+}
+
+export class AgtError extends Error {
+  readonly hints: string[];
+  readonly exitCode: number;
+
+  constructor(message: string, options: AgtErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AgtError';
+    this.hints = options.hints ?? [];
+    this.exitCode = options.exitCode ?? EXIT.failed;
+  }
+}
+
+export function usageError(message: string, ...hints: string[]): AgtError {
+  return new AgtError(message, { exitCode: EXIT.usage, hints });
+}
+
+/** `error: …` and `hint: …` lines, as git prints its own. */
+export function formatError(error: unknown, debug: boolean): string {
+  if (error instanceof AgtError) {
+    const lines = [`error: ${error.message}`, ...error.hints.map((hint) => `hint: ${hint}`)];
+    if (debug)
+      lines.push(error.stack ?? '', error.cause === undefined ? '' : `caused by: ${describe(error.cause)}`);
+    return `${lines.filter((line) => line !== '').join('\n')}\n`;
+  }
+  return (
+    `error: internal: ${error instanceof Error ? error.message : String(error)}\n` +
+    (debug
+      ? `${describe(error)}\n`
+      : 'hint: this is a bug in agt; run again with AGT_DEBUG=1 and report what it prints\n')
+  );
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}
+
+/** The `code` of a system error (`ENOENT`, …), or '' for anything else. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,47 @@
+/**
+ * The environment of agt's own git calls. A hook, an alias or a rebase leaves variables behind that point git at
+ * another repository, index or object store; none of them may redirect what agt reads or writes.
+ */
+
+/** git's own list (`git rev-parse --local-env-vars`, 2.39 to 2.55) and the others that change what a call means. */
+const SCRUBBED = [
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_ATTR_SOURCE',
+  'GIT_COMMON_DIR',
+  'GIT_CONFIG',
+  'GIT_CONFIG_COUNT',
+  'GIT_CONFIG_PARAMETERS',
+  'GIT_DEFAULT_HASH',
+  'GIT_DIFF_OPTS',
+  'GIT_DIR',
+  'GIT_EXTERNAL_DIFF',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_GRAFT_FILE',
+  'GIT_ICASE_PATHSPECS',
+  'GIT_IMPLICIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_INDEX_VERSION',
+  'GIT_INTERNAL_SUPER_PREFIX',
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_NAMESPACE',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_NO_REPLACE_OBJECTS',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_PREFIX',
+  'GIT_QUARANTINE_PATH',
+  'GIT_REFERENCE_BACKEND',
+  'GIT_REF_PARANOIA',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_SHALLOW_FILE',
+  'GIT_WORK_TREE',
+];
+
+/** Messages in English for the few that are shown, no replace refs, no lock taken by a mere look. */
+const FIXED = { LC_MESSAGES: 'C', GIT_NO_REPLACE_OBJECTS: '1', GIT_OPTIONAL_LOCKS: '0' };
+
+export function ownGitEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own: NodeJS.ProcessEnv = { ...env };
+  for (const name of [...SCRUBBED, 'LC_ALL', 'LANGUAGE']) delete own[name];
+  if (own['LC_CTYPE'] === undefined && env['LC_ALL'] !== undefined) own['LC_CTYPE'] = env['LC_ALL'];
+  return Object.assign(own, FIXED);
+}

@@ -1,0 +1,17 @@
+/** `AGT_TRACE=1`: each real command line on stderr, as `GIT_TRACE` prints git's. */
+import { writeSync } from 'node:fs';
+
+export function traceCommand(env: NodeJS.ProcessEnv, path: string, args: readonly string[]): void {
+  const wanted = env['AGT_TRACE'];
+  if (wanted === undefined || ['', '0', 'false', 'no'].includes(wanted)) return;
+  try {
+    writeSync(2, `agt: trace: ${[path, ...args].map(shellQuote).join(' ')}\n`);
+  } catch {
+    // stderr is closed: nobody reads the trace
+  }
+}
+
+/** A word as POSIX sh would read it back. */
+export function shellQuote(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

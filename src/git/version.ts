@@ -1,0 +1,21 @@
+/** The version of a git, for the few rules that depend on it. */
+
+export interface GitVersion {
+  readonly text: string;
+  readonly major: number;
+  readonly minor: number;
+}
+
+export const OLDEST_GIT = { major: 2, minor: 39 };
+
+/** From the output of `git --version`; undefined where that is not git's. */
+export function parseGitVersion(output: string): GitVersion | undefined {
+  const match = /^git version ((\d+)\.(\d+)\S*)/.exec(output);
+  return match === null
+    ? undefined
+    : { text: match[1] ?? '', major: Number(match[2]), minor: Number(match[3]) };
+}
+
+export function isAtLeast(version: { major: number; minor: number }, major: number, minor: number): boolean {
+  return version.major > major || (version.major === major && version.minor >= minor);
+}

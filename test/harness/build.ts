@@ -1,0 +1,19 @@
+/** Before any test: dist/agt is built from the sources as they are. Tests of the executable run that file. */
+import { execFileSync } from 'node:child_process';
+import { globSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..', '..');
+
+export default function setup(): () => void {
+  const inputs = ['src/**/*.ts', 'scripts/{bundle,build}.ts', 'package.json'].flatMap((pattern) =>
+    globSync(pattern, { cwd: root }),
+  );
+  const newest = Math.max(...inputs.map((path) => statSync(join(root, path)).mtimeMs));
+  const built = statSync(join(root, 'dist/agt'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (built < newest) execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });
+  const home = join(tmpdir(), `agt-test-${process.pid}`);
+  process.env['AGT_TEST_ROOT'] = home;
+  return () => rmSync(home, { recursive: true, force: true });
+}

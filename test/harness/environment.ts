@@ -1,0 +1,26 @@
+/** Every test file starts from this environment: nobody's configuration, fixed identity and dates. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = process.env['AGT_TEST_ROOT'];
+if (root === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');
+const home = join(root, 'home');
+mkdirSync(home, { recursive: true });
+
+for (const name of Object.keys(process.env)) {
+  if (/^(GIT_|AGT_(?!TEST_)|XDG_|LC_|LANG)/.test(name)) delete process.env[name];
+}
+Object.assign(process.env, {
+  HOME: home,
+  GIT_CONFIG_GLOBAL: join(home, '.gitconfig'),
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Ann Author',
+  GIT_AUTHOR_EMAIL: 'ann@example.com',
+  GIT_AUTHOR_DATE: '2026-01-05T12:00:00+0100',
+  GIT_COMMITTER_NAME: 'Carl Committer',
+  GIT_COMMITTER_EMAIL: 'carl@example.com',
+  GIT_COMMITTER_DATE: '2026-01-05T12:00:00+0100',
+  GIT_TERMINAL_PROMPT: '0',
+  TZ: 'UTC',
+  LANG: 'C.UTF-8',
+});

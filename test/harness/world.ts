@@ -1,0 +1,91 @@
+/** Temporary directories, the real git and the built executable, run synchronously with everything captured. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** The packed executable under its two names. */
+export const AGT = join(root, 'dist', 'agt');
+export const GIT_MODE = join(root, 'dist', 'git');
+
+/** The git under test: AGT_TEST_GIT, or the first on PATH. */
+export const REAL_GIT = process.env['AGT_TEST_GIT'] ?? findOnPath('git');
+
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunSettings {
+  readonly cwd: string;
+  readonly input?: string | Buffer;
+  readonly env?: Record<string, string | undefined>;
+}
+
+/** Runs a program to its end. Bytes are read as latin1, so that nothing is lost and everything compares. */
+export function run(program: string, args: readonly string[], settings: RunSettings): Outcome {
+  const env: NodeJS.ProcessEnv = { ...process.env, AGT_GIT_PATH: REAL_GIT, ...settings.env };
+  const result = spawnSync(program, args, {
+    cwd: settings.cwd,
+    env,
+    input: settings.input ?? '',
+    maxBuffer: 1 << 30,
+    encoding: 'latin1',
+  });
+  if (result.error !== undefined) throw result.error;
+  return { exitCode: result.status, stdout: result.stdout, stderr: result.stderr };
+}
+
+/** The real git; a failure fails the test. Returns standard output without the final line break. */
+export function git(cwd: string, ...args: string[]): string {
+  const outcome = run(REAL_GIT, args, { cwd });
+  if (outcome.exitCode !== 0) throw new Error(`git ${args.join(' ')}: ${outcome.exitCode}\n${outcome.stderr}`);
+  return outcome.stdout.replace(/\n$/, '');
+}
+
+/** The built agt, whatever its exit code. */
+export function agt(cwd: string, ...args: string[]): Outcome {
+  return run(AGT, args, { cwd });
+}
+
+/** The built agt; a failure fails the test. Returns standard output without the final line break. */
+export function agtOk(cwd: string, ...args: string[]): string {
+  const outcome = agt(cwd, ...args);
+  if (outcome.exitCode !== 0) {
+    throw new Error(`agt ${args.join(' ')}: ${outcome.exitCode}\n${outcome.stdout}${outcome.stderr}`);
+  }
+  return outcome.stdout.replace(/\n$/, '');
+}
+
+/** A fresh directory, removed with all others when the run ends. */
+export function makeTempDir(name = 'case'): string {
+  const parent = process.env['AGT_TEST_ROOT'];
+  if (parent === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');
+  mkdirSync(parent, { recursive: true });
+  return mkdtempSync(join(realpathSync(parent), `${name}-`));
+}
+
+export function write(path: string, content: string | Buffer, mode?: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  if (mode !== undefined) chmodSync(path, mode);
+}
+
+/** A repository with one commit on main, in a directory of its own. */
+export function makeRepository(files: Record<string, string | Buffer> = { 'README.md': 'hello\n' }): string {
+  const dir = join(makeTempDir(), 'project');
+  mkdirSync(dir);
+  git(dir, 'init', '-q', '-b', 'main');
+  for (const [path, content] of Object.entries(files)) write(join(dir, path), content);
+  git(dir, 'add', '-A');
+  git(dir, 'commit', '-q', '--allow-empty', '-m', 'first');
+  return dir;
+}
+
+function findOnPath(name: string): string {
+  const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+  if (found === '') throw new Error(`no ${name} on PATH`);
+  return found;
+}
