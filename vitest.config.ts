@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/build.ts'],
+    reporters: ['default', './test/harness/summary.ts'],
     setupFiles: ['test/harness/environment.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,

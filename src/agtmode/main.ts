@@ -1,1 +1,4 @@
-export async function runAgtMode(args: string[]): Promise<number> { process.stdout.write(args.join(' ')); return 0; }
+export async function runAgtMode(args: string[]): Promise<number> {
+  process.stdout.write(args.join(' '));
+  return 0;
+}

@@ -1,1 +1,3 @@
-export async function runGitMode(args: string[]): Promise<number> { throw new Error(args.join(' ')); }
+export async function runGitMode(args: string[]): Promise<number> {
+  throw new Error(args.join(' '));
+}

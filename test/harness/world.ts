@@ -41,7 +41,8 @@ export function run(program: string, args: readonly string[], settings: RunSetti
 /** The real git; a failure fails the test. Returns standard output without the final line break. */
 export function git(cwd: string, ...args: string[]): string {
   const outcome = run(REAL_GIT, args, { cwd });
-  if (outcome.exitCode !== 0) throw new Error(`git ${args.join(' ')}: ${outcome.exitCode}\n${outcome.stderr}`);
+  if (outcome.exitCode !== 0)
+    throw new Error(`git ${args.join(' ')}: ${outcome.exitCode}\n${outcome.stderr}`);
   return outcome.stdout.replace(/\n$/, '');
 }
 

@@ -1,0 +1,18 @@
+/** The last line of a test run: what was counted, in a form that needs no parsing of vitest's own report. */
+import type { Reporter, TestModule } from 'vitest/node';
+
+export default class Summary implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
+    for (const module of modules) {
+      const tests = [...module.children.allTests()];
+      for (const test of tests) {
+        count[test.result().state] += 1;
+        const { note } = test.result().state === 'skipped' ? (test.result() as { note?: string }) : {};
+        if (note !== undefined) console.log(`skipped: ${test.fullName}: ${note}`);
+      }
+      if (tests.length === 0 && module.state() === 'failed') count.failed += 1;
+    }
+    console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped`);
+  }
+}
