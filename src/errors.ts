@@ -23,13 +23,18 @@ export class AgtError extends Error {
   }
 }
 
+/** By name: the startup bundle and agt mode's each have a class of their own. */
+export function isAgtError(error: unknown): error is AgtError {
+  return error instanceof Error && error.name === 'AgtError';
+}
+
 export function usageError(message: string, ...hints: string[]): AgtError {
   return new AgtError(message, { exitCode: EXIT.usage, hints });
 }
 
 /** `error: …` and `hint: …` lines, as git prints its own. */
 export function formatError(error: unknown, debug: boolean): string {
-  if (error instanceof AgtError) {
+  if (isAgtError(error)) {
     const lines = [`error: ${error.message}`, ...error.hints.map((hint) => `hint: ${hint}`)];
     if (debug)
       lines.push(error.stack ?? '', error.cause === undefined ? '' : `caused by: ${describe(error.cause)}`);

@@ -2,7 +2,7 @@
  * Chooses the face by the name that the program was called with, and prints the one error that ends it.
  * The bundle of this file holds git mode and nothing of agt mode, which is a file of its own (src/load.ts).
  */
-import { formatError } from './errors.ts';
+import { EXIT, formatError, isAgtError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
 import { calledName, programArguments } from './invocation.ts';
 import { loadAgtMode } from './load.ts';
@@ -18,6 +18,6 @@ main().then(
   },
   (error: unknown) => {
     process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
-    process.exitCode = error instanceof Error && 'exitCode' in error ? Number(error.exitCode) : 70;
+    process.exitCode = isAgtError(error) ? error.exitCode : EXIT.failed;
   },
 );

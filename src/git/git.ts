@@ -5,7 +5,7 @@
  */
 import { execa } from 'execa';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
-import { ownGitEnvironment } from './environment.ts';
+import { localeOf, ownGitEnvironment } from './environment.ts';
 import { traceCommand } from './trace.ts';
 
 export interface Git {
@@ -15,6 +15,8 @@ export interface Git {
   readonly cwd: string;
   /** Already scrubbed (src/git/environment.ts). */
   readonly env: NodeJS.ProcessEnv;
+  /** The user's own language settings, for calls whose messages the user reads. */
+  readonly userLocale: NodeJS.ProcessEnv;
 }
 
 export interface GitRun {
@@ -31,10 +33,12 @@ export interface RunOptions {
   readonly stderr?: 'pipe' | 'inherit';
   readonly stdout?: 'pipe' | 'inherit';
   readonly stdin?: 'ignore' | 'inherit';
+  /** Ends git (SIGTERM) when it is aborted. */
+  readonly cancel?: AbortSignal;
 }
 
 export function openGit(path: string, cwd: string, env: NodeJS.ProcessEnv): Git {
-  return { path, cwd, env: ownGitEnvironment(env) };
+  return { path, cwd, env: ownGitEnvironment(env), userLocale: localeOf(env) };
 }
 
 export function inDirectory(git: Git, cwd: string): Git {
@@ -46,7 +50,7 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
   traceCommand(git.env, git.path, args);
   const result = await execa(git.path, args, {
     cwd: git.cwd,
-    env: { ...git.env, ...options.env },
+    env: { ...git.env, ...(options.stderr === 'inherit' ? git.userLocale : {}), ...options.env },
     extendEnv: false,
     encoding: 'buffer',
     stripFinalNewline: false,
@@ -54,6 +58,7 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
     maxBuffer: Number.POSITIVE_INFINITY,
     stdout: options.stdout ?? 'pipe',
     stderr: options.stderr ?? 'pipe',
+    ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
     ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
   });
   if (result.exitCode === undefined) {

@@ -1,0 +1,75 @@
+import { AgtError } from '../../errors.ts';
+import { hasPcre } from '../../git/pcre.ts';
+import { examine, type Finding } from '../../session/doctor.ts';
+import { listRecords } from '../../session/record.ts';
+import { defineCommand, JSON_OPTION } from '../command.ts';
+import { json, paint, plural, table } from '../print.ts';
+import type { Program } from '../program.ts';
+
+export const doctor = defineCommand({
+  usage: 'doctor',
+  group: 'look',
+  summary: 'check git, the settings and every session, and say how to mend what is wrong',
+  description: 'Looks only. The exit code is 1 where something is wrong, 0 where there are at most notes.',
+  options: { json: JSON_OPTION },
+  examples: [['agt doctor', 'what is wrong, and the command that mends it']],
+  run: async (args, program) => {
+    const git = await program.git();
+    const version = await program.gitVersion();
+    const repository = await program.repositoryIfAny();
+    const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
+    const findings: Finding[] = [];
+    const settings = await program.settingValues().catch((error: unknown) => {
+      if (!(error instanceof AgtError)) throw error;
+      findings.push({
+        level: 'error',
+        about: 'settings',
+        problem: error.message,
+        mend: error.hints[0] ?? '',
+      });
+      return [];
+    });
+    if (pcre === false) {
+      findings.push({
+        level: 'note',
+        about: git.path,
+        problem: 'built without PCRE: hidden authors are matched by simpler patterns',
+        mend: 'nothing is needed; a git with PCRE colours matches as git does',
+      });
+    }
+    if (repository !== undefined) findings.push(...(await examine(repository)));
+    if (args.json) {
+      program.out(
+        json({
+          git: { path: git.path, version: version.text, pcre: pcre ?? null },
+          repository: repository?.commonDir ?? null,
+          settings,
+          findings,
+        }),
+      );
+    } else {
+      program.out(
+        `git         ${git.path}, version ${version.text}${pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE'}\n`,
+      );
+      program.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
+      if (repository !== undefined) {
+        const { records } = listRecords(repository);
+        program.out(`sessions    ${records.length} in ${repository.sessionsDir}\n`);
+      }
+      const rows = settings.map(({ name, value, origin }) => [name, value || '(search PATH)', origin]);
+      program.out(`settings\n${table(rows, '  ')}`);
+      program.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
+      printFindings(program, findings);
+    }
+    return findings.some(({ level }) => level !== 'note') ? 1 : 0;
+  },
+});
+
+export function printFindings(program: Program, findings: readonly Finding[]): void {
+  const colours = paint(program.colour);
+  const styles = { error: 'red', warning: 'yellow', note: 'dim' } as const;
+  for (const { level, about, problem, mend } of findings) {
+    program.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
+    if (mend !== '') program.out(`    mend: ${mend}\n`);
+  }
+}

@@ -1,0 +1,33 @@
+/** Every command of agt, in the order in which help shows them. */
+import type { Command } from '../command.ts';
+import { autocommit } from './autocommit.ts';
+import { clone } from './clone.ts';
+import { configGet } from './config-get.ts';
+import { configList } from './config-list.ts';
+import { configSet } from './config-set.ts';
+import { doctor } from './doctor.ts';
+import { sessionExport } from './session-export.ts';
+import { sessionFork } from './session-fork.ts';
+import { sessionList } from './session-list.ts';
+import { sessionNew } from './session-new.ts';
+import { sessionPath } from './session-path.ts';
+import { sessionRemove } from './session-remove.ts';
+import { sessionShow } from './session-show.ts';
+import { status } from './status.ts';
+
+export const COMMANDS: readonly Command[] = [
+  clone,
+  sessionNew,
+  sessionList,
+  sessionShow,
+  sessionPath,
+  sessionFork,
+  sessionExport,
+  sessionRemove,
+  autocommit,
+  status,
+  doctor,
+  configList,
+  configGet,
+  configSet,
+];

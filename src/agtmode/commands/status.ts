@@ -1,0 +1,101 @@
+import { formatError } from '../../errors.ts';
+import { autocommit } from '../../session/autocommit.ts';
+import { examine, type Finding } from '../../session/doctor.ts';
+import { type SessionView, viewSession } from '../../session/inspect.ts';
+import { listRecords, shortBranch } from '../../session/record.ts';
+import type { Repository } from '../../session/repository.ts';
+import { defineCommand, JSON_OPTION } from '../command.ts';
+import { json, paint, plural, table } from '../print.ts';
+import type { Program } from '../program.ts';
+import { printFindings } from './doctor.ts';
+import { lastAutocommitText, sessionJson } from './printed-session.ts';
+
+export const status = defineCommand({
+  usage: 'status',
+  group: 'look',
+  summary: 'sessions, what changed in them since, settings, and what is wrong',
+  options: { json: JSON_OPTION },
+  examples: [['agt status', 'how things stand here']],
+  run: async (args, program) => {
+    const repository = await program.repository();
+    const { records } = listRecords(repository);
+    const active = records.filter(({ state }) => state !== 'removed');
+    const sessions = [];
+    for (const record of active) {
+      const view = await viewSession(repository, record);
+      sessions.push({ view, ...(await changedSince(repository, view, program)) });
+    }
+    const findings = await examine(repository);
+    const settings = await program.settingValues();
+    if (args.json) {
+      program.out(
+        json({
+          repository: repository.commonDir,
+          area: repository.area ?? null,
+          sessions: sessions.map(({ view, changed, problem }) => ({
+            ...sessionJson(view),
+            changed_since: changed ?? null,
+            ...(problem === undefined ? {} : { problem }),
+          })),
+          settings,
+          findings,
+        }),
+      );
+      return 0;
+    }
+    const removed = records.length - active.length;
+    program.out(
+      `Repository ${repository.commonDir}${repository.area === undefined ? '' : `, clone ${repository.area}`}\n`,
+    );
+    const kept = removed > 0 ? `, ${removed} removed with their states kept` : '';
+    program.out(`${plural(active.length, 'session')}${kept}\n`);
+    const rows = sessions.map(({ view, changed }) => [
+      view.record.session_id,
+      view.sandboxPresent ? view.record.state : 'sandbox gone',
+      view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
+      `autocommit ${lastAutocommitText(view, program.now())}`,
+      changed === undefined
+        ? 'unknown'
+        : changed === 0
+          ? 'nothing changed since'
+          : `${plural(changed, 'path')} changed since`,
+    ]);
+    if (rows.length > 0) program.out(`\n${table(rows, '  ')}`);
+    for (const { problem } of sessions) if (problem !== undefined) program.err(problem);
+    printSettings(program, settings);
+    printProblems(program, findings);
+    return 0;
+  },
+});
+
+async function changedSince(repository: Repository, view: SessionView, program: Program) {
+  if (!view.sandboxPresent || view.record.state !== 'active')
+    return { changed: undefined, problem: undefined };
+  try {
+    const result = await autocommit(repository, view.record, { now: program.now(), dryRun: true });
+    return { changed: result.changes.length, problem: undefined };
+  } catch (error) {
+    return { changed: undefined, problem: formatError(error, false) };
+  }
+}
+
+function printSettings(program: Program, settings: Awaited<ReturnType<Program['settingValues']>>): void {
+  const changed = settings.filter(({ origin }) => origin !== 'default');
+  program.out(`\nGit ${program.gitPath()}\n`);
+  if (changed.length === 0) program.out('Settings: all default (see: agt config list)\n');
+  else
+    program.out(
+      `Settings:\n${table(
+        changed.map(({ name, value, origin }) => [name, value, origin]),
+        '  ',
+      )}`,
+    );
+}
+
+function printProblems(program: Program, findings: readonly Finding[]): void {
+  const serious = findings.filter(({ level }) => level !== 'note');
+  if (serious.length === 0) return;
+  const colours = paint(program.colour);
+  program.out(`\n${colours('bold', plural(serious.length, 'problem'))}\n`);
+  printFindings(program, serious);
+}

@@ -1,0 +1,50 @@
+/** Captures a session: the bridge from its metadata to src/autocommit, which knows folders and refs alone. */
+import {
+  type CaptureOptions,
+  type CaptureResult,
+  type CaptureTarget,
+  capture,
+} from '../autocommit/capture.ts';
+import { AgtError } from '../errors.ts';
+import { type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
+import type { Repository } from './repository.ts';
+import { requireSandbox } from './sandbox.ts';
+
+export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;
+
+export function captureTarget(repository: Repository, record: SessionRecord): CaptureTarget {
+  return {
+    sessionId: record.session_id,
+    folder: sessionFolder(record),
+    sandbox: record.sandbox,
+    commonDir: repository.commonDir,
+    stateDir: repository.stateDir,
+    shadowRef: record.branch,
+    tipRef: tipRef(record.session_id),
+    userRef: record.user_branch,
+    startCommit: record.from_commit,
+  };
+}
+
+export async function autocommit(
+  repository: Repository,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  if (record.state !== 'active') {
+    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
+      hints: ['see: agt session list --all'],
+    });
+  }
+  await requireSandbox(repository, record);
+  const { agentEmail, maxFileSize } = repository.settings;
+  const result = await capture(repository.git, captureTarget(repository, record), {
+    agentEmail,
+    maxFileSize,
+    ...options,
+  });
+  if (result.outcome === 'committed') {
+    await writeRecord(repository, { ...record, last_activity_at: options.now.toISOString() });
+  }
+  return result;
+}

@@ -1,0 +1,141 @@
+/**
+ * Makes a session: metadata first, then folder, branches and worktree. Whatever fails on the way is undone in the
+ * reverse order; whatever a crash leaves is named by metadata in the state `creating` (see doctor.ts).
+ */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgtError } from '../errors.ts';
+import { gitAnswer, gitText, runGit } from '../git/git.ts';
+import { hideFromFetch } from './hidden-from-fetch.ts';
+import type { SessionId } from './id.ts';
+import {
+  deleteRecord,
+  readRecord,
+  type SessionRecord,
+  shadowRef,
+  shortBranch,
+  tipRef,
+  workRef,
+  writeRecord,
+} from './record.ts';
+import type { Repository } from './repository.ts';
+
+export interface NewSession {
+  readonly id: SessionId;
+  /** Where the work branch starts. */
+  readonly workCommit: string;
+  /** Where the shadow branch starts: the same, or for a fork the other session's state. */
+  readonly shadowCommit: string;
+  readonly userBranch: string | undefined;
+  readonly from?: SessionId | undefined;
+  readonly fromSpec?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly now: Date;
+  /** Fills the session folder once branches and worktree stand; a fork writes the other session's files. */
+  readonly fill: (record: SessionRecord) => Promise<void>;
+  /** False: the worktree is registered but its files are left to `fill`. */
+  readonly checkOut: boolean;
+  readonly showProgress: boolean;
+}
+
+export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+  const record = describe(repository, wanted);
+  await refuseExisting(repository, record);
+  const undo: (() => Promise<unknown> | unknown)[] = [];
+  try {
+    undo.push(() => deleteRecord(repository, record.session_id));
+    await writeRecord(repository, record);
+    await hideFromFetch(repository);
+
+    const folder = join(repository.sessionsDir, record.session_id);
+    undo.push(() => rmSync(folder, { recursive: true, force: true }));
+    for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
+
+    undo.push(() => moveRefs(repository, record, 'delete', wanted));
+    await moveRefs(repository, record, 'create', wanted);
+
+    undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
+    await addWorktree(repository, record, wanted);
+
+    await wanted.fill(record);
+    const active: SessionRecord = { ...record, state: 'active' };
+    await writeRecord(repository, active);
+    return active;
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw error;
+  }
+}
+
+function describe(repository: Repository, wanted: NewSession): SessionRecord {
+  const time = wanted.now.toISOString();
+  return {
+    session_id: wanted.id,
+    branch: shadowRef(repository, wanted.id),
+    work_branch: workRef(repository, wanted.id),
+    ...(wanted.userBranch === undefined ? {} : { user_branch: wanted.userBranch }),
+    sandbox: join(repository.sessionsDir, wanted.id, 'sandbox'),
+    ...(wanted.from === undefined ? {} : { from: wanted.from }),
+    ...(wanted.fromSpec === undefined ? {} : { from_spec: wanted.fromSpec }),
+    from_commit: wanted.workCommit,
+    created_at: time,
+    last_activity_at: time,
+    ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
+    isolation: 'none',
+    provider: 'git',
+    working_copy: 'worktree',
+    state: 'creating',
+  };
+}
+
+async function refuseExisting(repository: Repository, record: SessionRecord): Promise<void> {
+  const id = record.session_id;
+  const existing = readRecord(repository, id);
+  if (existing?.state === 'removed') {
+    throw new AgtError(`session "${id}" was removed, and its states are kept`, {
+      hints: [`choose another id, or forget them: agt session remove --id ${id} --delete-branch`],
+    });
+  }
+  if (existing !== undefined) throw alreadyThere(`session "${id}"`);
+  const folder = join(repository.sessionsDir, id);
+  if (existsSync(folder)) throw alreadyThere(`the folder ${folder}`);
+  for (const ref of [record.branch, record.work_branch, tipRef(id)]) {
+    const found = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', ref]);
+    if (found !== undefined) throw alreadyThere(`branch ${shortBranch(ref)}`);
+  }
+}
+
+function alreadyThere(what: string): AgtError {
+  return new AgtError(`${what} exists already`, { hints: ['choose another id'] });
+}
+
+/** Both branches and agt's own tip in one transaction: all of them or none. */
+async function moveRefs(
+  repository: Repository,
+  record: SessionRecord,
+  verb: 'create' | 'delete',
+  at: NewSession,
+): Promise<void> {
+  const refs = [
+    [record.work_branch, at.workCommit],
+    [record.branch, at.shadowCommit],
+    [tipRef(record.session_id), at.shadowCommit],
+  ];
+  const input = refs.map(([ref, commit]) => `${verb} ${ref} ${commit}\n`).join('');
+  await gitText(repository.git, ['update-ref', '-m', 'agt: session', '--stdin'], { input });
+}
+
+async function addWorktree(repository: Repository, record: SessionRecord, wanted: NewSession): Promise<void> {
+  const options = [
+    wanted.checkOut ? '--checkout' : '--no-checkout',
+    ...(wanted.showProgress ? [] : ['--quiet']),
+  ];
+  const args = ['worktree', 'add', ...options, '--', record.sandbox, shortBranch(record.work_branch)];
+  const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
+  if (run.exitCode !== 0) {
+    throw new AgtError(`git could not make the sandbox ${record.sandbox}`, {
+      hints: run.stderr.split('\n').filter((line) => line !== ''),
+      exitCode: 128,
+    });
+  }
+}

@@ -1,0 +1,41 @@
+/** `agt session new`: an empty shadow branch, a work branch and a sandbox at the start commit. */
+import { createSession } from './create.ts';
+import { checkId, generateId } from './id.ts';
+import type { SessionRecord } from './record.ts';
+import type { Repository } from './repository.ts';
+import { resolveStart } from './start.ts';
+import { copyIncluded } from './worktree-include.ts';
+
+export interface NewRequest {
+  readonly id: string | undefined;
+  readonly from: string | undefined;
+  readonly profile: string | undefined;
+  readonly cwd: string;
+  readonly now: Date;
+  readonly showProgress: boolean;
+}
+
+export async function newSession(
+  repository: Repository,
+  request: NewRequest,
+): Promise<{ record: SessionRecord; included: string[] }> {
+  const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
+  const start = await resolveStart(repository, request.from, request.cwd);
+  let included: string[] = [];
+  const record = await createSession(repository, {
+    id,
+    workCommit: start.commit,
+    shadowCommit: start.commit,
+    userBranch: start.userBranch,
+    from: start.session,
+    fromSpec: start.spec,
+    profile: request.profile,
+    now: request.now,
+    checkOut: true,
+    showProgress: request.showProgress,
+    fill: async ({ sandbox }) => {
+      included = await copyIncluded(repository, sandbox);
+    },
+  });
+  return { record, included };
+}

@@ -1,0 +1,139 @@
+/**
+ * A session's metadata, `<common>/agt/sessions/<id>.json`: written before the resources that it names and replaced
+ * whole, so that whatever a crash leaves behind is named here.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { AgtError, errorCode } from '../errors.ts';
+import { writeFileAtomic } from '../state/atomic-file.ts';
+import { idProblem, type SessionId } from './id.ts';
+import type { Repository } from './repository.ts';
+
+/** What is going on with a session; `creating` and `removing` are seen only after a crash or from another process. */
+export const SESSION_STATES = ['creating', 'active', 'removing', 'removed'] as const;
+export type SessionState = (typeof SESSION_STATES)[number];
+
+export interface SessionRecord {
+  readonly session_id: SessionId;
+  /** The shadow branch, a full ref name, as are the two below. */
+  readonly branch: string;
+  readonly work_branch: string;
+  /** Undefined when the session was started from a detached HEAD. */
+  readonly user_branch?: string;
+  /** Absolute. */
+  readonly sandbox: string;
+  /** The session that this one was made from. */
+  readonly from?: SessionId;
+  /** What the user wrote after --from. */
+  readonly from_spec?: string;
+  /** The commit that the work branch started at. */
+  readonly from_commit: string;
+  readonly created_at: string;
+  readonly last_activity_at: string;
+  readonly profile?: string;
+  readonly isolation: 'none';
+  readonly provider: 'git';
+  readonly working_copy: 'worktree';
+  readonly state: SessionState;
+}
+
+export function sessionFolder(record: SessionRecord): string {
+  return join(record.sandbox, '..');
+}
+
+/** The ref that agt alone moves, and continues from (never `refs/agt/<id>`, which would shadow the branch agt/<id>). */
+export function tipRef(id: SessionId): string {
+  return `refs/agt/tip/${id}`;
+}
+
+export function shadowRef(repository: Repository, id: SessionId): string {
+  return `refs/heads/${repository.settings.branchPrefix}${id}`;
+}
+
+export function workRef(repository: Repository, id: SessionId): string {
+  return `refs/heads/${repository.settings.workPrefix}${id}`;
+}
+
+export function shortBranch(ref: string): string {
+  return ref.replace(/^refs\/heads\//, '');
+}
+
+function recordsDir(repository: Repository): string {
+  return join(repository.stateDir, 'sessions');
+}
+
+function recordPath(repository: Repository, id: SessionId): string {
+  return join(recordsDir(repository), `${id}.json`);
+}
+
+export async function writeRecord(repository: Repository, record: SessionRecord): Promise<void> {
+  mkdirSync(recordsDir(repository), { recursive: true });
+  await writeFileAtomic(recordPath(repository, record.session_id), `${JSON.stringify(record, null, 2)}\n`);
+}
+
+export function deleteRecord(repository: Repository, id: SessionId): void {
+  rmSync(recordPath(repository, id), { force: true });
+}
+
+/** @throws AgtError for a record that is damaged. */
+export function readRecord(repository: Repository, id: SessionId): SessionRecord | undefined {
+  const path = recordPath(repository, id);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw new AgtError(`cannot read ${path}: ${errorCode(error)}`, { cause: error });
+  }
+  const record = parseRecord(text);
+  if (record?.session_id !== id) {
+    throw new AgtError(`metadata of session "${id}" is damaged (${path})`, {
+      hints: ['its branches and folder are untouched; see: agt doctor'],
+    });
+  }
+  return record;
+}
+
+function parseRecord(text: string): SessionRecord | undefined {
+  try {
+    const record = JSON.parse(text) as SessionRecord;
+    const complete =
+      [record.session_id, record.branch, record.work_branch, record.sandbox, record.from_commit].every(
+        (value) => typeof value === 'string',
+      ) && SESSION_STATES.includes(record.state);
+    return complete ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface DamagedRecord {
+  readonly session_id: SessionId;
+  readonly problem: string;
+}
+
+/** Every session that has metadata, oldest first; files that cannot be used are given apart. */
+export function listRecords(repository: Repository): { records: SessionRecord[]; damaged: DamagedRecord[] } {
+  let names: string[];
+  try {
+    names = readdirSync(recordsDir(repository));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { records: [], damaged: [] };
+    throw error;
+  }
+  const records: SessionRecord[] = [];
+  const damaged: DamagedRecord[] = [];
+  for (const name of names.filter((name) => name.endsWith('.json'))) {
+    const id = basename(name, '.json');
+    if (idProblem(id) !== undefined) continue;
+    try {
+      const record = readRecord(repository, id as SessionId);
+      if (record !== undefined) records.push(record);
+    } catch (error) {
+      damaged.push({ session_id: id as SessionId, problem: (error as Error).message });
+    }
+  }
+  const age = (record: SessionRecord) => `${record.created_at} ${record.session_id}`;
+  records.sort((a, b) => (age(a) < age(b) ? -1 : 1));
+  return { records, damaged };
+}

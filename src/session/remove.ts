@@ -1,0 +1,164 @@
+/**
+ * `agt session remove`: the last state is captured, then the sandbox goes. The branches stay, so that the session can
+ * be brought back, unless --delete-branch. A removal that was interrupted is finished by the next one.
+ */
+import { existsSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AgtError } from '../errors.ts';
+import { gitAnswer, gitText, runGit } from '../git/git.ts';
+import { autocommit } from './autocommit.ts';
+import { deleteRecord, type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
+import type { Repository } from './repository.ts';
+import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
+
+export interface RemovalPlan {
+  readonly record: SessionRecord;
+  readonly folder: string | undefined;
+  /** Refs that will be deleted, with where they point. */
+  readonly refs: readonly { ref: string; commit: string }[];
+  /** Why deleting the branches would lose work, one reason each. */
+  readonly unsaved: readonly string[];
+}
+
+export async function planRemoval(
+  repository: Repository,
+  record: SessionRecord,
+  deleteBranch: boolean,
+): Promise<RemovalPlan> {
+  const folder = sessionFolder(record);
+  const plan = { record, folder: existsSync(folder) ? folder : undefined, refs: [], unsaved: [] };
+  if (!deleteBranch) return plan;
+  return {
+    ...plan,
+    refs: await existingRefs(repository, record),
+    unsaved: await unsavedWork(repository, record),
+  };
+}
+
+async function existingRefs(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<{ ref: string; commit: string }[]> {
+  const names = [record.work_branch, record.branch, tipRef(record.session_id)];
+  const listed = await gitText(repository.git, [
+    'for-each-ref',
+    '--format=%(refname) %(objectname)',
+    '--',
+    ...names,
+  ]);
+  return listed
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([ref = '']) => names.includes(ref))
+    .map(([ref = '', commit = '']) => ({ ref, commit }));
+}
+
+/** What would be reachable from nowhere: commits that are neither exported nor merged, files that are not committed. */
+async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
+  const reasons: string[] = [];
+  if (await sandboxIsThere(repository, record)) {
+    const dirty = await uncommittedPaths(repository, record);
+    if (dirty.length > 0) reasons.push(`${count(dirty.length, 'file')} not committed`);
+    const { commit } = await sandboxHead(repository, record);
+    if (commit !== undefined) await collectUnmerged(repository, record, commit, 'HEAD', reasons);
+  }
+  const tip = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  if (tip !== undefined && reasons.length === 0)
+    await collectUnmerged(repository, record, tip, 'work branch', reasons);
+  return reasons;
+}
+
+async function collectUnmerged(
+  repository: Repository,
+  record: SessionRecord,
+  commit: string,
+  what: string,
+  reasons: string[],
+): Promise<void> {
+  const own = [record.work_branch, record.branch].map((ref) => `--exclude=${ref}`);
+  const others = `--exclude=refs/heads/${repository.settings.branchPrefix}*`;
+  const args = [
+    'rev-list',
+    '--count',
+    commit,
+    '--not',
+    ...own,
+    others,
+    '--glob=refs/heads/*',
+    '--remotes',
+    '--tags',
+    '--',
+  ];
+  const missing = Number(await gitText(repository.git, args));
+  if (missing > 0) reasons.push(`${count(missing, 'commit')} on its ${what} neither exported nor merged`);
+}
+
+function count(n: number, noun: string): string {
+  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+}
+
+export interface RemovalOptions {
+  /** Go on although something could not be captured. */
+  readonly force: boolean;
+  readonly now: Date;
+}
+
+export async function removeSession(
+  repository: Repository,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<void> {
+  const { record } = plan;
+  if (record.state === 'active') {
+    await captureLastState(repository, record, options);
+    await writeRecord(repository, { ...record, state: 'removing' });
+  }
+  if (existsSync(record.sandbox)) {
+    // Twice: also a locked worktree goes, since agt's own record says that it is to go.
+    await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
+  }
+  rmSync(sessionFolder(record), { recursive: true, force: true });
+  if (repository.area === undefined)
+    removeWhileEmpty(repository.sessionsDir, dirname(repository.sessionsDir));
+  await runGit(repository.git, ['worktree', 'prune']);
+  if (plan.refs.length === 0) {
+    await writeRecord(repository, {
+      ...record,
+      state: 'removed',
+      last_activity_at: options.now.toISOString(),
+    });
+    return;
+  }
+  const input = plan.refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
+  await gitText(repository.git, ['update-ref', '--stdin'], { input });
+  deleteRecord(repository, record.session_id);
+}
+
+/** Beside an ordinary repository, agt leaves no empty folder behind. */
+function removeWhileEmpty(...dirs: string[]): void {
+  try {
+    for (const dir of dirs) rmdirSync(dir);
+  } catch {
+    // other sessions live there
+  }
+}
+
+/** @throws AgtError, nothing removed, when something in the folder would not survive. */
+async function captureLastState(
+  repository: Repository,
+  record: SessionRecord,
+  { force, now }: RemovalOptions,
+): Promise<void> {
+  if (!(await sandboxIsThere(repository, record))) return;
+  const { skipped } = await autocommit(repository, record, { now, label: 'before remove' });
+  if (skipped.length === 0 || force) return;
+  throw new AgtError(
+    `session "${record.session_id}" holds ${count(skipped.length, 'file')} that cannot be captured`,
+    {
+      hints: [
+        ...skipped.slice(0, 10).map(({ path, reason }) => `${path}: ${reason}`),
+        'move them away, or remove the session and them with --force',
+      ],
+    },
+  );
+}

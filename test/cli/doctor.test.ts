@@ -1,0 +1,126 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+
+interface Report {
+  git: { path: string; version: string; pcre: boolean };
+  findings: { level: string; about: string; problem: string; mend: string }[];
+}
+
+function examine(cwd: string): Report & { exitCode: number | null } {
+  const outcome = agt(cwd, 'doctor', '--json');
+  return { ...(JSON.parse(outcome.stdout) as Report), exitCode: outcome.exitCode };
+}
+
+/** Runs what doctor says, as a person would. */
+function follow(cwd: string, mend: string): void {
+  const script = mend.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
+  const outcome = run('/bin/sh', ['-ec', script], { cwd });
+  if (outcome.exitCode !== 0) throw new Error(`${mend}: ${outcome.stderr}`);
+}
+
+function withSession(): { repository: string; sandbox: string } {
+  const repository = makeRepository();
+  const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
+  return { repository, sandbox };
+}
+
+describe('agt doctor', () => {
+  test('finds nothing wrong in a fresh session and names the real git', () => {
+    const { repository } = withSession();
+    const report = examine(repository);
+    expect(report.findings).toEqual([]);
+    expect(report.exitCode).toBe(0);
+    expect(report.git.path).toBe(REAL_GIT);
+    expect(`git version ${report.git.version}`).toBe(
+      git(repository, '--version').split(' ').slice(0, 3).join(' '),
+    );
+  });
+
+  test('works outside of a repository', () => {
+    const outcome = agt(makeTempDir(), 'doctor');
+    expect(outcome.exitCode).toBe(0);
+    expect(outcome.stdout).toContain('repository  none here');
+  });
+
+  const HARMS: [string, (at: { repository: string; sandbox: string }) => void, RegExp][] = [
+    [
+      'a shadow branch that was deleted',
+      ({ repository }) => git(repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1'),
+      /agtsessions\/s1 is missing/,
+    ],
+    [
+      'a tip that was deleted',
+      ({ repository }) => git(repository, 'update-ref', '-d', 'refs/agt/tip/s1'),
+      /refs\/agt\/tip\/s1 is missing/,
+    ],
+    [
+      'a shadow branch that was moved',
+      ({ repository }) => {
+        git(repository, 'commit', '-q', '--allow-empty', '-m', 'second');
+        git(repository, 'update-ref', 'refs/heads/agtsessions/s1', 'main');
+      },
+      /was moved by something else than agt/,
+    ],
+    [
+      'a worktree whose registration is gone',
+      ({ repository }) => write(join(repository, '.git/worktrees/sandbox/gitdir'), '/elsewhere/.git\n'),
+      /its sandbox is no worktree of this repository/,
+    ],
+    [
+      'a namespace that is not hidden from fetches',
+      ({ repository }) => git(repository, 'config', '--unset', 'uploadpack.hideRefs', '^refs/agt$'),
+      /whoever fetches from this repository would receive refs\/agt$/,
+    ],
+    [
+      'a sandbox that is gone',
+      ({ repository }) => rmSync(`${repository}.agt`, { recursive: true }),
+      /its sandbox is gone/,
+    ],
+  ];
+
+  test.each(HARMS)('sees %s, and what it says mends it', (_what, harm, problem) => {
+    const place = withSession();
+    harm(place);
+    const report = examine(place.repository);
+    expect(report.exitCode).toBe(1);
+    const finding = report.findings.find((found) => problem.test(found.problem));
+    expect(finding).toBeDefined();
+    follow(place.repository, (finding?.mend ?? '').replace(/ \(its states are kept\).*/, ''));
+    const after = examine(place.repository);
+    expect(after.findings.filter(({ level }) => level !== 'note')).toEqual([]);
+    expect(after.exitCode).toBe(0);
+  });
+
+  test('sees refs and folders that belong to no session, without calling them wrong', () => {
+    const { repository } = withSession();
+    git(repository, 'branch', 'agt/mine');
+    const report = examine(repository);
+    expect(report.findings).toEqual([
+      {
+        level: 'note',
+        about: 'agt/mine',
+        problem: 'a ref in a namespace of agt that belongs to no session here',
+        mend: 'keep it, or delete it: agt git update-ref -d refs/heads/agt/mine',
+      },
+    ]);
+    expect(report.exitCode).toBe(0);
+  });
+});
+
+describe('agt status', () => {
+  test('shows each session, what changed since the last autocommit, settings and problems', () => {
+    const { repository, sandbox } = withSession();
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+    write(join(sandbox, 'new.txt'), 'x\n');
+    git(repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1');
+    const text = agtOk(repository, 'status');
+    expect(text).toContain('1 session\n');
+    expect(text).toMatch(/s1 {2}active {2}agt\/s1 .*1 path changed since/);
+    expect(text).toContain('1 problem\n  error: s1: agtsessions/s1 is missing\n');
+    const report = JSON.parse(agtOk(repository, 'status', '--json'));
+    expect(report.sessions[0]).toMatchObject({ session_id: 's1', changed_since: 1 });
+    expect(report.findings).toHaveLength(1);
+  });
+});

@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+
+let origin: string;
+let sandbox: string;
+let area: string;
+
+beforeEach(() => {
+  const dir = makeTempDir();
+  origin = join(dir, 'origin.git');
+  git(dir, 'clone', '-q', '--bare', makeRepository(), origin);
+  agtOk(dir, 'clone', origin, '--path', 'clones');
+  area = join(dir, 'clones', 'origin');
+  sandbox = JSON.parse(agtOk(area, 'session', 'new', '--id', 's1', '--json')).sandbox;
+  write(join(sandbox, 'new.txt'), 'new\n');
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-q', '-m', 'by the agent');
+});
+
+function branchesOfOrigin(): string[] {
+  return git(origin, 'for-each-ref', '--format=%(refname)').split('\n');
+}
+
+describe('agt session export', () => {
+  test('pushes the work branch, and nothing else', () => {
+    write(join(sandbox, '.env'), 'SECRET\n');
+    git(sandbox, 'config', 'core.excludesFile', join(area, '.agt', 'ignored'));
+    write(join(area, '.agt', 'ignored'), '.env\n');
+    agtOk(area, 'autocommit', '--session-id', 's1');
+    expect(agtOk(area, 'session', 'export', '--session-id', 's1')).toContain(
+      'exported 1 commit to origin as agt/s1',
+    );
+    expect(branchesOfOrigin()).toEqual(['refs/heads/agt/s1', 'refs/heads/main']);
+    expect(git(origin, 'log', '--format=%s', 'agt/s1')).toBe('by the agent\nfirst');
+    const objects = git(origin, 'cat-file', '--batch-all-objects', '--batch-check=%(objecttype)').split('\n');
+    expect(objects.filter((type) => type === 'commit')).toHaveLength(2);
+  });
+
+  test('--as names the branch, the session comes from the folder, --dry-run pushes nothing', () => {
+    agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
+    expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
+    agtOk(sandbox, 'session', 'export', '--as', 'feature/new');
+    expect(branchesOfOrigin()).toEqual(['refs/heads/feature/new', 'refs/heads/main']);
+  });
+
+  const REFUSALS: [string, () => void, string[], RegExp, number][] = [
+    [
+      'uncommitted changes',
+      () => write(join(sandbox, 'new.txt'), 'newer\n'),
+      [],
+      /sandbox of "s1" has uncommitted changes \(1 file: new\.txt\)\nhint: commit them, or export what is committed with --allow-dirty/,
+      1,
+    ],
+    [
+      'untracked files',
+      () => write(join(sandbox, 'x'), 'x\n'),
+      [],
+      /has uncommitted changes \(1 file: x\)/,
+      1,
+    ],
+    ['a detached HEAD', () => git(sandbox, 'checkout', '-q', '--detach'), [], /has a detached HEAD/, 1],
+    [
+      'an unborn HEAD',
+      () => git(sandbox, 'switch', '-q', '--orphan', 'fresh'),
+      [],
+      /'fresh', which has no commits yet/,
+      1,
+    ],
+    [
+      'another branch',
+      () => git(sandbox, 'switch', '-q', '-c', 'mine'),
+      [],
+      /is on 'mine', not on its work branch/,
+      1,
+    ],
+    [
+      'a remote that is not there',
+      () => undefined,
+      ['--remote', 'nowhere'],
+      /no remote 'nowhere'\nhint: remotes here: origin/,
+      2,
+    ],
+    ['a bad branch name', () => undefined, ['--as', 'a..b'], /'a\.\.b' is not a valid branch name/, 2],
+    ['a shadow name', () => undefined, ['--as', 'agtsessions/x'], /are never published/, 2],
+    [
+      'a merged autocommit',
+      () => {
+        agtOk(sandbox, 'autocommit');
+        git(sandbox, 'merge', '-q', '-s', 'ours', '-m', 'by mistake', 'agtsessions/s1');
+      },
+      [],
+      /holds a whole session folder and must not be published/,
+      1,
+    ],
+  ];
+
+  test.each(REFUSALS)('refuses %s and pushes nothing', (_what, arrange, args, message, exitCode) => {
+    arrange();
+    const before = branchesOfOrigin();
+    const outcome = agt(sandbox, 'session', 'export', ...args);
+    expect(outcome.stderr).toMatch(message);
+    expect(outcome.exitCode).toBe(exitCode);
+    expect(branchesOfOrigin()).toEqual(before);
+  });
+
+  test('a repository without a remote has a clear error', () => {
+    const repository = makeRepository();
+    agtOk(repository, 'session', 'new', '--id', 's1');
+    const outcome = agt(repository, 'session', 'export', '--session-id', 's1');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain('error: this repository has no remote to export to');
+  });
+
+  test("git's refusal is passed on with its exit code", () => {
+    git(sandbox, 'push', '-q', 'origin', 'HEAD:refs/heads/agt/s1');
+    git(sandbox, 'commit', '-q', '--amend', '-m', 'again');
+    const outcome = agt(sandbox, 'session', 'export');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain("git push to 'origin' failed, and nothing was exported");
+  });
+});

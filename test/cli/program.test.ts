@@ -1,0 +1,188 @@
+import { chmodSync, copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commandName } from '../../src/agtmode/command.ts';
+import { COMMANDS } from '../../src/agtmode/commands/index.ts';
+import { manualPage } from '../../src/agtmode/manual-page.ts';
+import {
+  AGT,
+  agt,
+  agtOk,
+  GIT_MODE,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  write,
+} from '../harness/world.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+describe('the two faces', () => {
+  test('agt --version is agt, git --version is the real git', () => {
+    const dir = makeTempDir();
+    expect(agtOk(dir, '--version')).toBe(`agt ${version}`);
+    expect(run(GIT_MODE, ['--version'], { cwd: dir })).toEqual(run(REAL_GIT, ['--version'], { cwd: dir }));
+  });
+
+  test("everything that is not agt's own goes to git, unfiltered, with its exit code", () => {
+    const repository = makeRepository();
+    agtOk(repository, 'session', 'new', '--id', 's1');
+    expect(agtOk(repository, 'branch', '-a')).toBe(git(repository, 'branch', '-a'));
+    expect(agtOk(repository, 'log', '--all', '--oneline')).toBe(git(repository, 'log', '--all', '--oneline'));
+    expect(agtOk(repository, 'git', 'status')).toBe(git(repository, 'status'));
+    expect(agtOk(repository, '--no-pager', '-c', 'x.y=z', 'config', 'x.y')).toBe('z');
+    expect(agt(repository, 'rev-parse', '--verify', '-q', 'nothing')).toEqual(
+      run(REAL_GIT, ['rev-parse', '--verify', '-q', 'nothing'], { cwd: repository }),
+    );
+  });
+
+  test('-C runs elsewhere, for commands of both', () => {
+    const repository = makeRepository();
+    const dir = makeTempDir();
+    expect(agtOk(dir, '-C', repository, 'log', '--format=%s')).toBe('first');
+    expect(agtOk(dir, '-C', join(repository, '..'), '-C', 'project', 'session', 'list')).toBe('');
+    expect(agt(dir, '-C', 'nowhere', 'session', 'list').stderr).toContain('error: cannot enter');
+  });
+});
+
+describe('help', () => {
+  test('agt --help and agt help list every command under its heading', () => {
+    const help = agtOk(makeTempDir(), '--help');
+    expect(agtOk(makeTempDir(), 'help')).toBe(help);
+    for (const command of COMMANDS) expect(help).toContain(`  agt ${command.usage} `);
+  });
+
+  test.each(COMMANDS.map((command) => [commandName(command), command] as const))(
+    'agt help %s has its options and examples',
+    (name, command) => {
+      const dir = makeTempDir();
+      const help = agtOk(dir, 'help', ...name.split(' '));
+      expect(agtOk(dir, ...name.split(' '), '--help')).toBe(help);
+      expect(help).toContain(`agt ${command.usage} [options]`);
+      for (const option of Object.keys(command.options ?? {})) expect(help).toContain(`--${option}`);
+      expect(command.examples.length).toBeGreaterThan(0);
+      expect(help).toContain('Examples:');
+    },
+  );
+
+  test("agt help of a git command is git's", () => {
+    expect(agt(makeTempDir(), 'help', 'nonsense-command').stderr).toBe(
+      run(REAL_GIT, ['help', 'nonsense-command'], { cwd: makeTempDir() }).stderr,
+    );
+  });
+
+  test('no command at all is wrong usage', () => {
+    expect(agt(makeTempDir()).exitCode).toBe(2);
+    expect(agt(makeTempDir(), 'session').stderr).toContain('error: which command of agt session?');
+  });
+
+  test('the manual page is up to date and without roff mistakes', () => {
+    const page = readFileSync(join(root, 'docs/agt.1'), 'utf8');
+    expect(page).toBe(manualPage(COMMANDS, version));
+    for (const line of page.split('\n'))
+      expect(line).toMatch(/^(?:\.(?:TH|SH|SS|TP|PP|RS|RE|nf|fi)\b|[^.'])|^$/);
+  });
+
+  test('agt completion completes commands and options', () => {
+    const dir = makeTempDir();
+    expect(agtOk(dir, 'completion')).toContain('agt --get-yargs-completions');
+    const words = agtOk(dir, '--get-yargs-completions', 'agt', 'session', '').split('\n');
+    expect(words.map((word) => word.replace(/:.*/, ''))).toContain('fork');
+  });
+});
+
+describe('the real git', () => {
+  function path(...dirs: string[]): { PATH: string; AGT_GIT_PATH: undefined } {
+    return { PATH: [...dirs, join(REAL_GIT, '..')].join(':'), AGT_GIT_PATH: undefined };
+  }
+
+  test.each([
+    ['a symlink to agt', (to: string) => symlinkSync(AGT, to)],
+    ['a hard link to agt', (to: string) => linkSync(AGT, to)],
+    ['a copy of agt', (to: string) => copyFileSync(AGT, to)],
+    ['a shim', (to: string) => write(to, '#!/bin/sh\n# agt-shim\nexec false\n', 0o755)],
+    ['a directory', (to: string) => mkdirSync(to)],
+    ['a file that is not executable', (to: string) => write(to, '#!/bin/sh\n')],
+  ])('is found behind %s called git', (_what, make) => {
+    const bin = makeTempDir('bin');
+    make(join(bin, 'git'));
+    const outcome = run(AGT, ['config', 'get', 'agt.gitPath'], { cwd: bin, env: path(bin) });
+    expect(outcome).toEqual({ exitCode: 0, stdout: `${REAL_GIT}\n`, stderr: '' });
+  });
+
+  test('another script called git is git', () => {
+    const bin = makeTempDir('bin');
+    write(join(bin, 'git'), `#!/bin/sh\nexec ${REAL_GIT} "$@"\n`, 0o755);
+    const outcome = run(AGT, ['config', 'get', 'agt.gitPath'], { cwd: bin, env: path(bin) });
+    expect(outcome.stdout).toBe(`${bin}/git\n`);
+  });
+
+  test.each([
+    ['missing', '/nowhere/git', /agt\.gitPath '\/nowhere\/git' \(environment AGT_GIT_PATH\) does not exist/],
+    ['relative', 'git', /is not an absolute path/],
+    ['not executable', '/etc/passwd', /is not an executable file/],
+    ['agt itself', AGT, /is agt itself/],
+    ['not git', '/bin/echo', /\/bin\/echo is not git: it answered "echo /],
+  ])('configured but %s is one clear error', (_what, value, message) => {
+    const outcome = run(AGT, ['session', 'list'], { cwd: makeTempDir(), env: { AGT_GIT_PATH: value } });
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(message);
+    expect(outcome.stderr.split('\n').filter((line) => line.startsWith('error:'))).toHaveLength(1);
+  });
+
+  test('nowhere on PATH is one clear error', () => {
+    const empty = makeTempDir('bin');
+    const outcome = run(AGT, ['session', 'list'], {
+      cwd: empty,
+      env: { PATH: empty, AGT_GIT_PATH: undefined },
+    });
+    expect(outcome.stderr).toMatch(/^error: no git found on PATH\nhint: install git/);
+  });
+
+  test('too old is one clear error', () => {
+    const bin = makeTempDir('bin');
+    write(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.1\n', 0o755);
+    const outcome = run(AGT, ['session', 'list'], { cwd: bin, env: { AGT_GIT_PATH: join(bin, 'git') } });
+    expect(outcome.stderr).toContain(`error: git 2.30.1 (${bin}/git) is too old`);
+  });
+
+  test('AGT_TRACE=1 prints each real command line', () => {
+    const repository = makeRepository();
+    const outcome = run(AGT, ['session', 'list'], { cwd: repository, env: { AGT_TRACE: '1' } });
+    expect(outcome.stderr).toContain(`agt: trace: ${REAL_GIT} --version\n`);
+  });
+
+  test("a hook's environment redirects nothing", () => {
+    const repository = makeRepository();
+    const other = makeRepository();
+    const env = {
+      GIT_DIR: join(other, '.git'),
+      GIT_WORK_TREE: other,
+      GIT_INDEX_FILE: join(other, '.git/index'),
+    };
+    const outcome = run(AGT, ['session', 'new', '--id', 's1'], { cwd: repository, env });
+    expect(outcome.exitCode).toBe(0);
+    expect(git(other, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+    expect(git(repository, 'branch', '--list', 'agt/*')).toContain('agt/s1');
+  });
+});
+
+describe('the launcher', () => {
+  test('refuses an old Node with a clear line', () => {
+    const bin = makeTempDir('bin');
+    const launcher = readFileSync(join(root, 'bin/agt'), 'utf8').replace('process.versions.node', "'20.9.0'");
+    write(join(bin, 'agt.mjs'), launcher);
+    chmodSync(join(bin, 'agt.mjs'), 0o755);
+    const outcome = run(process.execPath, [join(bin, 'agt.mjs'), '--version'], { cwd: bin });
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(/^error: agt needs Node 22\.15 or newer/);
+  });
+
+  test("runs the bundle under a host's Node", () => {
+    const outcome = run(process.execPath, [join(root, 'bin/agt'), '--version'], { cwd: makeTempDir() });
+    expect(outcome).toEqual({ exitCode: 0, stdout: `agt ${version}\n`, stderr: '' });
+  });
+});

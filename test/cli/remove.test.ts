@@ -1,0 +1,134 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+
+let repository: string;
+let sandbox: string;
+
+beforeEach(() => {
+  repository = makeRepository();
+  sandbox = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json')).sandbox;
+});
+
+function branches(): string[] {
+  return git(repository, 'for-each-ref', '--format=%(refname)').split('\n');
+}
+
+const ALL = ['refs/agt/tip/s1', 'refs/heads/agt/s1', 'refs/heads/agtsessions/s1', 'refs/heads/main'];
+
+describe('agt session remove', () => {
+  test('captures first, removes the folder and keeps the branches', () => {
+    write(join(sandbox, 'work.txt'), 'unsaved\n');
+    write(join(sandbox, '../config/token'), 'secret\n', 0o600);
+    agtOk(repository, 'session', 'remove', '--id', 's1');
+    expect(existsSync(`${repository}.agt`)).toBe(false);
+    expect(branches()).toEqual(ALL);
+    expect(git(repository, 'show', 'agtsessions/s1:sandbox/work.txt')).toBe('unsaved');
+    expect(git(repository, 'show', 'agtsessions/s1:config/token')).toBe('secret');
+    expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(1);
+    expect(JSON.parse(agtOk(repository, 'session', 'list', '--all', '--json'))[0].state).toBe('removed');
+    expect(agtOk(repository, 'session', 'list')).toBe('');
+    expect(agt(repository, 'session', 'new', '--id', 's1').stderr).toContain(
+      'was removed, and its states are kept',
+    );
+  });
+
+  test('--dry-run says what would go and keeps it', () => {
+    const said = agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--dry-run');
+    expect(said).toMatch(/^would remove .*\/sessions\/s1\nwould delete branch agt\/s1 \(was /);
+    expect(branches()).toEqual(ALL);
+    expect(existsSync(sandbox)).toBe(true);
+  });
+
+  test('--delete-branch without work that would be lost needs no force', () => {
+    const said = agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
+    expect(said).toMatch(/deleted branch agt\/s1 \(was [0-9a-f]{10}\)\ndeleted branch agtsessions\/s1/);
+    expect(branches()).toEqual(['refs/heads/main']);
+    expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
+    agtOk(repository, 'session', 'new', '--id', 's1');
+  });
+
+  const UNSAVED: [string, () => void, RegExp][] = [
+    [
+      'a commit',
+      () => git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x'),
+      /has 1 commit on its HEAD neither exported/,
+    ],
+    [
+      'files',
+      () => write(join(sandbox, 'x'), 'x\n'),
+      /has 1 file not committed; --delete-branch would lose that/,
+    ],
+    [
+      'a commit on the work branch that HEAD has left',
+      () => {
+        git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
+        git(sandbox, 'checkout', '-q', '--detach', 'main');
+      },
+      /has 1 commit on its work branch neither exported nor merged/,
+    ],
+  ];
+
+  test.each(UNSAVED)(
+    '--delete-branch refuses to lose %s without a terminal, and --force does it',
+    (_what, arrange, message) => {
+      arrange();
+      const refused = agt(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stderr).toMatch(message);
+      expect(branches()).toEqual(ALL);
+      expect(existsSync(sandbox)).toBe(true);
+      agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch', '--force');
+      expect(branches()).toEqual(['refs/heads/main']);
+    },
+  );
+
+  test('a merged commit is not lost', () => {
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
+    git(repository, 'merge', '-q', 'agt/s1');
+    agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
+  });
+
+  test('refuses while something cannot be captured, and names it', () => {
+    git(sandbox, 'init', '-q', 'nested');
+    write(join(sandbox, 'nested/file'), 'x\n');
+    const refused = agt(repository, 'session', 'remove', '--id', 's1');
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toMatch(/holds 1 file that cannot be captured\nhint: sandbox\/nested\/\.git: /);
+    expect(existsSync(join(sandbox, 'nested/.git'))).toBe(true);
+    agtOk(repository, 'session', 'remove', '--id', 's1', '--force');
+    expect(git(repository, 'show', 'agtsessions/s1:sandbox/nested/file')).toBe('x');
+  });
+
+  test('finishes a removal that was interrupted, without capturing what is left', () => {
+    write(join(sandbox, 'work.txt'), 'unsaved\n');
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+    const tip = git(repository, 'rev-parse', 'agtsessions/s1');
+    const record = join(repository, '.git/agt/sessions/s1.json');
+    write(
+      record,
+      JSON.stringify({
+        ...JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')),
+        state: 'removing',
+      }),
+    );
+    rmSync(join(sandbox, 'work.txt'));
+    expect(agt(repository, 'doctor').stdout).toContain('was never finished being removed');
+    agtOk(repository, 'session', 'remove', '--id', 's1');
+    expect(git(repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
+    expect(existsSync(sandbox)).toBe(false);
+  });
+
+  test('a session whose sandbox is gone can be removed; its states are kept', () => {
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+    rmSync(`${repository}.agt`, { recursive: true });
+    expect(agt(repository, 'doctor').stdout).toContain('its sandbox is gone');
+    expect(agt(repository, 'autocommit', '--session-id', 's1').stderr).toContain(
+      'the sandbox of "s1" is gone',
+    );
+    agtOk(repository, 'session', 'remove', '--id', 's1');
+    expect(branches()).toEqual(ALL);
+    expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(1);
+  });
+});

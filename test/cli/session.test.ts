@@ -1,0 +1,196 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+
+function refs(repository: string): string[] {
+  return git(repository, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n');
+}
+
+describe('agt session new', () => {
+  test('makes both branches and the tip at the start commit, the worktree, xdg, config and metadata', () => {
+    const repository = makeRepository();
+    const head = git(repository, 'rev-parse', 'HEAD');
+    agtOk(repository, 'session', 'new', '--id', 's1', '--profile', 'fast');
+    const folder = `${repository}.agt/sessions/s1`;
+    expect(refs(repository)).toEqual([
+      `refs/agt/tip/s1 ${head}`,
+      `refs/heads/agt/s1 ${head}`,
+      `refs/heads/agtsessions/s1 ${head}`,
+      `refs/heads/main ${head}`,
+    ]);
+    expect(git(join(folder, 'sandbox'), 'symbolic-ref', 'HEAD')).toBe('refs/heads/agt/s1');
+    expect(git(join(folder, 'sandbox'), 'status', '--porcelain')).toBe('');
+    expect(existsSync(join(folder, 'xdg')) && existsSync(join(folder, 'config'))).toBe(true);
+    expect(JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8'))).toMatchObject({
+      session_id: 's1',
+      branch: 'refs/heads/agtsessions/s1',
+      work_branch: 'refs/heads/agt/s1',
+      user_branch: 'refs/heads/main',
+      sandbox: join(folder, 'sandbox'),
+      from_commit: head,
+      profile: 'fast',
+      isolation: 'none',
+      provider: 'git',
+      working_copy: 'worktree',
+      state: 'active',
+    });
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+  });
+
+  test('generates an id', () => {
+    const created = JSON.parse(agtOk(makeRepository(), 'session', 'new', '--json'));
+    expect(created.session_id).toMatch(/^sess-\d{8}-\d{6}-[a-z0-9]{4}$/);
+  });
+
+  test.each([
+    ['a branch', 'other', 'refs/heads/other', 'other'],
+    ['a tag, whose user branch is the one checked out', 'v1', 'refs/heads/main', 'v1^{commit}'],
+    ['a session, whose user branch it shares', 's0', 'refs/heads/other', 'agt/s0'],
+    ['a commit by revision', 'main~1', 'refs/heads/main', 'main~1'],
+  ])('starts from %s', (_what, spec, userBranch, commit) => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'other');
+    git(repository, 'tag', '-a', '-m', 'one', 'v1');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'second');
+    agtOk(repository, 'session', 'new', '--id', 's0', '--from', 'other');
+    git(`${repository}.agt/sessions/s0/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+    const created = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--from', spec, '--json'));
+    expect(created.user_branch).toBe(userBranch);
+    expect(created.from_commit).toBe(git(repository, 'rev-parse', commit));
+    expect(git(created.sandbox, 'rev-parse', 'HEAD')).toBe(created.from_commit);
+  });
+
+  test('starts from the only remote branch of that name, as git switch guesses', () => {
+    const source = makeRepository();
+    git(source, 'branch', 'topic');
+    const dir = makeTempDir();
+    git(dir, 'clone', '-q', source, 'copy');
+    const created = JSON.parse(
+      agtOk(join(dir, 'copy'), 'session', 'new', '--id', 's1', '--from', 'topic', '--json'),
+    );
+    expect(created.user_branch).toBe('refs/heads/topic');
+    expect(git(join(dir, 'copy'), 'branch', '--list', 'topic')).toBe('');
+  });
+
+  test('has no user branch when started from a detached HEAD', () => {
+    const repository = makeRepository();
+    git(repository, 'checkout', '-q', '--detach');
+    expect(JSON.parse(agtOk(repository, 'session', 'new', '--json'))).not.toHaveProperty('user_branch');
+  });
+
+  test('copies ignored files that .worktreeinclude names, and neither other ignored nor untracked ones', () => {
+    const repository = makeRepository({
+      '.gitignore': '.env\nnode_modules/\nlocal/\n',
+      '.worktreeinclude': '.env\nlocal/*.json\nnotes.txt\n',
+    });
+    write(join(repository, '.env'), 'TOKEN=1\n', 0o600);
+    write(join(repository, 'local/a.json'), '{}\n');
+    write(join(repository, 'node_modules/x/index.js'), 'x\n');
+    write(join(repository, 'notes.txt'), 'mine\n');
+    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--json'));
+    expect(readFileSync(join(sandbox, '.env'), 'utf8')).toBe('TOKEN=1\n');
+    expect(existsSync(join(sandbox, 'local/a.json'))).toBe(true);
+    expect(existsSync(join(sandbox, 'node_modules'))).toBe(false);
+    expect(existsSync(join(sandbox, 'notes.txt'))).toBe(false);
+  });
+
+  test.each([
+    ['a bad id', ['--id', '../x'], 2, /^error: '\.\.\/x' is not a session id\nhint: ids are 1 to 64/],
+    ['an id that git cannot have', ['--id', 'x.lock'], 2, /hint: ids do not end in "\.lock"/],
+    [
+      'a start that is nothing',
+      ['--from', 'nowhere'],
+      1,
+      /^error: 'nowhere' is neither a session, nor a branch/,
+    ],
+    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" exists already/],
+    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch agt\/branch exists already/],
+    ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument 'idd'/],
+    ['an option without its value', ['--id'], 2, /^error: not enough arguments following: id/],
+  ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {
+    const repository = makeRepository();
+    agtOk(repository, 'session', 'new', '--id', 'taken');
+    git(repository, 'branch', 'agt/branch');
+    const before = refs(repository);
+    const outcome = agt(repository, 'session', 'new', ...args);
+    expect(outcome.stderr).toMatch(message);
+    expect(outcome.exitCode).toBe(exitCode);
+    expect(refs(repository)).toEqual(before);
+    expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(2);
+    expect(JSON.parse(agtOk(repository, 'session', 'list', '--json'))).toHaveLength(1);
+  });
+
+  test('refuses a repository without commits', () => {
+    const dir = makeTempDir();
+    git(dir, 'init', '-q', '-b', 'main');
+    const outcome = agt(dir, 'session', 'new');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain('error: nothing to start from: refs/heads/main has no commits yet');
+  });
+
+  test('undoes everything when the sandbox cannot be made', () => {
+    const repository = makeRepository();
+    mkdirSync(`${repository}.agt`);
+    writeFileSync(`${repository}.agt/sessions`, 'a file where the folder should be\n');
+    const before = refs(repository);
+    expect(agt(repository, 'session', 'new', '--id', 's1').exitCode).not.toBe(0);
+    expect(refs(repository)).toEqual(before);
+    expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+  });
+
+  test('works outside of a repository only as an error', () => {
+    const outcome = agt(makeTempDir(), 'session', 'list');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toBe(
+      'error: not in a git repository or an agt clone\nhint: go into one, or make one: agt clone URL\n',
+    );
+  });
+});
+
+describe('agt session list, show, path', () => {
+  test('list shows id, state, branch, commits and age; JSON has everything', () => {
+    const repository = makeRepository();
+    agtOk(repository, 'session', 'new', '--id', 's1');
+    git(`${repository}.agt/sessions/s1/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+    expect(agtOk(repository, 'session', 'list')).toBe(
+      'ID  STATE   BRANCH  COMMITS  LAST AUTOCOMMIT\ns1  active  agt/s1  +1       never',
+    );
+    expect(JSON.parse(agtOk(repository, 'session', 'list', '--json'))[0]).toMatchObject({
+      session_id: 's1',
+      ahead: 1,
+      autocommits: 0,
+      last_autocommit: null,
+      sandbox_present: true,
+    });
+  });
+
+  test('show and path find the session of the current folder', () => {
+    const repository = makeRepository();
+    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
+    expect(agtOk(sandbox, 'session', 'path')).toBe(sandbox);
+    expect(agtOk(sandbox, 'session', 'show')).toContain('session          s1\n');
+    const outcome = agt(repository, 'session', 'show');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain('error: no session named, and the current folder belongs to none');
+  });
+
+  test('an unknown session is named, with those that are there', () => {
+    const repository = makeRepository();
+    agtOk(repository, 'session', 'new', '--id', 's1');
+    const outcome = agt(repository, 'session', 'show', 'nope');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toBe(`error: no session "nope" in ${repository}/.git\nhint: sessions here: s1\n`);
+  });
+
+  test('damaged metadata is reported and hides no other session', () => {
+    const repository = makeRepository();
+    agtOk(repository, 'session', 'new', '--id', 's1');
+    agtOk(repository, 'session', 'new', '--id', 's2');
+    writeFileSync(join(repository, '.git/agt/sessions/s1.json'), '{"session_id": "s1"');
+    const outcome = agt(repository, 'session', 'list');
+    expect(outcome.stdout).toContain('s2  active');
+    expect(outcome.stderr).toContain('warning: metadata of session "s1" is damaged');
+    expect(agt(repository, 'doctor').exitCode).toBe(1);
+  });
+});
