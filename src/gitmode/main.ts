@@ -1,3 +1,89 @@
-export async function runGitMode(args: string[]): Promise<number> {
-  throw new Error(args.join(' '));
+/**
+ * git mode: decide, cheapest question first, and become git. Every way out that is not a rewrite is the command line
+ * as it was given.
+ */
+import { writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { localConfigPath } from '../config/local.ts';
+import { globalConfigPath, readSettingValues, toSettings } from '../config/settings.ts';
+import { askGit } from '../git/ask.ts';
+import { discoverRepository } from '../git/discover.ts';
+import { findGit, ownFiles } from '../git/find.ts';
+import { packed } from '../invocation.ts';
+import { expandAlias } from './alias.ts';
+import { PASSED_ON } from './commands.ts';
+import { becomeGit } from './hand-over.ts';
+import { type CommandLine, dropDisableFlag, parseCommandLine, startOf, withoutPager } from './parse.ts';
+import { planCommand, type Rendering } from './plan.ts';
+import { openView } from './repository-view.ts';
+import { RULES } from './rules/index.ts';
+import type { View } from './view.ts';
+
+/** Commands that send refs away: where agt fails, they must not run with everything in sight. */
+const PUBLISHING = new Set(['push', 'send-pack', 'bundle', 'fast-export']);
+
+export async function runGitMode(words: string[]): Promise<number> {
+  const { env } = process;
+  const { words: given, disabled } = dropDisableFlag(words);
+  const git = realGit(env);
+  const line = parseCommandLine(given);
+  if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined || PASSED_ON.has(line.command)) {
+    return becomeGit(git, given, env);
+  }
+  let plan: readonly string[] | Rendering = given;
+  try {
+    plan = decide(line, given, git, env);
+  } catch (error) {
+    if (PUBLISHING.has(line.command)) throw error;
+    warn(error);
+  }
+  return 'render' in plan ? plan.render() : await becomeGit(git, plan, env);
+}
+
+function decide(
+  line: CommandLine,
+  given: readonly string[],
+  git: string,
+  env: NodeJS.ProcessEnv,
+): readonly string[] | Rendering {
+  const view = viewFrom(line, git, env);
+  if (view === undefined || view.spaces.length + view.worktrees.length === 0) return given;
+  if (RULES.has(line.command)) return planCommand(line, view);
+  const expanded = expandAlias(line, view, env);
+  return expanded === undefined || !RULES.has(expanded.command) ? given : planCommand(expanded, view);
+}
+
+/** The view of the repository that git would find, or undefined where there is none. */
+function viewFrom(line: CommandLine, git: string, env: NodeJS.ProcessEnv): View | undefined {
+  const start = startOf(line.globals);
+  const cwd = start.directories.reduce((dir, next) => resolve(dir, next), process.cwd());
+  const gitDir = start.gitDir ?? env['GIT_DIR'] ?? (start.bare ? '.' : undefined);
+  const repository = discoverRepository(cwd, gitDir === undefined ? env : { ...env, GIT_DIR: gitDir });
+  if (repository === undefined) return undefined;
+  const files = { global: globalConfigPath(env), local: localConfigPath(repository.commonDir) };
+  const settings = toSettings(readSettingValues(files, env));
+  const globals = withoutPager(line.globals);
+  return openView(repository, settings, (args, input) => askGit(git, [...globals, ...args], env, input));
+}
+
+function realGit(env: NodeJS.ProcessEnv): string {
+  const values = readSettingValues({ global: globalConfigPath(env), local: undefined }, env);
+  const configured = values.find((value) => value.name === 'agt.gitPath');
+  return findGit({
+    configured:
+      configured === undefined || configured.value === ''
+        ? undefined
+        : { path: configured.value, origin: configured.origin },
+    path: env['PATH'],
+    self: ownFiles(packed),
+  });
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && !['', '0', 'false', 'no'].includes(value);
+}
+
+function warn(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  writeSync(2, `warning: agt: nothing is hidden: ${reason}\n`);
 }

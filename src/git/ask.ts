@@ -1,0 +1,26 @@
+/** git mode's own questions to git: synchronous, captured, in the caller's directory and environment. */
+import { spawnSync } from 'node:child_process';
+import { traceCommand } from './trace.ts';
+
+export interface Answer {
+  readonly exitCode: number;
+  readonly stdout: string;
+}
+
+/**
+ * The environment stays the caller's, since it decides which repository and configuration git reads; only tracing is
+ * switched off, which would print the question among the traces of the command that the user gave.
+ */
+export function askGit(path: string, args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Answer {
+  traceCommand(env, path, args);
+  const quiet = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_TRACE')));
+  const result = spawnSync(path, args, {
+    env: { ...quiet, GIT_OPTIONAL_LOCKS: '0' },
+    input,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    maxBuffer: 1 << 30,
+    encoding: 'utf8',
+  });
+  if (result.error !== undefined) throw result.error;
+  return { exitCode: result.status ?? 128, stdout: result.stdout };
+}

@@ -1,0 +1,34 @@
+/**
+ * `(command line, view) → plan`: the decision, without effects. Each command's rule is a file in rules/; a rule that
+ * answers undefined leaves the line as it was given.
+ */
+import type { CommandLine } from './parse.ts';
+import { RULES } from './rules/index.ts';
+import type { View } from './view.ts';
+
+/** A command line to become instead; each part as given where it is left out. */
+export interface Rewrite {
+  readonly command?: string;
+  readonly args: readonly string[];
+  /** `key=value`, given to git by `-c` in front of the command. */
+  readonly config?: readonly string[];
+}
+
+/** Output that no argument can produce: printed by agt itself. */
+export interface Rendering {
+  readonly render: () => number;
+}
+
+export type Rule = (args: readonly string[], view: View) => Rewrite | Rendering | undefined;
+
+/** The words for git, or a rendering. `line` is the command line after aliases. */
+export function planCommand(line: CommandLine, view: View): readonly string[] | Rendering {
+  const given = [...line.globals, line.command, ...line.args];
+  const rule = RULES.get(line.command);
+  if (rule === undefined || (line.args.length === 1 && line.args[0] === '-h')) return given;
+  const plan = rule(line.args, view);
+  if (plan === undefined) return given;
+  if ('render' in plan) return plan;
+  const config = (plan.config ?? []).flatMap((setting) => ['-c', setting]);
+  return [...line.globals, ...config, plan.command ?? line.command, ...plan.args];
+}

@@ -1,0 +1,173 @@
+/**
+ * The view of a real repository, worked out from its files where they say it and from git where they do not
+ * (reftable, configuration with its includes).
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { lastValue, parseGitConfig } from '../config/gitconfig.ts';
+import { localSpaces, type Prefixes, remoteSpaces, spaceOf } from '../filter/spaces.ts';
+import type { Answer } from '../git/ask.ts';
+import { type Repository, readLine } from '../git/discover.ts';
+import { directoriesIn, looseNames, packedNames, readPackedRefs, usesReftable } from '../git/refnames.ts';
+import { isAtLeast, parseGitVersion } from '../git/version.ts';
+import { HEADS, REMOTES, type View } from './view.ts';
+
+export type Ask = (args: readonly string[], input?: string) => Answer;
+
+export function openView(
+  repository: Repository,
+  settings: Prefixes & { agentEmail: string },
+  ask: Ask,
+): View {
+  const { commonDir, gitDir } = repository;
+  const reftable = usesReftable(commonDir);
+  const remoteNames = once(() => configuredRemotes(commonDir));
+  const isHiddenName = (ref: string) => spaceOf(ref, settings, new Set(remoteNames())) !== undefined;
+  const head = once(() => (reftable ? symbolicHead(ask, 'HEAD') : branchOf(join(gitDir, 'HEAD'))));
+  const current = once(() => {
+    const branch = head();
+    return branch !== undefined && isHiddenName(branch) ? branch : undefined;
+  });
+  const isHidden = (ref: string) => ref !== current() && isHiddenName(ref);
+  const all = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
+  const spaces = once(() => {
+    const names = reftable ? all() : candidateNames(commonDir, settings, remoteNames());
+    const found = new Set<string>();
+    for (const name of names) {
+      const space = isHidden(name) ? spaceOf(name, settings, new Set(remoteNames())) : undefined;
+      if (space !== undefined) found.add(space);
+    }
+    return [...found].sort();
+  });
+  const configuration = once(() => readConfiguration(ask));
+  const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
+
+  return {
+    gitDir,
+    commonDir,
+    agentEmail: settings.agentEmail,
+    get spaces() {
+      return spaces();
+    },
+    get current() {
+      return current();
+    },
+    get worktrees() {
+      return hiddenWorktrees(repository, isHiddenName, reftable ? ask : undefined);
+    },
+    visibleRefs: once(() => all().filter((name) => !isHidden(name))),
+    isHidden,
+    config: (key) => configuration().get(key) ?? [],
+    remotes: () => remoteNames(),
+    ask,
+    gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
+  };
+}
+
+/** Names that may be hidden: what lies loose in the spaces, and packed names with a prefix in them. */
+function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
+  const packed = readPackedRefs(commonDir);
+  const names = localSpaces(prefixes).flatMap((space) => [
+    ...looseNames(commonDir, space),
+    ...packedNames(packed, space),
+  ]);
+  const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
+  for (const remote of remotes) {
+    for (const space of remoteSpaces(remote, prefixes)) names.push(...looseNames(commonDir, space));
+  }
+  const marks = [`/${prefixes.branchPrefix}`, `/${prefixes.workPrefix}`];
+  if (marks.some((mark) => packed.includes(mark))) {
+    names.push(...packedNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark))));
+  }
+  return names;
+}
+
+/** The branch that a HEAD file names. */
+function branchOf(headFile: string): string | undefined {
+  const line = readLine(headFile);
+  return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
+}
+
+function symbolicHead(ask: Ask, head: string): string | undefined {
+  const { exitCode, stdout } = ask(['symbolic-ref', '-q', head]);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}
+
+/**
+ * Ids of the other worktrees that belong to sessions: those on a hidden branch, and those that the session list names
+ * (an agent may have detached its HEAD). '' stands for the main worktree.
+ */
+function hiddenWorktrees(
+  { commonDir, gitDir }: Repository,
+  isHiddenName: (ref: string) => boolean,
+  ask: Ask | undefined,
+): string[] {
+  const sandboxes = once(() => new Set(sessionSandboxes(commonDir)));
+  const ids = directoriesIn(join(commonDir, 'worktrees')).filter((id) => {
+    const dir = join(commonDir, 'worktrees', id);
+    if (dir === gitDir) return false;
+    const branch =
+      ask === undefined ? branchOf(join(dir, 'HEAD')) : symbolicHead(ask, `worktrees/${id}/HEAD`);
+    if (branch !== undefined && isHiddenName(branch)) return true;
+    const place = readLine(join(dir, 'gitdir'));
+    return place !== undefined && sandboxes().has(dirname(place));
+  });
+  if (gitDir === commonDir) return ids;
+  const main = branchOf(join(commonDir, 'HEAD'));
+  return main !== undefined && isHiddenName(main) && main.startsWith(HEADS) ? ['', ...ids] : ids;
+}
+
+function sessionSandboxes(commonDir: string): string[] {
+  const dir = join(commonDir, 'agt', 'sessions');
+  let files: string[];
+  try {
+    files = readdirSync(dir);
+  } catch {
+    return [];
+  }
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .flatMap((file) => {
+      try {
+        const { sandbox } = JSON.parse(readFileSync(join(dir, file), 'utf8')) as { sandbox?: unknown };
+        return typeof sandbox === 'string' ? [sandbox] : [];
+      } catch {
+        return []; // half of a session is agt doctor's business
+      }
+    });
+}
+
+/** Remotes by the repository's own file; only their names matter, and an included file rarely names one. */
+function configuredRemotes(commonDir: string): string[] {
+  const text = readLine(join(commonDir, 'config')) ?? '';
+  return [...text.matchAll(/^\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]/gim)].map((match) =>
+    (match[1] ?? '').replace(/\\(.)/g, '$1'),
+  );
+}
+
+function readConfiguration(ask: Ask): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const entry of ask(['config', '--null', '--list']).stdout.split('\0')) {
+    if (entry === '') continue;
+    const [key = '', ...rest] = entry.split('\n');
+    values.set(key, [...(values.get(key) ?? []), rest.length === 0 ? 'true' : rest.join('\n')]);
+  }
+  return values;
+}
+
+/** `core.repositoryFormatVersion` and friends need no child: the repository's own file read in process. */
+export function repositorySetting(commonDir: string, key: string): string | undefined {
+  try {
+    return lastValue(parseGitConfig(readLine(join(commonDir, 'config')) ?? ''), key);
+  } catch {
+    return undefined;
+  }
+}
+
+function once<T>(compute: () => T): () => T {
+  let value: { result: T } | undefined;
+  return () => {
+    value ??= { result: compute() };
+    return value.result;
+  };
+}
