@@ -1,0 +1,92 @@
+/** Runs one command line on both sides of a twin and says where they differ. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { GIT_MODE, REAL_GIT } from '../harness/world.ts';
+import { copyTwin, directoryOf, type Side, type Twin } from './shapes.ts';
+
+export interface Difference {
+  readonly line: string;
+  readonly with: string;
+  readonly none: string;
+}
+
+interface Outcome {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runAsync(program: string, args: readonly string[], cwd: string, input: string): Promise<Outcome> {
+  return new Promise((done, fail) => {
+    const child = spawn(program, args, { cwd, env: { ...process.env, AGT_GIT_PATH: REAL_GIT } });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+    child.on('error', fail);
+    child.on('close', (exitCode, signal) =>
+      done({
+        exitCode,
+        signal,
+        stdout: Buffer.concat(out).toString('latin1'),
+        stderr: Buffer.concat(err).toString('latin1'),
+      }),
+    );
+    child.stdin.on('error', () => {}); // a git that reads no input has gone
+    child.stdin.end(input);
+  });
+}
+
+/** Words as a shell would split them: blanks, single quotes, double quotes. */
+export function words(line: string): string[] {
+  return [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'),
+  );
+}
+
+/** A line that starts with `!` writes: it gets copies. `<<< text` gives standard input. */
+export async function compareLine(twin: Twin, line: string): Promise<Difference | undefined> {
+  const writes = line.startsWith('!');
+  const [command = '', input = ''] = (writes ? line.slice(1) : line).split(' <<< ');
+  const pair = writes ? copyTwin(twin) : twin;
+  const [first, second] = await Promise.all([
+    outcomeOf(pair, 'with', GIT_MODE, words(command), input),
+    outcomeOf(pair, 'none', REAL_GIT, words(command), input),
+  ]);
+  const one = show(first, join(pair.root, 'with'));
+  const other = show(second, join(pair.root, 'none'));
+  return one === other ? undefined : { line, with: one, none: other };
+}
+
+function outcomeOf(twin: Twin, side: Side, program: string, args: readonly string[], input: string) {
+  return runAsync(program, args, directoryOf(twin, side), input.replaceAll('\\n', '\n'));
+}
+
+function show(outcome: Outcome, root: string): string {
+  const { exitCode, signal, stdout, stderr } = outcome;
+  return `exit ${signal ?? exitCode}\n${stdout}\n--- stderr\n${stderr}`.replaceAll(root, '/ROOT');
+}
+
+/** All differences among many lines, a few at a time. */
+export async function compareLines(twin: Twin, lines: readonly string[]): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  const waiting = [...lines];
+  const worker = async () => {
+    for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
+      const difference = await compareLine(twin, line);
+      if (difference !== undefined) differences.push(difference);
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  return differences;
+}
+
+/** The line and the first place where the two part. */
+export function describeDifference({ line, ...sides }: Difference): string {
+  const one = sides.with.split('\n');
+  const other = sides.none.split('\n');
+  const at = one.findIndex((text, i) => text !== other[i]);
+  const from = at === -1 ? one.length : at;
+  return `${line}\n  with agt:    ${one.slice(from, from + 3).join(' ⏎ ')}\n  without agt: ${other.slice(from, from + 3).join(' ⏎ ')}`;
+}
