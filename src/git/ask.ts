@@ -1,5 +1,6 @@
 /** git mode's own questions to git: synchronous, captured, in the caller's directory and environment. */
 import { spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
 import { traceCommand } from './trace.ts';
 
 export interface Answer {
@@ -23,4 +24,18 @@ export function askGit(path: string, args: readonly string[], env: NodeJS.Proces
   });
   if (result.error !== undefined) throw result.error;
   return { exitCode: result.status ?? 128, stdout: result.stdout };
+}
+
+/** Runs git with the caller's own input, error stream and tracing; its standard output comes back. */
+export function captureGit(path: string, args: readonly string[], env: NodeJS.ProcessEnv): Answer {
+  traceCommand(env, path, args);
+  const result = spawnSync(path, args, {
+    env,
+    stdio: ['inherit', 'pipe', 'inherit'],
+    maxBuffer: 1 << 30,
+    encoding: 'latin1',
+  });
+  if (result.error !== undefined) throw result.error;
+  const signal = result.signal === null ? 0 : 128 + (constants.signals[result.signal] ?? 0);
+  return { exitCode: result.status ?? signal, stdout: result.stdout };
 }

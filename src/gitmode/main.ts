@@ -6,17 +6,20 @@ import { writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { localConfigPath } from '../config/local.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../config/settings.ts';
-import { askGit } from '../git/ask.ts';
+import { errorCode } from '../errors.ts';
+import { askGit, captureGit } from '../git/ask.ts';
 import { discoverRepository } from '../git/discover.ts';
 import { findGit, ownFiles } from '../git/find.ts';
 import { packed } from '../invocation.ts';
 import { expandAlias } from './alias.ts';
 import { PASSED_ON } from './commands.ts';
 import { becomeGit } from './hand-over.ts';
+import { leaveLogWords } from './log-words.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine, startOf, withoutPager } from './parse.ts';
 import { planCommand, type Rendering } from './plan.ts';
 import { openView } from './repository-view.ts';
 import { RULES } from './rules/index.ts';
+import { defaultChoice } from './rules/log.ts';
 import type { View } from './view.ts';
 
 /** Commands that send refs away: where agt fails, they must not run with everything in sight. */
@@ -48,6 +51,7 @@ function decide(
 ): readonly string[] | Rendering {
   const view = viewFrom(line, git, env);
   if (view === undefined || view.spaces.length + view.worktrees.length === 0) return given;
+  if (line.command === 'log') leaveLogWords(view, defaultChoice([], view), env);
   if (RULES.has(line.command)) return planCommand(line, view);
   const expanded = expandAlias(line, view, env);
   return expanded === undefined || !RULES.has(expanded.command) ? given : planCommand(expanded, view);
@@ -63,7 +67,11 @@ function viewFrom(line: CommandLine, git: string, env: NodeJS.ProcessEnv): View 
   const files = { global: globalConfigPath(env), local: localConfigPath(repository.commonDir) };
   const settings = toSettings(readSettingValues(files, env));
   const globals = withoutPager(line.globals);
-  return openView(repository, settings, (args, input) => askGit(git, [...globals, ...args], env, input));
+  return openView(repository, settings, {
+    ask: (args, input) => askGit(git, [...globals, ...args], env, input),
+    show: (args) => captureGit(git, [...line.globals, ...args], env),
+    print: (text) => printBytes(Buffer.from(text, 'latin1')),
+  });
 }
 
 function realGit(env: NodeJS.ProcessEnv): string {
@@ -77,6 +85,18 @@ function realGit(env: NodeJS.ProcessEnv): string {
     path: env['PATH'],
     self: ownFiles(packed),
   });
+}
+
+/** All of it, however slowly the reader takes it; a reader that has gone ends the program as it ends git. */
+function printBytes(bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at);
+    } catch (error) {
+      if (errorCode(error) === 'EPIPE') process.kill(process.pid, 'SIGPIPE');
+      if (errorCode(error) !== 'EAGAIN') return;
+    }
+  }
 }
 
 function isSet(value: string | undefined): boolean {

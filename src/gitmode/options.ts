@@ -20,10 +20,14 @@ export interface OptionWord {
   /** The long name (`no-` in front where negated), or the letter of an option that has only that. */
   readonly name: string;
   readonly value: string | undefined;
-  /** Index of its word, and of the word after it and its value. */
+  /** Index of its word, and of the word after it and its value. Bundled short options share a word. */
   readonly at: number;
   readonly end: number;
+  /** Its word and value as given. */
+  readonly words: readonly string[];
 }
+
+type Read = Omit<OptionWord, 'words'>;
 
 export interface Scan {
   readonly options: readonly OptionWord[];
@@ -70,15 +74,16 @@ export function scanOptions(
     }
     const read = word.startsWith('--') ? readLong(words, i, table) : readShort(words, i, table);
     if (read === undefined) return undefined;
-    options.push(...read);
-    const end = (read.at(-1) as OptionWord).end;
-    optionWords.push(...words.slice(i, end));
+    const end = (read.at(-1) as Read).end;
+    const given = words.slice(i, end);
+    options.push(...read.map((option) => ({ ...option, words: given })));
+    optionWords.push(...given);
     i = end - 1;
   }
   return { options, args, optionWords };
 }
 
-function readLong(words: readonly string[], at: number, table: OptionTable): OptionWord[] | undefined {
+function readLong(words: readonly string[], at: number, table: OptionTable): Read[] | undefined {
   const word = words[at] as string;
   const equals = word.indexOf('=');
   const given = equals === -1 ? word : word.slice(0, equals);
@@ -110,9 +115,9 @@ function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated:
   return found.size === 1 ? found.values().next().value : undefined;
 }
 
-function readShort(words: readonly string[], at: number, table: OptionTable): OptionWord[] | undefined {
+function readShort(words: readonly string[], at: number, table: OptionTable): Read[] | undefined {
   const word = words[at] as string;
-  const read: OptionWord[] = [];
+  const read: Read[] = [];
   for (let i = 1; i < word.length; i++) {
     const spec = table.get(`-${word[i]}`);
     if (spec === undefined) return undefined;
@@ -135,7 +140,7 @@ function valueFromNext(
   at: number,
   name: string,
   spec: OptionSpec,
-): OptionWord[] | undefined {
+): Read[] | undefined {
   const next = words[at + 1];
   if (next === undefined) {
     return spec.takes === 'last' ? [{ name, value: undefined, at, end: at + 1 }] : undefined;

@@ -3,8 +3,7 @@
  * (reftable, configuration with its includes).
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { lastValue, parseGitConfig } from '../config/gitconfig.ts';
+import { basename, dirname, join, resolve } from 'node:path';
 import { localSpaces, type Prefixes, remoteSpaces, spaceOf } from '../filter/spaces.ts';
 import type { Answer } from '../git/ask.ts';
 import { type Repository, readLine } from '../git/discover.ts';
@@ -14,10 +13,16 @@ import { HEADS, REMOTES, type View } from './view.ts';
 
 export type Ask = (args: readonly string[], input?: string) => Answer;
 
+export interface Door {
+  readonly ask: Ask;
+  readonly show: (args: readonly string[]) => Answer;
+  readonly print: (text: string) => void;
+}
+
 export function openView(
   repository: Repository,
   settings: Prefixes & { agentEmail: string },
-  ask: Ask,
+  { ask, show, print }: Door,
 ): View {
   const { commonDir, gitDir } = repository;
   const reftable = usesReftable(commonDir);
@@ -39,12 +44,14 @@ export function openView(
     }
     return [...found].sort();
   });
+  const worktrees = once(() => hiddenWorktrees(repository, isHiddenName, reftable ? ask : undefined));
   const configuration = once(() => readConfiguration(ask));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
 
   return {
     gitDir,
     commonDir,
+    prefixes: settings,
     agentEmail: settings.agentEmail,
     get spaces() {
       return spaces();
@@ -53,9 +60,15 @@ export function openView(
       return current();
     },
     get worktrees() {
-      return hiddenWorktrees(repository, isHiddenName, reftable ? ask : undefined);
+      return worktrees().map(({ id }) => id);
     },
+    isSandbox: (path) => worktrees().some((worktree) => worktree.path === path),
+    hiddenOnRemotes: localSpaces(settings),
+    isHiddenName,
+    show,
+    print,
     visibleRefs: once(() => all().filter((name) => !isHidden(name))),
+    hiddenRefs: once(() => all().filter(isHidden)),
     isHidden,
     config: (key) => configuration().get(key) ?? [],
     remotes: () => remoteNames(),
@@ -93,28 +106,36 @@ function symbolicHead(ask: Ask, head: string): string | undefined {
   return exitCode === 0 ? stdout.trim() : undefined;
 }
 
+interface Worktree {
+  readonly id: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
 /**
- * Ids of the other worktrees that belong to sessions: those on a hidden branch, and those that the session list names
- * (an agent may have detached its HEAD). '' stands for the main worktree.
+ * The other worktrees that belong to sessions: those on a hidden branch, and those that the session list names (an
+ * agent may have detached its HEAD). The id '' stands for the main worktree.
  */
 function hiddenWorktrees(
   { commonDir, gitDir }: Repository,
   isHiddenName: (ref: string) => boolean,
   ask: Ask | undefined,
-): string[] {
+): Worktree[] {
   const sandboxes = once(() => new Set(sessionSandboxes(commonDir)));
-  const ids = directoriesIn(join(commonDir, 'worktrees')).filter((id) => {
+  const linked = directoriesIn(join(commonDir, 'worktrees')).flatMap((id) => {
     const dir = join(commonDir, 'worktrees', id);
-    if (dir === gitDir) return false;
+    const place = readLine(join(dir, 'gitdir'));
+    if (dir === gitDir || place === undefined) return [];
+    const path = dirname(resolve(dir, place));
     const branch =
       ask === undefined ? branchOf(join(dir, 'HEAD')) : symbolicHead(ask, `worktrees/${id}/HEAD`);
-    if (branch !== undefined && isHiddenName(branch)) return true;
-    const place = readLine(join(dir, 'gitdir'));
-    return place !== undefined && sandboxes().has(dirname(place));
+    const hidden = (branch !== undefined && isHiddenName(branch)) || sandboxes().has(path);
+    return hidden ? [{ id, path }] : [];
   });
-  if (gitDir === commonDir) return ids;
+  if (gitDir === commonDir || ask !== undefined) return linked;
   const main = branchOf(join(commonDir, 'HEAD'));
-  return main !== undefined && isHiddenName(main) && main.startsWith(HEADS) ? ['', ...ids] : ids;
+  const hidden = main?.startsWith(HEADS) && isHiddenName(main) && basename(commonDir) === '.git';
+  return hidden ? [{ id: '', path: dirname(commonDir) }, ...linked] : linked;
 }
 
 function sessionSandboxes(commonDir: string): string[] {
@@ -153,15 +174,6 @@ function readConfiguration(ask: Ask): Map<string, string[]> {
     values.set(key, [...(values.get(key) ?? []), rest.length === 0 ? 'true' : rest.join('\n')]);
   }
   return values;
-}
-
-/** `core.repositoryFormatVersion` and friends need no child: the repository's own file read in process. */
-export function repositorySetting(commonDir: string, key: string): string | undefined {
-  try {
-    return lastValue(parseGitConfig(readLine(join(commonDir, 'config')) ?? ''), key);
-  } catch {
-    return undefined;
-  }
 }
 
 function once<T>(compute: () => T): () => T {

@@ -3,6 +3,7 @@
  * alone, which cost a look at a few files and no child process.
  */
 import { allBut } from '../filter/globs.ts';
+import type { Prefixes } from '../filter/spaces.ts';
 import type { Answer } from '../git/ask.ts';
 
 export interface View {
@@ -12,15 +13,28 @@ export interface View {
   readonly current: string | undefined;
   /** Ids of the other linked worktrees that belong to sessions. */
   readonly worktrees: readonly string[];
+  readonly prefixes: Prefixes;
   /** Author address of hidden commits. */
   readonly agentEmail: string;
   /** Full names of all refs but the hidden ones, in git's order. */
   visibleRefs(): readonly string[];
+  /** Full names of the hidden ones. */
+  hiddenRefs(): readonly string[];
   isHidden(ref: string): boolean;
   /** Every value of a configuration key, in git's order; key as `git config --list` prints it. */
   config(key: string): readonly string[];
   /** Names of configured remotes. */
   remotes(): readonly string[];
+  /** Spaces that another repository may hold: the local ones, whether or not this one has something in them. */
+  readonly hiddenOnRemotes: readonly string[];
+  /** Whether a name lies in a hidden space anywhere; the branch checked out here is no exception. */
+  isHiddenName(ref: string): boolean;
+  /** Whether a worktree belongs to a session and is not the current one; absolute path. */
+  isSandbox(path: string): boolean;
+  /** Runs the real git on the user's terminal, with its standard output captured. */
+  show(args: readonly string[]): Answer;
+  /** Writes to standard output. */
+  print(text: string): void;
   /** Asks the real git in this repository. */
   ask(args: readonly string[], input?: string): Answer;
   /** True from git `major.minor` on. */

@@ -1,7 +1,8 @@
 /** Runs one command line on both sides of a twin and says where they differ. */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { GIT_MODE, REAL_GIT } from '../harness/world.ts';
+import { GIT_MODE, git, REAL_GIT } from '../harness/world.ts';
 import { copyTwin, directoryOf, type Side, type Twin } from './shapes.ts';
 
 export interface Difference {
@@ -54,8 +55,8 @@ export async function compareLine(twin: Twin, line: string): Promise<Difference 
     outcomeOf(pair, 'with', GIT_MODE, words(command), input),
     outcomeOf(pair, 'none', REAL_GIT, words(command), input),
   ]);
-  const one = show(first, join(pair.root, 'with'));
-  const other = show(second, join(pair.root, 'none'));
+  const one = show(first, join(pair.root, 'with')) + (writes ? stateAfter(twin, pair, 'with') : '');
+  const other = show(second, join(pair.root, 'none')) + (writes ? stateAfter(twin, pair, 'none') : '');
   return one === other ? undefined : { line, with: one, none: other };
 }
 
@@ -66,6 +67,25 @@ function outcomeOf(twin: Twin, side: Side, program: string, args: readonly strin
 function show(outcome: Outcome, root: string): string {
   const { exitCode, signal, stdout, stderr } = outcome;
   return `exit ${signal ?? exitCode}\n${stdout}\n--- stderr\n${stderr}`.replaceAll(root, '/ROOT');
+}
+
+/** Refs of the project and of its remotes after a writing command, without the hidden ones that were there before. */
+function stateAfter(before: Twin, after: Twin, side: Side): string {
+  return ['project', 'server.git', 'fresh.git']
+    .filter((name) => existsSync(join(after.root, side, name)))
+    .map((name) => {
+      const old = new Set(refsOf(join(before.root, 'with', name)));
+      for (const shared of refsOf(join(before.root, 'none', name))) old.delete(shared);
+      const isOldHidden = (line: string) => side === 'with' && old.has(line);
+      return `${name}:\n${refsOf(join(after.root, side, name))
+        .filter((line) => !isOldHidden(line))
+        .join('\n')}\n`;
+    })
+    .join('');
+}
+
+function refsOf(repository: string): string[] {
+  return git(repository, 'for-each-ref', '--format=%(objectname) %(refname)').split('\n');
 }
 
 /** All differences among many lines, a few at a time. */

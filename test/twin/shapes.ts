@@ -100,7 +100,7 @@ function addSession(project: string, id: string, from: string, worktree: boolean
 
 function initial(project: string): void {
   mkdirSync(project, { recursive: true });
-  git(project, 'init', '-q', '-b', 'main');
+  git(project, 'init', '-q', '-b', 'main', '--template=');
 }
 
 function linear(project: string): void {
@@ -232,7 +232,8 @@ const SHAPES: Record<string, { cwd?: string; plain: Build; session: (project: st
     plain: (project) => {
       linear(project);
       const server = join(project, '..', 'server.git');
-      git(project, 'clone', '-q', '--bare', '.', server);
+      git(project, 'clone', '-q', '--bare', '--template=', '.', server);
+      git(project, 'init', '-q', '--bare', '-b', 'main', '--template=', join(project, '..', 'fresh.git'));
       git(project, 'remote', 'add', 'origin', '../server.git');
       git(project, 'remote', 'add', 'up/stream', '../server.git');
       git(project, 'fetch', '-q', '--all');
@@ -272,6 +273,9 @@ const SHAPES: Record<string, { cwd?: string; plain: Build; session: (project: st
     session: (project) => addSession(project, 's1', 'main', false),
   },
 };
+
+/** Where commands that write are worth their copies. */
+export const WRITTEN_SHAPES: readonly string[] = ['linear', 'worktrees', 'inside a sandbox', 'remote'];
 
 export const SHAPE_NAMES = Object.keys(SHAPES);
 

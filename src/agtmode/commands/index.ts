@@ -13,6 +13,7 @@ import { sessionNew } from './session-new.ts';
 import { sessionPath } from './session-path.ts';
 import { sessionRemove } from './session-remove.ts';
 import { sessionShow } from './session-show.ts';
+import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
 
 export const COMMANDS: readonly Command[] = [
@@ -30,4 +31,7 @@ export const COMMANDS: readonly Command[] = [
   configList,
   configGet,
   configSet,
+  shimInstall,
+  shimUninstall,
+  shimPrint,
 ];

@@ -50,7 +50,7 @@ function mayDecorate(options: readonly string[], _view: View): boolean {
 }
 
 /** git's own choice of decorations, as options, where the user has made none. */
-function defaultChoice(options: readonly string[], view: View): string[] {
+export function defaultChoice(options: readonly string[], view: View): string[] {
   const chosen = options.some((option) =>
     /^--(decorate-refs(-exclude)?[= ]|clear-decorations$)/.test(option),
   );

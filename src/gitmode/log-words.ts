@@ -1,0 +1,75 @@
+/**
+ * The words that log needs for its decorations, left in the git directory of a worktree for the shim, which can then
+ * do without the executable. They depend on nothing but the prefixes, the remotes' names, the branch checked out here
+ * and the configuration: the shim compares the times of those files with this one's.
+ *
+ * Nothing is left where that would not be enough: configuration that git reads from other files, a user's own choice
+ * of decorations, hidden refs below a remote that is not configured.
+ */
+import { renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { allBut } from '../filter/globs.ts';
+import { localSpaces, remoteSpaces } from '../filter/spaces.ts';
+import { readLine } from '../git/discover.ts';
+import { REMOTES, type View } from './view.ts';
+
+/** File name in the git directory; also the first line's mark, with the format's number. */
+export const LOG_WORDS = 'agt-log-words';
+
+export function leaveLogWords(view: View, defaults: readonly string[], env: NodeJS.ProcessEnv): void {
+  const file = join(view.gitDir, LOG_WORDS);
+  if (!statSync(join(view.commonDir, 'agt'), { throwIfNoEntry: false })?.isDirectory()) return;
+  if (defaults.length === 0) return;
+  const spaces = [
+    ...localSpaces(view.prefixes),
+    ...view.remotes().flatMap((remote) => remoteSpaces(remote, view.prefixes)),
+  ];
+  if (view.spaces.some((space) => space.startsWith(REMOTES) && !spaces.includes(space))) return;
+  const patterns = spaces.flatMap((space) =>
+    view.current?.startsWith(space) ? allBut(view.current, space) : [space.slice(0, -1)],
+  );
+  const words = [...patterns.map((pattern) => `--decorate-refs-exclude=${pattern}`), ...defaults].join(' ');
+  const text = `${LOG_WORDS}-1\n${view.current === undefined ? '-' : `ref: ${view.current}`}\n${words}\n`;
+  try {
+    if (readLine(file) === text.trimEnd() && isNewest(file, view, env)) return;
+    if (!onlyKnownFiles(view, env)) return;
+    const unfinished = `${file}.${process.pid}`;
+    writeFileSync(unfinished, text);
+    renameSync(unfinished, file);
+  } catch {
+    try {
+      unlinkSync(`${file}.${process.pid}`);
+    } catch {
+      // a repository that may only be read does without
+    }
+  }
+}
+
+/** The files whose times the shim compares; git must have read its configuration from nowhere else. */
+function knownFiles(view: View, env: NodeJS.ProcessEnv): string[] {
+  const home = env['HOME'] ?? '';
+  return [
+    join(view.commonDir, 'config'),
+    join(view.gitDir, 'config.worktree'),
+    join(home, '.gitconfig'),
+    join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'config'),
+    '/etc/gitconfig',
+  ];
+}
+
+function onlyKnownFiles(view: View, env: NodeJS.ProcessEnv): boolean {
+  if (Object.keys(env).some((name) => name.startsWith('GIT_CONFIG'))) return false;
+  const known = new Set(knownFiles(view, env));
+  const { stdout } = view.ask(['config', '--null', '--list', '--show-origin', '--name-only']);
+  return stdout
+    .split('\0')
+    .filter((entry) => entry.startsWith('file:'))
+    .every((entry) => known.has(resolve(dirname(view.commonDir), entry.slice('file:'.length))));
+}
+
+function isNewest(file: string, view: View, env: NodeJS.ProcessEnv): boolean {
+  const own = statSync(file).mtimeMs;
+  return knownFiles(view, env).every(
+    (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < own,
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * git fetch, pull and remote update: negative refspecs for every remote that has a positive one (alone, a negative
+ * refspec would make fetch fetch nothing). They also keep `--prune` from deleting hidden tracking refs.
+ *
+ * A wildcard on the command line gets negative refspecs behind it; nothing else of the words is touched.
+ */
+import type { Rewrite, Rule } from '../plan.ts';
+import type { View } from '../view.ts';
+
+export const fetch: Rule = (args, view) => {
+  const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.spaces.length > 0;
+  const negative = wildcard ? view.hiddenOnRemotes.map((space) => `^${space}*`) : [];
+  return withNegativeRefspecs([...args, ...negative], view);
+};
+
+export const remote: Rule = (args, view) => {
+  const [subcommand] = args.filter((arg) => !/^(-v|--verbose)$/.test(arg));
+  return subcommand === 'update' || subcommand === 'prune' || (subcommand === 'show' && args.includes('-n'))
+    ? withNegativeRefspecs(args, view)
+    : undefined;
+};
+
+function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | undefined {
+  if (view.spaces.length === 0) return undefined;
+  const config = view.remotes().flatMap((name) => {
+    const positive = view.config(`remote.${name}.fetch`).filter((refspec) => !refspec.startsWith('^'));
+    const roots = new Set(positive.map((refspec) => refspec.replace(/^\+/, '')));
+    if (![...roots].some((refspec) => refspec.includes('*'))) return [];
+    return view.hiddenOnRemotes.map((space) => `remote.${name}.fetch=^${space}*`);
+  });
+  return config.length === 0 ? undefined : { config, args };
+}

@@ -1,0 +1,237 @@
+/**
+ * The text of the shim: a POSIX sh script named `git` that becomes real git at once wherever git mode would, and the
+ * executable for the rest. Generated from the tables that git mode itself uses, with the real git's path inside.
+ * Starting a JavaScript runtime costs tens of milliseconds; this costs one sh without a single fork.
+ *
+ * It errs towards the executable, whose answer is always right: for an unknown option, an unusual environment, and
+ * where the settings, the configuration of git or the executable are newer than what it was written from.
+ *
+ * Limits: a repository whose remote has more than two slashes in its name is not looked through for loose refs.
+ */
+import type { Prefixes } from '../filter/spaces.ts';
+import { SHIM_MARK } from '../git/find.ts';
+import { shellQuote } from '../git/trace.ts';
+import { PASSED_ON } from './commands.ts';
+import { LOG_WORDS } from './log-words.ts';
+
+export interface ShimFacts {
+  /** Absolute path of the real git. */
+  readonly git: string;
+  /** Absolute path of the executable under the name `git`. */
+  readonly executable: string;
+  /** Absolute path of the file that holds the user's settings. */
+  readonly settingsFile: string;
+  readonly prefixes: Prefixes;
+}
+
+/** Commands whose sets of refs alone could reveal something. */
+const SETS_ONLY = ['rev-list', 'shortlog', 'rev-parse', 'fast-export', 'format-patch'];
+const DECORATING = ['log', 'show', 'whatchanged'];
+
+export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
+  const names = [prefixes.branchPrefix, prefixes.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
+  const loose = [...names.map((name) => `refs/heads/${name}`), `refs/tags/${names[0]}`, 'refs/agt'].map(
+    (dir) => `"$agt_common"/${shellQuote(dir)}`,
+  );
+  const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>
+    names.map((name) => `"$agt_common"/refs/remotes/${depth}/${shellQuote(name)}`),
+  );
+  const packed = ['/agt/', ...names.map((name) => `/${name}/`)];
+  const current = names.map((name) => `'ref: refs/heads/${name}/'*`);
+  return `#!/bin/sh
+# ${SHIM_MARK}: git mode without starting the executable where real git would print the same.
+# Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
+# shellcheck disable=SC3013 # -nt and -ef: dash, bash and busybox have them, with no process started
+
+agt_real=${quote(git)}
+agt_full=${quote(executable)}
+agt_settings=${quote(settingsFile)}
+
+agt_exec() {
+  if [ -x "$agt_full" ]; then exec "$agt_full" "$@"; fi
+  echo "warning: agt: $agt_full is gone; nothing is hidden (agt shim uninstall)" >&2
+  exec "$agt_real" "$@"
+}
+
+# Anything about agt itself that is newer than this file, or said by the environment, is the executable's to judge.
+case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in ?*) agt_exec "$@" ;; esac
+if [ "$agt_settings" -nt "$0" ] || [ "$agt_full" -nt "$0" ] || ! [ -x "$agt_real" ]; then agt_exec "$@"; fi
+
+agt_next='' agt_command='' agt_dir='' agt_plain=1
+for agt_word do
+  case $agt_next in
+  -C)
+    case $agt_dir in ?*) agt_exec "$@" ;; esac
+    agt_dir=$agt_word agt_next=''
+    continue
+    ;;
+  -c)
+    case $agt_word in [Aa][Ll][Ii][Aa][Ss].*|[Ll][Oo][Gg].*) agt_plain='' ;; esac
+    agt_next=''
+    continue
+    ;;
+  esac
+  case $agt_word in
+  -C | -c) agt_next=$agt_word ;;
+  --no-pager | -P | -p | --paginate | --no-optional-locks | --literal-pathspecs) ;;
+  -*) agt_exec "$@" ;;
+  *)
+    agt_command=$agt_word
+    break
+    ;;
+  esac
+done
+
+case $agt_command in
+${caseList([...PASSED_ON])}
+  exec "$agt_real" "$@"
+  ;;
+${caseList([...SETS_ONLY, ...DECORATING, ...LOOKED_UP])} ;;
+*) agt_exec "$@" ;;
+esac
+
+# The repository, found as git finds it. Where that is not plain to see, the executable looks.
+case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in ?*) agt_exec "$@" ;; esac
+case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
+while :; do
+  if [ -e "$agt_dir/.git" ] || [ -f "$agt_dir/HEAD" ]; then break; fi
+  if [ "$agt_dir" -ef / ] || ! [ -e "$agt_dir/.." ]; then exec "$agt_real" "$@"; fi
+  agt_dir=$agt_dir/..
+done
+if [ -d "$agt_dir/.git" ] && [ -f "$agt_dir/.git/HEAD" ]; then
+  agt_git=$agt_dir/.git agt_common=$agt_dir/.git
+elif [ -f "$agt_dir/.git" ] && IFS= read -r agt_line <"$agt_dir/.git"; then
+  case $agt_line in
+  'gitdir: /'*) agt_git=\${agt_line#gitdir: } ;;
+  'gitdir: '*) agt_git=$agt_dir/\${agt_line#gitdir: } ;;
+  *) agt_exec "$@" ;;
+  esac
+  if [ -f "$agt_git/commondir" ] && IFS= read -r agt_line <"$agt_git/commondir"; then
+    case $agt_line in /*) agt_common=$agt_line ;; *) agt_common=$agt_git/$agt_line ;; esac
+  else
+    agt_common=$agt_git
+  fi
+elif [ -f "$agt_dir/HEAD" ] && [ -d "$agt_dir/objects" ] && [ -d "$agt_dir/refs" ] && ! [ -e "$agt_dir/.git" ]; then
+  agt_git=$agt_dir agt_common=$agt_dir
+else
+  agt_exec "$@"
+fi
+if [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
+
+# Nothing of agt in it: real git.
+agt_hidden=''
+for agt_path in "$agt_common/agt" ${loose.join(' ')} ${remote.join(' ')}; do
+  if [ -e "$agt_path" ]; then
+    agt_hidden=1
+    break
+  fi
+done
+case $agt_hidden in
+'')
+  if ! [ -f "$agt_common/packed-refs" ] || ! LC_ALL=C grep -qF ${packed.map((text) => `-e '${text}'`).join(' ')} "$agt_common/packed-refs"; then
+    exec "$agt_real" "$@"
+  fi
+  ;;
+esac
+
+# Settings of this repository may name other prefixes.
+agt_area=''
+if [ -f "$agt_common/agt/area" ] && IFS= read -r agt_area <"$agt_common/agt/area"; then
+  case $agt_area in /*) ;; *) agt_area=$agt_common/$agt_area ;; esac
+fi
+for agt_path in "$agt_common/agt/config" "$agt_area/.agt/config"; do
+  if [ -f "$agt_path" ]; then
+    while IFS= read -r agt_line || [ -n "$agt_line" ]; do
+      case $agt_line in '' | '#'*) ;; *) agt_exec "$@" ;; esac
+    done <"$agt_path"
+  fi
+done
+
+# A set of refs has to be shortened, and so may be the value of another option that looks like one.
+for agt_word do
+  case $agt_word in
+  --all | --branches* | --tags* | --remotes* | --glob* | --reflog | --stdin | --exclude* | -h | --disable-agt) agt_exec "$@" ;;
+  --) break ;;
+  esac
+done
+case $agt_command in
+${caseList(SETS_ONLY)}
+  exec "$agt_real" "$@"
+  ;;
+${caseList(LOOKED_UP)}
+  agt_exec "$@"
+  ;;
+esac
+
+# Decorations: the words that the executable left for this worktree, while nothing that they depend on has changed.
+agt_words=$agt_git/${LOG_WORDS}
+case $agt_plain\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYSTEM-}\${GIT_CONFIG_GLOBAL-}\${GIT_CONFIG_NOSYSTEM-}\${GIT_REPLACE_REF_BASE-} in
+1) ;;
+*) agt_exec "$@" ;;
+esac
+for agt_path in "$agt_common/config" "$agt_git/config.worktree" "\${HOME-}/.gitconfig" "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" /etc/gitconfig; do
+  if [ -e "$agt_path" ] && ! [ "$agt_words" -nt "$agt_path" ]; then agt_exec "$@"; fi
+done
+{ IFS= read -r agt_version && IFS= read -r agt_head && IFS= read -r agt_line; } 2>/dev/null <"$agt_words" || agt_exec "$@"
+IFS= read -r agt_now <"$agt_git/HEAD" || agt_exec "$@"
+case $agt_now in ${current.join(' | ')}) ;; *) agt_now=- ;; esac
+if [ "$agt_version" != ${LOG_WORDS}-1 ] || [ "$agt_now" != "$agt_head" ]; then agt_exec "$@"; fi
+for agt_word do
+  # Words that choose decorations, end the options, or might be the value of an option at the end of the line.
+  case $agt_word in
+  -- | --end-of-options | --decorate-refs* | --clear-decorations) agt_exec "$@" ;;
+  esac
+done
+case $agt_word in
+-*)
+  case $agt_word in
+  --oneline | --graph | --decorate | --no-decorate | --stat | -p | -[0-9] | -[0-9][0-9] | -[0-9][0-9][0-9] | -[0-9][0-9][0-9][0-9] | -n[0-9]* | --*=*) ;;
+  *) agt_exec "$@" ;;
+  esac
+  ;;
+esac
+set -f
+for agt_word in $agt_line; do
+  case $agt_word in
+  --decorate-refs-exclude=refs/* | --decorate-refs=*) set -- "$@" "$agt_word" ;;
+  *) exec "$agt_full" "$@" ;;
+  esac
+done
+exec "$agt_real" "$@"
+`;
+}
+
+/** Commands with a rule that need more than a look at the words; with nothing to hide they are git's too. */
+const LOOKED_UP = [
+  'branch',
+  'bundle',
+  'describe',
+  'fetch',
+  'for-each-ref',
+  'ls-remote',
+  'name-rev',
+  'pull',
+  'push',
+  'rebase',
+  'reflog',
+  'refs',
+  'remote',
+  'show-branch',
+  'show-ref',
+  'tag',
+  'worktree',
+];
+
+function caseList(words: readonly string[]): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length > 104) lines.push(word);
+    else lines[lines.length - 1] = `${last} | ${word}`;
+  }
+  return `${lines.join(' | \\\n  ')})`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
