@@ -102,8 +102,8 @@ async function examineTip(repository: Repository, record: SessionRecord): Promis
     {
       level: 'warning',
       about,
-      problem: `${shortBranch(record.branch)} was moved by something else than agt`,
-      mend: `the next autocommit puts it back; or now: agt git update-ref ${record.branch} ${tip}`,
+      problem: `${shortBranch(record.branch)} was moved by something else than agt, which goes on from its own tip`,
+      mend: `agt git update-ref ${record.branch} ${tip}`,
     },
   ];
 }

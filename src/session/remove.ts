@@ -122,14 +122,11 @@ export async function removeSession(
     removeWhileEmpty(repository.sessionsDir, dirname(repository.sessionsDir));
   await runGit(repository.git, ['worktree', 'prune']);
   if (plan.refs.length === 0) {
-    await writeRecord(repository, {
-      ...record,
-      state: 'removed',
-      last_activity_at: options.now.toISOString(),
-    });
+    await writeRecord(repository, { ...record, state: 'removed', last_activity_at: options.now.toISOString() });
     return;
   }
-  const input = plan.refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
+  const refs = await existingRefs(repository, record); // the last capture has moved them since the plan
+  const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
   await gitText(repository.git, ['update-ref', '--stdin'], { input });
   deleteRecord(repository, record.session_id);
 }
