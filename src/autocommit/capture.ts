@@ -1,37 +1,175 @@
-import type { Git } from '../git/git.ts';
+/**
+ * Captures a session folder as one commit on its shadow branch, or finds that nothing has changed.
+ *
+ * Paths are bytes: inside src/autocommit a string holds one byte per character (latin1), relative to the session
+ * folder; what is handed out for printing is in the readable form of display.ts.
+ */
+import { join } from 'node:path';
+import { type Git, inDirectory } from '../git/git.ts';
+import { withLock } from '../state/lock.ts';
+import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
+import { type Circumstances, readCircumstances } from './circumstances.ts';
+import { type Change, compare, compareManifests } from './compare.ts';
+import { displayPath } from './display.ts';
+import { readIndex } from './index-state.ts';
+import { type Previous, readPrevious } from './previous.ts';
+import { type Scanned, scan } from './scan.ts';
+import { type ScannedFile, writeScanManifest } from './scan-manifest.ts';
+import { writeTimestamp } from './timestamp.ts';
+import { isUnder, TOP_FOLDERS } from './tops.ts';
+import { ObjectStream, writeShadowCommit } from './write-commit.ts';
+
+/** What is captured, and where it goes. Paths are absolute. */
 export interface CaptureTarget {
   readonly sessionId: string;
-  readonly folder: string; // absolute; sessions/<id>
-  readonly sandbox: string; // absolute; usually <folder>/sandbox
-  readonly commonDir: string; // absolute git common dir
-  readonly stateDir: string; // <commonDir>/agt
-  readonly shadowRef: string; // refs/heads/agtsessions/<id>
-  readonly tipRef: string; // refs/agt/tip/<id>
-  readonly userRef: string | undefined; // refs/heads/main; undefined when started from a detached commit → second parent = start commit
+  readonly folder: string;
+  readonly sandbox: string;
+  readonly commonDir: string;
+  /** `<commonDir>/agt`. */
+  readonly stateDir: string;
+  readonly shadowRef: string;
+  /** Where agt itself keeps the chain's end, whatever others do to the branch. */
+  readonly tipRef: string;
+  /** Undefined where the session was started from a detached HEAD. */
+  readonly userRef: string | undefined;
   readonly startCommit: string;
 }
+
 export interface CaptureOptions {
   readonly agentEmail: string;
+  /** Bytes. */
   readonly maxFileSize: number;
   readonly now: Date;
+  /** Top-level folders to scan; the others keep their last state. */
   readonly siblings?: readonly string[];
+  /** Unix seconds: files modified then or later are read again, whatever their stat data say. */
   readonly rereadSince?: number;
   readonly dryRun?: boolean;
   readonly label?: string;
   readonly tool?: string;
+  /** The state that a restore has just brought back. */
   readonly restored?: string;
 }
+
 export interface CaptureResult {
   readonly outcome: 'committed' | 'unchanged' | 'would-commit';
-  readonly commit: string | undefined; // new commit, or the current tip when unchanged
-  readonly changes: readonly { path: string; kind: 'added' | 'changed' | 'deleted' | 'mode' }[]; // paths relative to the session folder, latin1-safe/UTF-8 display form documented
+  /** The new commit, or the one that still stands; undefined where there is none yet. */
+  readonly commit: string | undefined;
+  readonly changes: readonly Change[];
   readonly skipped: readonly { path: string; reason: string }[];
   readonly warnings: readonly string[];
 }
-export async function capture(
-  _git: Git,
-  _target: CaptureTarget,
-  _options: CaptureOptions,
+
+export function lockPath(target: Pick<CaptureTarget, 'stateDir' | 'sessionId'>): string {
+  return join(target.stateDir, 'locks', target.sessionId);
+}
+
+/** @throws AgtError, with exit code 75 while another process works on the session. */
+export function capture(git: Git, target: CaptureTarget, options: CaptureOptions): Promise<CaptureResult> {
+  const action = () => captureLocked(git, target, options);
+  return options.dryRun ? action() : withLock(lockPath(target), `session "${target.sessionId}"`, action);
+}
+
+/** For callers that hold the session's lock already. */
+export async function captureLocked(
+  git: Git,
+  target: CaptureTarget,
+  options: CaptureOptions,
 ): Promise<CaptureResult> {
-  return { outcome: 'unchanged', commit: undefined, changes: [], skipped: [], warnings: [] };
+  const objects = new ObjectStream(git);
+  try {
+    return await captureInto(git, target, options, objects);
+  } catch (error) {
+    await objects.close();
+    throw error;
+  }
+}
+
+async function captureInto(
+  git: Git,
+  target: CaptureTarget,
+  options: CaptureOptions,
+  objects: ObjectStream,
+): Promise<CaptureResult> {
+  const at = await readCircumstances(git, target);
+  const previous = await readPrevious(git, target, at);
+  const index = await readIndex(inDirectory(git, target.sandbox), at.gitDir, at.tip.length / 2);
+  const tops = options.siblings ?? TOP_FOLDERS;
+  const folder = Buffer.from(target.folder).toString('latin1');
+  const scanned = await scan(target, previous, {
+    hash: at.tip.length === 64 ? 'sha256' : 'sha1',
+    maxFileSize: options.maxFileSize,
+    tops,
+    rereadSince: options.rereadSince,
+    keep: async (path, content) => options.dryRun === true || objects.keep(`${folder}/${path}`, content),
+  });
+  const comparison = compare(previous, scanned, tops);
+  const manifest = describeFolder(scanned, previous.manifest, {
+    session: target.sessionId,
+    head: at.head,
+    operation: at.operation,
+    label: options.label,
+    tool: options.tool,
+    tops,
+  });
+
+  const result = {
+    changes: [...comparison.changes, ...compareManifests(previous.manifest, manifest)],
+    skipped: scanned.skipped.map(({ path, reason }) => ({ path: displayPath(path), reason })),
+    warnings: [...previous.warnings, ...movedBranch(target, at)],
+  };
+  const marked =
+    options.restored !== undefined ||
+    (options.label !== undefined && options.label !== previous.manifest?.label);
+  const same =
+    comparison.changes.length === 0 &&
+    previous.index === index.digest &&
+    sameFolder(previous.manifest, manifest);
+  const remember = (commit: string) => {
+    const files = withUnscanned(previous, scanned, tops);
+    const path = join(target.stateDir, 'scan', target.sessionId);
+    // After the branch: a crash before this costs a scan.
+    writeScanManifest(path, { commit, clock: scanned.clock, index: index.digest, files });
+    writeTimestamp(target, options.now);
+  };
+  if (same && !marked && at.shadow === at.tip) {
+    if (!options.dryRun) remember(at.tip);
+    return { outcome: 'unchanged', commit: at.tip, ...result };
+  }
+  if (options.dryRun)
+    return { outcome: 'would-commit', commit: previous.isFirst ? undefined : at.tip, ...result };
+
+  const commit = await writeShadowCommit(git, target, objects, {
+    at,
+    previous,
+    comparison,
+    index,
+    manifest: serialize(manifest),
+    options,
+  });
+  remember(commit);
+  return { outcome: 'committed', commit, ...result };
+}
+
+/** What was not scanned this time is known as before, as far as it was. */
+function withUnscanned(
+  previous: Previous,
+  scanned: Scanned,
+  tops: readonly string[],
+): Map<string, ScannedFile> {
+  const known = [...(previous.cache?.files ?? [])].filter(([path]) => !isUnder(path, tops));
+  return new Map([...known, ...scanned.files]);
+}
+
+function movedBranch(target: CaptureTarget, at: Circumstances): string[] {
+  if (at.shadow === at.tip) return [];
+  const branch = target.shadowRef.replace('refs/heads/', '');
+  const what = at.shadow === undefined ? 'deleted' : `moved to ${at.shadow.slice(0, 10)}`;
+  return [`${branch} was ${what} by something else than agt; it goes on from ${at.tip.slice(0, 10)}`];
+}
+
+/** Labels and tools name a moment; a moment without one is no change from a moment with one. */
+function sameFolder(before: CapturedManifest | undefined, now: CapturedManifest): boolean {
+  const bare = (manifest: CapturedManifest) => serialize({ ...manifest, label: null, tool: null });
+  return before !== undefined && bare(before) === bare(now);
 }

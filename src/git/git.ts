@@ -97,8 +97,12 @@ export async function gitText(git: Git, args: readonly string[], options: RunOpt
 }
 
 /** Text of a question that git may answer with "no": undefined for any exit code but 0. */
-export async function gitAnswer(git: Git, args: readonly string[]): Promise<string | undefined> {
-  const run = await runGit(git, args);
+export async function gitAnswer(
+  git: Git,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<string | undefined> {
+  const run = await runGit(git, args, options);
   return run.exitCode === 0 ? run.stdout.toString().replace(/\n$/, '') : undefined;
 }
 

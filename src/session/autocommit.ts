@@ -44,7 +44,7 @@ export async function autocommit(
     ...options,
   });
   if (result.outcome === 'committed') {
-    await writeRecord(repository, { ...record, last_activity_at: options.now.toISOString() });
+    writeRecord(repository, { ...record, last_activity_at: options.now.toISOString() });
   }
   return result;
 }

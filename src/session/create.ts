@@ -44,7 +44,7 @@ export async function createSession(repository: Repository, wanted: NewSession):
   const undo: (() => Promise<unknown> | unknown)[] = [];
   try {
     undo.push(() => deleteRecord(repository, record.session_id));
-    await writeRecord(repository, record);
+    writeRecord(repository, record);
     await hideFromFetch(repository);
 
     const folder = join(repository.sessionsDir, record.session_id);
@@ -59,7 +59,7 @@ export async function createSession(repository: Repository, wanted: NewSession):
 
     await wanted.fill(record);
     const active: SessionRecord = { ...record, state: 'active' };
-    await writeRecord(repository, active);
+    writeRecord(repository, active);
     return active;
   } catch (error) {
     for (const step of undo.reverse()) await step();

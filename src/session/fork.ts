@@ -29,10 +29,15 @@ export async function forkSession(
 ): Promise<Forked> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const captured = await autocommit(repository, source, { now: request.now, label: `before fork to ${id}` });
-  if (captured.commit === undefined) throw new AgtError(`session "${source.session_id}" has no state to fork`);
+  if (captured.commit === undefined)
+    throw new AgtError(`session "${source.session_id}" has no state to fork`);
   const state = captured.commit;
   const head = await sandboxHead(repository, source);
-  const workCommit = await gitText(repository.git, ['rev-parse', '--verify', `${source.work_branch}^{commit}`]);
+  const workCommit = await gitText(repository.git, [
+    'rev-parse',
+    '--verify',
+    `${source.work_branch}^{commit}`,
+  ]);
   const warnings = [
     ...captured.warnings,
     ...captured.skipped.map(({ path, reason }) => `not in the fork: ${path}: ${reason}`),
@@ -51,7 +56,12 @@ export async function forkSession(
     fill: async (fork) => {
       await checkOutState(repository.git, state, { folder: sessionFolder(fork), sandbox: fork.sandbox });
       if (head.ref !== source.work_branch && head.commit !== undefined) {
-        await runGit(inDirectory(repository.git, fork.sandbox), ['update-ref', '--no-deref', 'HEAD', head.commit]);
+        await runGit(inDirectory(repository.git, fork.sandbox), [
+          'update-ref',
+          '--no-deref',
+          'HEAD',
+          head.commit,
+        ]);
         warnings.push(`HEAD is detached at ${head.commit.slice(0, 10)}, where it is in the other session`);
       }
     },

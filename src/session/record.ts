@@ -2,7 +2,7 @@
  * A session's metadata, `<common>/agt/sessions/<id>.json`: written before the resources that it names and replaced
  * whole, so that whatever a crash leaves behind is named here.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';
 import { writeFileAtomic } from '../state/atomic-file.ts';
@@ -66,9 +66,8 @@ function recordPath(repository: Repository, id: SessionId): string {
   return join(recordsDir(repository), `${id}.json`);
 }
 
-export async function writeRecord(repository: Repository, record: SessionRecord): Promise<void> {
-  mkdirSync(recordsDir(repository), { recursive: true });
-  await writeFileAtomic(recordPath(repository, record.session_id), `${JSON.stringify(record, null, 2)}\n`);
+export function writeRecord(repository: Repository, record: SessionRecord): void {
+  writeFileAtomic(recordPath(repository, record.session_id), `${JSON.stringify(record, null, 2)}\n`);
 }
 
 export function deleteRecord(repository: Repository, id: SessionId): void {

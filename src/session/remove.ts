@@ -111,7 +111,7 @@ export async function removeSession(
   const { record } = plan;
   if (record.state === 'active') {
     await captureLastState(repository, record, options);
-    await writeRecord(repository, { ...record, state: 'removing' });
+    writeRecord(repository, { ...record, state: 'removing' });
   }
   if (existsSync(record.sandbox)) {
     // Twice: also a locked worktree goes, since agt's own record says that it is to go.
@@ -122,7 +122,11 @@ export async function removeSession(
     removeWhileEmpty(repository.sessionsDir, dirname(repository.sessionsDir));
   await runGit(repository.git, ['worktree', 'prune']);
   if (plan.refs.length === 0) {
-    await writeRecord(repository, { ...record, state: 'removed', last_activity_at: options.now.toISOString() });
+    writeRecord(repository, {
+      ...record,
+      state: 'removed',
+      last_activity_at: options.now.toISOString(),
+    });
     return;
   }
   const refs = await existingRefs(repository, record); // the last capture has moved them since the plan

@@ -1,5 +1,22 @@
-import { renameSync, writeFileSync } from 'node:fs';
-export async function writeFileAtomic(path: string, content: string | Uint8Array): Promise<void> {
-  writeFileSync(`${path}.tmp`, content);
-  renameSync(`${path}.tmp`, path);
+/** Replaces a file whole: a temporary name, flushed, renamed. A reader sees the old content or the new, never a part. */
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    const fd = openSync(temporary, 'w', 0o644);
+    try {
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }

@@ -1,0 +1,73 @@
+/** Where the refs and the sandbox's HEAD stand when a capture begins. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { AgtError } from '../errors.ts';
+import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import type { CaptureTarget } from './capture.ts';
+
+export interface Circumstances {
+  /** The sandbox's own git directory. */
+  readonly gitDir: string;
+  /** The last shadow commit according to agt, or the start commit before the first one. */
+  readonly tip: string;
+  readonly tipTree: string;
+  /** Where the shadow branch is; undefined when somebody deleted it. */
+  readonly shadow: string | undefined;
+  /** The user branch's tip, or the start commit where there is none. */
+  readonly user: string;
+  readonly head: { readonly ref: string | null; readonly commit: string | null };
+  readonly operation: string | null;
+}
+
+export async function readCircumstances(git: Git, target: CaptureTarget): Promise<Circumstances> {
+  const sandboxGit = inDirectory(git, target.sandbox);
+  const gitDir = readGitDir(target.sandbox);
+  const names = [
+    'HEAD^{commit}',
+    target.tipRef,
+    `${target.tipRef}^{tree}`,
+    target.shadowRef,
+    `${target.userRef ?? ''}^{commit}`,
+  ];
+  const input = names.map((name) => `${name}\n`).join('');
+  const [answers, ref] = await Promise.all([
+    gitText(sandboxGit, ['cat-file', '--batch-check=%(objectname)'], { input }),
+    gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
+  ]);
+  const [commit, tip, tipTree, shadow, user] = answers
+    .split('\n')
+    .map((answer) => (/^[0-9a-f]+$/.test(answer) ? answer : undefined));
+  if (tip === undefined || tipTree === undefined) {
+    throw new AgtError(`agt's own record of session "${target.sessionId}" is missing: ${target.tipRef}`, {
+      hints: ['see: agt doctor'],
+    });
+  }
+  return {
+    gitDir,
+    tip,
+    tipTree,
+    shadow,
+    user: user ?? target.startCommit,
+    head: { ref: ref ?? null, commit: commit ?? null },
+    operation: operationIn(gitDir),
+  };
+}
+
+/** From the `.git` file of a linked worktree. */
+function readGitDir(sandbox: string): string {
+  const file = readFileSync(join(sandbox, '.git'), 'utf8');
+  return resolve(sandbox, file.replace(/^gitdir: /, '').replace(/\n$/, ''));
+}
+
+const OPERATIONS: readonly (readonly [file: string, name: string])[] = [
+  ['rebase-merge', 'rebase'],
+  ['rebase-apply', 'rebase'],
+  ['MERGE_HEAD', 'merge'],
+  ['CHERRY_PICK_HEAD', 'cherry-pick'],
+  ['REVERT_HEAD', 'revert'],
+  ['BISECT_LOG', 'bisect'],
+];
+
+function operationIn(gitDir: string): string | null {
+  return OPERATIONS.find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
+}

@@ -1,0 +1,24 @@
+/** Byte strings for people and for JSON: UTF-8 where the bytes are that, `%XX` for each byte that is not. */
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** For messages and `--json`: readable, not always reversible. */
+export function displayPath(path: string): string {
+  return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1').toString() : path;
+}
+
+/** For the captured manifest: `%` itself becomes `%25`, so that every path comes back. */
+export function jsonPath(path: string): string {
+  const escaped = path.replaceAll('%', '%25');
+  if (!/[\x80-\xff]/.test(escaped)) return escaped;
+  try {
+    return decoder.decode(Buffer.from(escaped, 'latin1'));
+  } catch {
+    return escaped.replace(/[\x80-\xff]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  }
+}
+
+export function pathFromJson(text: string): string {
+  const bytes = Buffer.from(text).toString('latin1');
+  return bytes.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,81 @@
+/**
+ * The sandbox's index: its raw bytes, a digest of what they mean, and the tree of what is staged. `git status` rewrites
+ * the stat data of an index all the time; the digest leaves them out. The index in the sandbox is never locked: git
+ * works on a copy.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode } from '../errors.ts';
+import { type Git, gitAnswer, gitText } from '../git/git.ts';
+import { type IndexContent, parseIndex } from '../git/index-file.ts';
+
+export interface IndexState {
+  readonly raw: Buffer;
+  readonly digest: string;
+  readonly conflicted: boolean;
+}
+
+const EMPTY: IndexState = { raw: Buffer.alloc(0), digest: '', conflicted: false };
+
+/** `git` runs in the sandbox; `gitDir` is the sandbox's own. */
+export async function readIndex(git: Git, gitDir: string, oidLength: number): Promise<IndexState> {
+  let raw: Buffer;
+  try {
+    raw = readFileSync(join(gitDir, 'index'));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return EMPTY;
+    throw error;
+  }
+  let content = parseIndex(raw, oidLength);
+  if (content.split) {
+    raw = await joinSplit(git, gitDir);
+    content = parseIndex(raw, oidLength);
+  }
+  return { raw, digest: digestOf(content), conflicted: content.entries.some(({ stage }) => stage > 0) };
+}
+
+export function digestOf({ entries }: IndexContent): string {
+  const hash = createHash('sha1');
+  for (const { path, mode, oid, stage, flags } of entries) {
+    hash.update(`${mode} ${oid} ${stage} ${flags} ${path}\0`, 'latin1');
+  }
+  return hash.digest('hex');
+}
+
+/** A split index keeps its entries in a shared file, which git may remove; what is captured stands alone. */
+async function joinSplit(git: Git, gitDir: string): Promise<Buffer> {
+  const index = join(gitDir, 'index');
+  return withCopy(gitDir, readFileSync(index), async (copy) => {
+    await gitText(git, ['update-index', '--no-split-index', '--force-write-index'], {
+      env: { GIT_INDEX_FILE: copy },
+    });
+    return readFileSync(copy);
+  });
+}
+
+/** Object name of the tree of what is staged; undefined in a conflict, or where an object of it is missing. */
+export async function stagedTree(git: Git, gitDir: string, index: IndexState): Promise<string | undefined> {
+  if (index.conflicted || index.raw.length === 0) return undefined;
+  return withCopy(gitDir, index.raw, async (copy) => {
+    const tree = await gitAnswer(git, ['write-tree'], { env: { GIT_INDEX_FILE: copy } });
+    return tree === undefined || (await isEmptyTree(git, tree)) ? undefined : tree;
+  });
+}
+
+/** A tree without entries has no place inside another one. */
+async function isEmptyTree(git: Git, tree: string): Promise<boolean> {
+  return (await gitText(git, ['cat-file', '-s', tree])) === '0';
+}
+
+/** The copy lies beside the original, where the shared part of a split index is found. */
+async function withCopy<T>(gitDir: string, raw: Buffer, action: (copy: string) => Promise<T>): Promise<T> {
+  const dir = mkdtempSync(join(gitDir, 'agt-index-'));
+  try {
+    const copy = join(dir, 'index');
+    writeFileSync(copy, raw);
+    return await action(copy);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,154 @@
+/** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
+import { FastImport, importPath } from '../git/fast-import.ts';
+import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import type { CaptureOptions, CaptureTarget } from './capture.ts';
+import type { Circumstances } from './circumstances.ts';
+import type { Comparison } from './compare.ts';
+import { type Content, streamContent } from './content.ts';
+import { type IndexState, stagedTree } from './index-state.ts';
+import type { Previous } from './previous.ts';
+import { encodePath } from './tree-names.ts';
+
+/** Starts git only when there is something to store. */
+export class ObjectStream {
+  private stream: FastImport | undefined;
+  private readonly git: Git;
+
+  constructor(git: Git) {
+    this.git = git;
+  }
+
+  open(): FastImport {
+    this.stream ??= new FastImport(this.git);
+    return this.stream;
+  }
+
+  /** Stores content as a blob. False when the file changed on the way. `path` is absolute, one byte per character. */
+  async keep(path: string, content: Content): Promise<boolean> {
+    const stream = this.open();
+    await stream.write('blob\n');
+    if (content.bytes === undefined) return streamContent(path, content, stream);
+    await stream.data(content.bytes);
+    return true;
+  }
+
+  /** Lets git end in order where no commit was begun: the blobs are garbage, and no ref moves. */
+  async close(): Promise<void> {
+    await this.stream?.finish().catch(() => undefined);
+  }
+}
+
+export interface ShadowCommit {
+  readonly at: Circumstances;
+  readonly previous: Previous;
+  readonly comparison: Comparison;
+  readonly index: IndexState;
+  readonly manifest: string;
+  readonly options: CaptureOptions;
+}
+
+/** Returns the new commit. The refs move last, when everything is on disk. */
+export async function writeShadowCommit(
+  git: Git,
+  target: CaptureTarget,
+  objects: ObjectStream,
+  commit: ShadowCommit,
+): Promise<string> {
+  const { at, previous, comparison, index } = commit;
+  const indexChanged = previous.index !== index.digest;
+  const staged = indexChanged
+    ? await stagedTree(inDirectory(git, target.sandbox), at.gitDir, index)
+    : undefined;
+  const parents = await parentsOf(git, commit);
+  const stream = objects.open();
+  await stream.write(header(target, commit, parents));
+  if (previous.isFirst) {
+    await stream.write('deleteall\n');
+    if (previous.files.size + previous.foreign.length > 0)
+      await stream.write(`M 040000 ${at.tipTree} sandbox\n`);
+    for (const path of previous.foreign)
+      await stream.write(Buffer.concat([DELETE, importPath(path), NEWLINE]));
+  }
+  for (const path of comparison.deletions) {
+    await stream.write(Buffer.concat([DELETE, importPath(encodePath(path)), NEWLINE]));
+  }
+  for (const [path, { mode, oid }] of comparison.writes) {
+    await stream.write(
+      Buffer.concat([Buffer.from(`M ${mode} ${oid} `), importPath(encodePath(path)), NEWLINE]),
+    );
+  }
+  await stream.write('M 100644 inline _/manifest.json\n');
+  await stream.data(Buffer.from(commit.manifest));
+  if (indexChanged) {
+    await stream.write('D _/staged\nD _/index\n');
+    if (staged !== undefined) await stream.write(`M 040000 ${staged} _/staged\n`);
+    if (index.raw.length > 0) {
+      await stream.write('M 100644 inline _/index\n');
+      await stream.data(index.raw);
+    }
+  }
+  await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
+  await stream.finish();
+  return gitText(git, ['rev-parse', '--verify', target.tipRef]);
+}
+
+const DELETE = Buffer.from('D ');
+const NEWLINE = Buffer.from('\n');
+
+function header(target: CaptureTarget, { at, options }: ShadowCommit, parents: readonly string[]): string {
+  const message = messageOf(target, at, options);
+  const identity = `agt <${options.agentEmail}> ${Math.floor(options.now.getTime() / 1000)} ${zone(options.now)}`;
+  const [first, ...others] = parents;
+  return [
+    `commit ${target.tipRef}`,
+    'mark :1',
+    `author ${identity}`,
+    `committer ${identity}`,
+    `data ${Buffer.byteLength(message)}`,
+    message,
+    `from ${first}`,
+    ...others.map((parent) => `merge ${parent}`),
+    '',
+  ].join('\n');
+}
+
+function messageOf(target: CaptureTarget, at: Circumstances, options: CaptureOptions): string {
+  const line = (text: string) => text.replace(/\s+/g, ' ').trim();
+  const head = at.head.commit === null ? [] : [['Head', at.head.commit]];
+  const trailers = [
+    ['Session', target.sessionId],
+    ...head,
+    ...(['label', 'tool', 'restored'] as const).flatMap((key) =>
+      options[key] === undefined ? [] : [[key.charAt(0).toUpperCase() + key.slice(1), line(options[key])]],
+    ),
+  ].map(([name, value]) => `Agt-${name}: ${value}`);
+  return `${line(options.label ?? '') || 'agt autocommit'}\n\n${trailers.join('\n')}\n`;
+}
+
+/**
+ * The previous state, the user branch, and whatever would otherwise be reachable from nowhere: commits that the agent
+ * has made since, and what somebody put on the shadow branch.
+ */
+async function parentsOf(git: Git, { at, previous }: ShadowCommit): Promise<string[]> {
+  const parents = [at.tip, at.user];
+  const isNewHead =
+    at.head.commit !== null && at.head.commit !== (previous.manifest?.head.commit ?? undefined);
+  if (isNewHead && !(await isReachable(git, at.head.commit as string, parents)))
+    parents.push(at.head.commit as string);
+  if (at.shadow !== undefined && !(await isReachable(git, at.shadow, parents))) parents.push(at.shadow);
+  return parents;
+}
+
+async function isReachable(git: Git, commit: string, from: readonly string[]): Promise<boolean> {
+  if (from.includes(commit)) return true;
+  const answer = await gitAnswer(git, ['rev-list', '--max-count=1', commit, '--not', ...from, '--']);
+  return answer === '';
+}
+
+/** The zone of a date as git writes it: +0100. */
+function zone(date: Date): string {
+  const minutes = -date.getTimezoneOffset();
+  const absolute = Math.abs(minutes);
+  const two = (n: number) => String(n).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(absolute / 60))}${two(absolute % 60)}`;
+}

@@ -1,0 +1,80 @@
+/** Reads many blobs through one `git cat-file --batch`, in order, without holding a large one in memory. */
+import { spawn } from 'node:child_process';
+import { AgtError, EXIT } from '../errors.ts';
+import type { Git } from './git.ts';
+import { traceCommand } from './trace.ts';
+
+const ARGS = ['cat-file', '--batch', '--buffer'];
+
+/** `visit` must take all of the chunks before it returns. @throws AgtError for an object that is missing. */
+export async function readBlobs(
+  git: Git,
+  oids: readonly string[],
+  visit: (index: number, chunks: AsyncGenerator<Buffer>) => Promise<void>,
+): Promise<void> {
+  if (oids.length === 0) return;
+  traceCommand(git.env, git.path, ARGS);
+  const child = spawn(git.path, ARGS, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'ignore'] });
+  const ended = new Promise<void>((resolve) => {
+    child.on('close', () => resolve());
+    child.on('error', () => resolve());
+  });
+  child.stdin.on('error', () => undefined); // git has ended: the missing answer is reported below
+  child.stdin.end(oids.map((oid) => `${oid}\n`).join(''));
+  const source = new ByteSource(child.stdout);
+  try {
+    for (const [index, oid] of oids.entries()) {
+      const header = await source.line();
+      const match = /^[0-9a-f]+ blob (\d+)$/.exec(header ?? '');
+      if (match === null) {
+        throw new AgtError(`object ${oid} cannot be read: git says '${header ?? 'nothing'}'`, {
+          exitCode: EXIT.git,
+        });
+      }
+      await visit(index, source.take(Number(match[1])));
+      await source.line();
+    }
+  } finally {
+    child.kill();
+    await ended;
+  }
+}
+
+/** A stream of bytes, read by lines and by counts. */
+class ByteSource {
+  private readonly chunks: AsyncIterator<Buffer>;
+  private pending: Buffer = Buffer.alloc(0);
+
+  constructor(stream: AsyncIterable<Buffer>) {
+    this.chunks = stream[Symbol.asyncIterator]();
+  }
+
+  /** Without its line break; undefined at the end. */
+  async line(): Promise<string | undefined> {
+    let end = this.pending.indexOf(10);
+    while (end < 0) {
+      const more = await this.chunks.next();
+      if (more.done === true) return undefined;
+      this.pending = Buffer.concat([this.pending, more.value]);
+      end = this.pending.indexOf(10);
+    }
+    const text = this.pending.toString('latin1', 0, end);
+    this.pending = this.pending.subarray(end + 1);
+    return text;
+  }
+
+  async *take(count: number): AsyncGenerator<Buffer> {
+    for (let left = count; left > 0; ) {
+      if (this.pending.length === 0) {
+        const more = await this.chunks.next();
+        if (more.done === true)
+          throw new AgtError('git ended in the middle of an object', { exitCode: EXIT.git });
+        this.pending = more.value;
+      }
+      const part = this.pending.subarray(0, left);
+      this.pending = this.pending.subarray(part.length);
+      left -= part.length;
+      yield part;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * One `git fast-import`, written to as a stream with back-pressure. The stream ends with `done`: if this process dies
+ * in the middle, git sees the end of the input without it and moves no ref. Objects are flushed to disk before refs
+ * move.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { AgtError, EXIT } from '../errors.ts';
+import type { Git } from './git.ts';
+import { traceCommand } from './trace.ts';
+
+/** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
+const BIG_FILE = '8m';
+
+const ARGS = [
+  '-c',
+  'core.fsync=objects,derived-metadata,reference',
+  '-c',
+  'core.fsyncMethod=batch',
+  '-c',
+  `core.bigFileThreshold=${BIG_FILE}`,
+  '-c',
+  'core.hooksPath=/dev/null',
+  'fast-import',
+  '--quiet',
+  '--done',
+  '--date-format=raw',
+];
+
+export class FastImport {
+  private readonly child: ChildProcess;
+  private readonly ended: Promise<number>;
+  private stderr = '';
+  private broken = false;
+
+  constructor(git: Git) {
+    traceCommand(git.env, git.path, ARGS);
+    this.child = spawn(git.path, ARGS, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'ignore', 'pipe'] });
+    this.child.stdin?.on('error', () => {
+      this.broken = true; // git has ended; finish() gives its reason
+    });
+    this.child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr += chunk.toString();
+    });
+    this.ended = new Promise((resolve) => {
+      this.child.on('close', (code) => resolve(code ?? -1));
+      this.child.on('error', (error) => {
+        this.stderr = error.message;
+        resolve(-1);
+      });
+    });
+  }
+
+  /** Commands or data; resolves when git keeps up. @throws AgtError when git has ended. */
+  async write(chunk: string | Uint8Array): Promise<void> {
+    const { stdin } = this.child;
+    if (this.broken || stdin === null || stdin === undefined) return this.fail();
+    if (!stdin.write(chunk)) await Promise.race([once(stdin, 'drain'), this.ended]);
+  }
+
+  /** A length-prefixed block, as `data` wants it. */
+  async data(bytes: Uint8Array): Promise<void> {
+    await this.write(`data ${bytes.length}\n`);
+    await this.write(bytes);
+    await this.write('\n');
+  }
+
+  /** @throws AgtError when git did not take everything; no ref has moved then. */
+  async finish(): Promise<void> {
+    this.child.stdin?.end('done\n');
+    if ((await this.ended) !== 0) await this.fail();
+  }
+
+  /** Ends git without `done`: nothing that was written is referred to. */
+  async abandon(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  private async fail(): Promise<never> {
+    const code = await this.ended;
+    const reason =
+      this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
+    throw new AgtError(`git fast-import failed: ${reason.replace(/^\w+: /, '') || `exit code ${code}`}`, {
+      exitCode: EXIT.failed,
+      hints: ['nothing was captured; the last state stands'],
+      cause: this.stderr,
+    });
+  }
+}
+
+/** A path as fast-import reads it; `path` holds one byte per character. */
+export function importPath(path: string): Buffer {
+  const plain = !/[\n"\\]/.test(path);
+  if (plain) return Buffer.from(path, 'latin1');
+  const quoted = path.replace(/[\n"\\]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`));
+  return Buffer.from(`"${quoted}"`, 'latin1');
+}
