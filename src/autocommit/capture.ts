@@ -114,7 +114,10 @@ async function captureInto(
   });
 
   const result = {
-    changes: [...comparison.changes, ...compareManifests(previous.manifest, manifest)],
+    changes: [
+      ...comparison.changes,
+      ...compareManifests(previous.manifest, manifest, scanned, comparison.changes),
+    ],
     skipped: scanned.skipped.map(({ path, reason }) => ({ path: displayPath(path), reason })),
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };

@@ -4,7 +4,7 @@
  */
 import { jsonPath, pathFromJson } from './display.ts';
 import type { Scanned } from './scan.ts';
-import { isUnder, TOP_FOLDERS } from './tops.ts';
+import { isUnder } from './tops.ts';
 import { encodePath } from './tree-names.ts';
 import type { Walked } from './walk.ts';
 
@@ -79,15 +79,8 @@ function describeModes(
   for (const [path, { mode }] of walked.directories) bits.directory.push([path, mode & 0o7777]);
 
   const kept = Object.entries(before?.modes.others ?? {}).filter(([path]) => elsewhere(path));
-  // Where some folders keep their last state, what is usual there must stay usual.
-  const usual =
-    before !== undefined && TOP_FOLDERS.some(elsewhere)
-      ? readModes(before).usual
-      : {
-          file: mostFrequent(bits.file, 0o644),
-          program: mostFrequent(bits.program, 0o755),
-          directory: mostFrequent(bits.directory, 0o755),
-        };
+  // What was usual stays so: one more or less of them does not turn the list inside out.
+  const usual = before === undefined ? usualOf(bits) : readModes(before).usual;
   const others = (['file', 'program', 'directory'] as const).flatMap((kind) =>
     bits[kind]
       .filter(([, mode]) => mode !== usual[kind])
@@ -104,6 +97,14 @@ function describeModes(
 /** What git takes for an executable. */
 function isProgram(mode: number): boolean {
   return (mode & 0o100) !== 0;
+}
+
+function usualOf(bits: Record<Kind, [path: string, mode: number][]>): Record<Kind, number> {
+  return {
+    file: mostFrequent(bits.file, 0o644),
+    program: mostFrequent(bits.program, 0o755),
+    directory: mostFrequent(bits.directory, 0o755),
+  };
 }
 
 function mostFrequent(modes: readonly (readonly [string, number])[], fallback: number): number {

@@ -38,18 +38,28 @@ export function compare(previous: Previous, scanned: Scanned, tops: readonly str
   return { changes, deletions, writes };
 }
 
-/** What a tree does not show: permission bits, and directories that came to be or ceased to be empty. */
-export function compareManifests(before: CapturedManifest | undefined, now: CapturedManifest): Change[] {
+/** What a tree does not show: permission bits, and directories that came to be empty or are gone. */
+export function compareManifests(
+  before: CapturedManifest | undefined,
+  now: CapturedManifest,
+  { walked }: Scanned,
+  known: readonly Change[],
+): Change[] {
   if (before === undefined) return [];
+  const told = new Set(known.map(({ path }) => path));
   const [old, current] = [readModes(before), readModes(now)];
   const paths = new Set([...old.others.keys(), ...current.others.keys()]);
   const modes = [...paths].filter((path) => old.others.get(path) !== current.others.get(path));
   const emptied = now.empty_directories.filter((path) => !before.empty_directories.includes(path));
-  const vanished = before.empty_directories.filter((path) => !now.empty_directories.includes(path));
+  const vanished = before.empty_directories.filter(
+    (path) => !now.empty_directories.includes(path) && !walked.directories.has(pathFromJson(path)),
+  );
   const directory = (path: string) => `${displayPath(pathFromJson(path))}/`;
   return [
-    ...modes.map((path) => ({ path: displayPath(path), kind: 'mode' as const })),
     ...emptied.map((path) => ({ path: directory(path), kind: 'added' as const })),
     ...vanished.map((path) => ({ path: directory(path), kind: 'deleted' as const })),
-  ];
+    ...modes
+      .filter((path) => walked.files.has(path) || walked.directories.has(path))
+      .map((path) => ({ path: displayPath(path), kind: 'mode' as const })),
+  ].filter(({ path }) => !told.has(path) && !told.has(path.replace(/\/$/, '')));
 }

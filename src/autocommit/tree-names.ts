@@ -1,6 +1,7 @@
 /**
  * Names that a file system has and a git tree must not: `.GIT`, `git~1` and others that some file system would take
- * for `.git`, which git-fsck and every checkout refuse. Such a component is stored as `%agt-` and the hex of its bytes,
+ * for `.git`, which git-fsck and every checkout refuse; and `.gitmodules`, whose type and content git-fsck judges. Such
+ * a component is stored as `%agt-` and the hex of its bytes,
  * reversibly and without a table; so is a name that happens to begin like that. All strings hold one byte per
  * character.
  */
@@ -31,12 +32,12 @@ const NEEDS_A_LOOK = /%agt-|git|\\|\xe2\x80|\xe2\x81|\xef\xbb/i;
 
 function isRefused(name: string): boolean {
   const hfs = name.replace(HFS_IGNORED, '').toLowerCase();
-  if (hfs === '.git' || hfs === '.gitmodules') return name !== '.gitmodules';
-  // NTFS ends a name at a backslash, a colon, or trailing dots and blanks.
-  const ntfs = name.toLowerCase().split(/[\\:]/, 1)[0] ?? '';
-  const bare = ntfs.replace(/[. ]+$/, '');
-  if (bare === '.git' || bare === 'git~1') return true;
-  if (/^\.gitmodules/.test(ntfs) && bare === '.gitmodules') return name !== '.gitmodules';
-  if (/^(gitmod~[1-4]|gi7eba~[0-9])$/.test(bare)) return true;
-  return /(^|\\)\.?\.(git)?[ .]*(\\|:|$)/.test(name.toLowerCase()) && name.includes('\\');
+  if (hfs === '.git' || hfs === '.gitmodules') return true;
+  const lower = name.toLowerCase();
+  // NTFS ends a name at a backslash, a colon, or trailing dots and blanks; a backslash also makes a path of it.
+  const ntfs = (lower.split(/[\\:]/, 1)[0] ?? '').replace(/[. ]+$/, '');
+  if (/^(\.git|git~1|\.gitmodules|gitmod~[1-4]|gi[0-9a-f]{4}~[0-9])$/.test(ntfs)) return true;
+  return (
+    lower.includes('\\') && lower.split('\\').some((part) => /^(\.{1,2}|\.git|git~1)[. ]*(:|$)/.test(part))
+  );
 }

@@ -1,0 +1,93 @@
+/** A session to capture, and the ways to look at what was captured. */
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CapturedManifest } from '../../src/autocommit/captured-manifest.ts';
+import { decodePath } from '../../src/autocommit/tree-names.ts';
+import { AGT, agtOk, git, makeRepository, type Outcome, REAL_GIT, run } from './world.ts';
+
+export interface TestSession {
+  readonly repository: string;
+  readonly folder: string;
+  readonly sandbox: string;
+  readonly id: string;
+}
+
+export function makeSession(files?: Record<string, string | Buffer>, id = 's1'): TestSession {
+  const repository = makeRepository(files);
+  const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', id, '--json'));
+  return { repository, sandbox, folder: join(sandbox, '..'), id };
+}
+
+export interface AutocommitReport {
+  readonly outcome: string;
+  readonly commit: string | null;
+  readonly changes: { path: string; kind: string }[];
+  readonly skipped: { path: string; reason: string }[];
+  readonly warnings: string[];
+}
+
+export function autocommit({ repository, id }: TestSession, ...options: string[]): AutocommitReport {
+  return JSON.parse(
+    Buffer.from(
+      agtOk(repository, 'autocommit', '--session-id', id, '--json', ...options),
+      'latin1',
+    ).toString(),
+  ) as AutocommitReport;
+}
+
+export function tryAutocommit({ repository, id }: TestSession, ...options: string[]): Outcome {
+  return run(AGT, ['autocommit', '--session-id', id, ...options], { cwd: repository });
+}
+
+export function changedPaths(report: AutocommitReport): string[] {
+  return report.changes.map(({ kind, path }) => `${kind} ${path}`);
+}
+
+export function manifestOf({ repository, id }: TestSession, commit = `agtsessions/${id}`): CapturedManifest {
+  const text = git(repository, 'cat-file', 'blob', `${commit}:_/manifest.json`);
+  return JSON.parse(Buffer.from(text, 'latin1').toString()) as CapturedManifest;
+}
+
+/** Every file and link under a folder, by path (latin1), with its content, type and permission bits. */
+export function snapshotFolder(folder: string, tops = ['config', 'sandbox', 'xdg']): Map<string, string> {
+  const found = new Map<string, string>();
+  const enter = (path: string) => {
+    const names = readdirSync(Buffer.from(join(folder, path), 'latin1'), 'latin1');
+    for (const name of names) {
+      if (name === '.git') continue;
+      const child = `${path}/${name}`;
+      const absolute = Buffer.from(`${folder}/${child}`, 'latin1');
+      const stat = lstatSync(absolute);
+      const bits = (stat.mode & 0o7777).toString(8);
+      if (stat.isSymbolicLink()) found.set(child, `link ${readlinkSync(absolute, 'latin1')}`);
+      else if (stat.isFile()) found.set(child, `file ${bits} ${readFileSync(absolute).toString('latin1')}`);
+      else if (stat.isDirectory()) {
+        found.set(child, `directory ${bits}`);
+        enter(child);
+      }
+    }
+  };
+  for (const top of tops) enter(top);
+  return found;
+}
+
+/** Every file and link that a shadow commit holds, by path on disk (latin1): content and git's mode. */
+export function snapshotTree({ repository }: TestSession, commit: string): Map<string, string> {
+  const listed = run(REAL_GIT, ['ls-tree', '-r', '-z', commit], { cwd: repository }).stdout;
+  const found = new Map<string, string>();
+  const entries = listed.split('\0').filter((line) => line !== '' && !line.includes('\t_/'));
+  const oids = entries.map((line) => line.slice(12).split('\t')[0] ?? '');
+  const contents = run(REAL_GIT, ['cat-file', '--batch'], {
+    cwd: repository,
+    input: `${oids.join('\n')}\n`,
+  }).stdout;
+  let at = 0;
+  for (const line of entries) {
+    const headerEnd = contents.indexOf('\n', at);
+    const size = Number(contents.slice(at, headerEnd).split(' ')[2]);
+    const content = contents.slice(headerEnd + 1, headerEnd + 1 + size);
+    at = headerEnd + size + 2;
+    found.set(decodePath(line.slice(line.indexOf('\t') + 1)), `${line.slice(0, 6)} ${content}`);
+  }
+  return found;
+}
