@@ -6,7 +6,6 @@
  */
 import { join } from 'node:path';
 import { type Git, inDirectory } from '../git/git.ts';
-import { withLock } from '../state/lock.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, compare, compareManifests } from './compare.ts';
@@ -60,18 +59,8 @@ export interface CaptureResult {
   readonly warnings: readonly string[];
 }
 
-export function lockPath(target: Pick<CaptureTarget, 'stateDir' | 'sessionId'>): string {
-  return join(target.stateDir, 'locks', target.sessionId);
-}
-
-/** @throws AgtError, with exit code 75 while another process works on the session. */
-export function capture(git: Git, target: CaptureTarget, options: CaptureOptions): Promise<CaptureResult> {
-  const action = () => captureLocked(git, target, options);
-  return options.dryRun ? action() : withLock(lockPath(target), `session "${target.sessionId}"`, action);
-}
-
-/** For callers that hold the session's lock already. */
-export async function captureLocked(
+/** The caller holds the session's lock, unless it is a dry run. */
+export async function capture(
   git: Git,
   target: CaptureTarget,
   options: CaptureOptions,

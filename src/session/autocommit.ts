@@ -6,7 +6,8 @@ import {
   capture,
 } from '../autocommit/capture.ts';
 import { AgtError } from '../errors.ts';
-import { type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
+import { withSessionLock } from './lock.ts';
+import { readRecord, type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
 import type { Repository } from './repository.ts';
 import { requireSandbox } from './sandbox.ts';
 
@@ -26,7 +27,26 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
   };
 }
 
-export async function autocommit(
+/** @throws AgtError, with exit code 75 while another process works on the session. */
+export function autocommit(
+  repository: Repository,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  const id = record.session_id;
+  if (options.dryRun) return captureSession(repository, record, options);
+  return withSessionLock(repository, id, async () => {
+    const current = readRecord(repository, id) ?? record;
+    const result = await captureSession(repository, current, options);
+    if (result.outcome === 'committed') {
+      writeRecord(repository, { ...current, last_activity_at: options.now.toISOString() });
+    }
+    return result;
+  });
+}
+
+/** For those who hold the session's lock. */
+export async function captureSession(
   repository: Repository,
   record: SessionRecord,
   options: AutocommitOptions,
@@ -38,13 +58,5 @@ export async function autocommit(
   }
   await requireSandbox(repository, record);
   const { agentEmail, maxFileSize } = repository.settings;
-  const result = await capture(repository.git, captureTarget(repository, record), {
-    agentEmail,
-    maxFileSize,
-    ...options,
-  });
-  if (result.outcome === 'committed') {
-    writeRecord(repository, { ...record, last_activity_at: options.now.toISOString() });
-  }
-  return result;
+  return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

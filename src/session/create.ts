@@ -8,6 +8,7 @@ import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
 import type { SessionId } from './id.ts';
+import { withSessionLock } from './lock.ts';
 import {
   deleteRecord,
   readRecord,
@@ -38,7 +39,11 @@ export interface NewSession {
   readonly showProgress: boolean;
 }
 
-export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+export function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+  return withSessionLock(repository, wanted.id, () => create(repository, wanted));
+}
+
+async function create(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
   const record = describe(repository, wanted);
   await refuseExisting(repository, record);
   const undo: (() => Promise<unknown> | unknown)[] = [];

@@ -6,8 +6,16 @@ import { existsSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
-import { autocommit } from './autocommit.ts';
-import { deleteRecord, type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
+import { captureSession } from './autocommit.ts';
+import { withSessionLock } from './lock.ts';
+import {
+  deleteRecord,
+  readRecord,
+  type SessionRecord,
+  sessionFolder,
+  tipRef,
+  writeRecord,
+} from './record.ts';
 import type { Repository } from './repository.ts';
 import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
 
@@ -103,12 +111,16 @@ export interface RemovalOptions {
   readonly now: Date;
 }
 
-export async function removeSession(
+export function removeSession(
   repository: Repository,
   plan: RemovalPlan,
   options: RemovalOptions,
 ): Promise<void> {
-  const { record } = plan;
+  return withSessionLock(repository, plan.record.session_id, () => remove(repository, plan, options));
+}
+
+async function remove(repository: Repository, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
+  const record = readRecord(repository, plan.record.session_id) ?? plan.record;
   if (record.state === 'active') {
     await captureLastState(repository, record, options);
     writeRecord(repository, { ...record, state: 'removing' });
@@ -151,7 +163,7 @@ async function captureLastState(
   { force, now }: RemovalOptions,
 ): Promise<void> {
   if (!(await sandboxIsThere(repository, record))) return;
-  const { skipped } = await autocommit(repository, record, { now, label: 'before remove' });
+  const { skipped } = await captureSession(repository, record, { now, label: 'before remove' });
   if (skipped.length === 0 || force) return;
   throw new AgtError(
     `session "${record.session_id}" holds ${count(skipped.length, 'file')} that cannot be captured`,
