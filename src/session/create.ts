@@ -2,7 +2,7 @@
  * Makes a session: metadata first, then folder, branches and worktree. Whatever fails on the way is undone in the
  * reverse order; whatever a crash leaves is named by metadata in the state `creating` (see doctor.ts).
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
@@ -19,6 +19,7 @@ import {
   workRef,
   writeRecord,
 } from './record.ts';
+import { removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
 
 export interface NewSession {
@@ -53,7 +54,7 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
     await hideFromFetch(repository);
 
     const folder = join(repository.sessionsDir, record.session_id);
-    undo.push(() => rmSync(folder, { recursive: true, force: true }));
+    undo.push(() => removeTree(folder));
     for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
 
     undo.push(() => moveRefs(repository, record, 'delete', wanted));

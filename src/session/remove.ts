@@ -2,7 +2,7 @@
  * `agt session remove`: the last state is captured, then the sandbox goes. The branches stay, so that the session can
  * be brought back, unless --delete-branch. A removal that was interrupted is finished by the next one.
  */
-import { existsSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
@@ -16,6 +16,7 @@ import {
   tipRef,
   writeRecord,
 } from './record.ts';
+import { removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
 import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
 
@@ -125,14 +126,12 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
     await captureLastState(repository, record, options);
     writeRecord(repository, { ...record, state: 'removing' });
   }
-  if (existsSync(record.sandbox)) {
-    // Twice: also a locked worktree goes, since agt's own record says that it is to go.
-    await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
-  }
-  rmSync(sessionFolder(record), { recursive: true, force: true });
+  // Twice: also a locked worktree goes, since agt's own record says that it is to go. One that is not registered any
+  // more is no failure.
+  await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
+  removeTree(sessionFolder(record));
   if (repository.area === undefined)
     removeWhileEmpty(repository.sessionsDir, dirname(repository.sessionsDir));
-  await runGit(repository.git, ['worktree', 'prune']);
   if (plan.refs.length === 0) {
     writeRecord(repository, {
       ...record,
