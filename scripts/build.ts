@@ -1,4 +1,5 @@
 /** Packs the bundles and the Node binary that came as a package into dist/agt, and links dist/git to it. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import sea from '@yao-pkg/pkg/lib-es5/sea.js';
@@ -8,6 +9,9 @@ const output = join(root, 'dist', 'agt');
 const unfinished = `${output}.${process.pid}`;
 
 await import('./bundle.ts');
+
+const agtMode = join(root, 'dist', 'agtmode.cjs');
+execFileSync(process.execPath, [join(root, 'scripts', 'code-cache.ts'), agtMode, `${agtMode}.cache`]);
 
 await sea.default(join(root, 'dist', 'main.cjs'), {
   targets: [
@@ -24,7 +28,7 @@ await sea.default(join(root, 'dist', 'main.cjs'), {
     useCodeCache: true,
     // A user's NODE_OPTIONS is for the user's programs, not for git.
     execArgvExtension: 'none',
-    assets: { 'agtmode.cjs': join(root, 'dist', 'agtmode.cjs') },
+    assets: { 'agtmode.cjs': agtMode, 'agtmode.cjs.cache': `${agtMode}.cache` },
   },
 });
 

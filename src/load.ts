@@ -1,10 +1,10 @@
 /**
- * Loads agt mode (yargs, execa and the rest) only when it is asked for: from the packed executable's assets, or from
- * the file beside the bundle.
+ * Loads agt mode (yargs, execa and the rest) only when it is asked for: from the packed executable's assets, with V8's
+ * code cache, or from the file beside the bundle.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { getAsset } from 'node:sea';
+import { getAsset, getRawAsset } from 'node:sea';
 import { Script } from 'node:vm';
 import { packed } from './invocation.ts';
 
@@ -19,9 +19,18 @@ interface AgtModeModule {
 export function loadAgtMode(): AgtMode {
   const requireHere = createRequire(packed ? process.execPath : __filename);
   if (!packed) return (requireHere(join(__dirname, BUNDLE)) as AgtModeModule).runAgtMode;
-  const wrapper = `(function (exports, require, module, __filename, __dirname) {${getAsset(BUNDLE, 'utf8')}\n})`;
+  // A cache that V8 does not take (other flags) costs a compilation and nothing else.
+  const cachedData = Buffer.from(getRawAsset(`${BUNDLE}.cache`) as ArrayBuffer);
+  const compiled = new Script(wrapped(getAsset(BUNDLE, 'utf8')), {
+    filename: BUNDLE,
+    cachedData,
+  }).runInThisContext();
   const module = { exports: {} };
-  const compiled = new Script(wrapper, { filename: BUNDLE }).runInThisContext();
   compiled(module.exports, requireHere, module, process.execPath, join(process.execPath, '..'));
   return (module.exports as AgtModeModule).runAgtMode;
+}
+
+/** As CommonJS wraps a module; scripts/build.ts makes the cache from the same text. */
+export function wrapped(source: string): string {
+  return `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
 }
