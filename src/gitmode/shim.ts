@@ -66,7 +66,7 @@ for agt_word do
     continue
     ;;
   -c)
-    case $agt_word in [Aa][Ll][Ii][Aa][Ss].*|[Ll][Oo][Gg].*) agt_plain='' ;; esac
+    agt_plain=''
     agt_next=''
     continue
     ;;

@@ -1,0 +1,86 @@
+/** The complement matches what git's own matcher says: every ref outside the prefixes, and no other. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { allBut, complement, complementPaths } from '../../src/filter/globs.ts';
+import { spaceOf } from '../../src/filter/spaces.ts';
+
+/** wildmatch for the words that agt makes; `paths`: `*` and `?` stop at a slash, and a literal is a directory. */
+function matches(word: string, name: string, paths: boolean): boolean {
+  const any = paths ? '[^/]' : '[^]';
+  const source = word.replace(
+    /\/\*\*|\\(.)|\[!((?:\\.|[^\]])*)\]|[*?]|./gs,
+    (part, escaped: string, set: string) => {
+      if (part === '/**') return '/[^]*';
+      if (escaped !== undefined) return `\\u{${escaped.codePointAt(0)?.toString(16)}}`;
+      if (set !== undefined) {
+        const chars = set.replace(/\\(.)/g, '$1');
+        return `[^${[...chars, ...(paths ? ['/'] : [])].map((c) => `\\u{${c.codePointAt(0)?.toString(16)}}`).join('')}]`;
+      }
+      if (part === '*') return `${any}*`;
+      if (part === '?') return any;
+      return `\\u{${part.codePointAt(0)?.toString(16)}}`;
+    },
+  );
+  const literal = !/[*?[]/.test(word);
+  return new RegExp(`^${source}${paths && literal ? '(/[^]*)?' : ''}$`, 'u').test(name);
+}
+
+const prefix = fc.stringMatching(/^[agt.x_-]{1,4}(\/[ag-]{1,3})?\/$/);
+const name = fc.stringMatching(/^[agt.x_-]{1,5}(\/[agx]{1,4}){0,2}$/);
+
+describe('complement', () => {
+  test('every name outside the prefixes and none inside', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(prefix, { minLength: 1, maxLength: 4 }), name, (prefixes, ref) => {
+        const hidden = prefixes.some((p) => ref.startsWith(p));
+        expect(complement(prefixes).some((word) => matches(word, ref, false))).toBe(!hidden);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('path by path, for names that can exist beside the prefixes', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(prefix, { minLength: 1, maxLength: 4 }), name, (prefixes, short) => {
+        const ref = `refs/heads/${short}`;
+        const spaces = prefixes.map((p) => `refs/heads/${p}`);
+        // A ref cannot have the name of a directory of refs.
+        fc.pre(!spaces.some((space) => space.startsWith(`${ref}/`)));
+        const hidden = spaces.some((space) => ref.startsWith(space));
+        expect(complementPaths(spaces, 'refs/heads/').some((word) => matches(word, ref, true))).toBe(!hidden);
+        expect(complementPaths(spaces, 'refs/').some((word) => matches(word, ref, true))).toBe(!hidden);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('all below a prefix but one', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[ag.-]{1,4}$/), fc.stringMatching(/^[ag.-]{1,5}$/), (kept, other) => {
+        const words = allBut(`agt/${kept}`, 'agt/');
+        expect(words.some((word) => matches(word, `agt/${other}`, false))).toBe(kept !== other);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test.each<[string, string | undefined]>([
+  ['refs/heads/agt/s1', 'refs/heads/agt/'],
+  ['refs/heads/agtsessions/s1', 'refs/heads/agtsessions/'],
+  ['refs/heads/agtx', undefined],
+  ['refs/heads/x/agt/y', undefined],
+  ['refs/tags/agtsessions/x', 'refs/tags/agtsessions/'],
+  ['refs/tags/agt/x', undefined],
+  ['refs/agt/tip/s1', 'refs/agt/'],
+  ['refs/agtx', undefined],
+  ['refs/remotes/origin/agt/x', 'refs/remotes/origin/agt/'],
+  ['refs/remotes/origin/z/agt/x', undefined],
+  ['refs/remotes/up/stream/agt/x', 'refs/remotes/up/stream/agt/'],
+  ['refs/remotes/unknown/agtsessions/x', 'refs/remotes/unknown/agtsessions/'],
+  ['refs/stash', undefined],
+])('%s lies in %s', (ref, space) => {
+  expect(
+    spaceOf(ref, { branchPrefix: 'agtsessions/', workPrefix: 'agt/' }, new Set(['origin', 'up/stream'])),
+  ).toBe(space);
+});

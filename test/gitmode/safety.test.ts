@@ -1,0 +1,209 @@
+/** What git mode must never do: be led by a repository's content, send what is hidden, change a line for nothing. */
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { AGT, GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { words } from '../twin/compare.ts';
+import { LINES } from '../twin/lines.ts';
+
+describe('nothing to hide', () => {
+  let repository: string;
+  let record: string;
+  let recorder: string;
+  beforeAll(() => {
+    repository = makeRepository();
+    git(repository, 'branch', 'feature');
+    git(repository, 'pack-refs', '--all');
+    record = join(makeTempDir('record'), 'calls');
+    recorder = join(makeTempDir('recorder'), 'recorder');
+    write(recorder, `#!/bin/sh\n{ [ $# = 0 ] || printf '%s\\0' "$@"; echo; } >>'${record}'\n`);
+    chmodSync(recorder, 0o755);
+  });
+
+  const lines = Object.values(LINES).flat();
+  test(`${lines.length} command lines reach git as they are, in one call`, () => {
+    const changed: string[] = [];
+    for (const line of lines) {
+      const [command = ''] = line.replace(/^!/, '').split(' <<< ');
+      const args = words(command);
+      rmSync(record, { force: true });
+      run(GIT_MODE, args, { cwd: repository, env: { AGT_GIT_PATH: recorder } });
+      const calls = readFileSync(record, 'utf8');
+      if (calls !== `${args.map((word) => `${word}\0`).join('')}\n`) changed.push(line);
+    }
+    expect(changed).toEqual([]);
+  }, 300_000);
+});
+
+describe('configuration inside a worktree', () => {
+  test('changes nothing: neither the git that runs nor whose commits are hidden', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agt/s1');
+    git(repository, 'branch', 'visible/x');
+    const trap = join(repository, 'trap');
+    write(trap, '#!/bin/sh\necho trapped\n', 0o755);
+    const hostile = `[agt]\n\tgitPath = ${trap}\n\tagentEmail = ann@example.com\n\tworkPrefix = visible/\n`;
+    for (const path of ['.agt/config', '.agtconfig', 'agt/config']) write(join(repository, path), hostile);
+    const seen = (args: string[]) =>
+      run(GIT_MODE, args, { cwd: repository, env: { AGT_GIT_PATH: undefined } }).stdout;
+    expect(seen(['branch'])).toBe('* main\n  visible/x\n');
+    expect(seen(['log', '--format=%ae'])).toBe('ann@example.com\n');
+    expect(seen(['status', '--short', '-uno'])).toBe('');
+  });
+
+  test('a repository of somebody else is refused in git’s own words', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agt/s1');
+    const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
+    for (const args of [['branch'], ['log', '--all'], ['push', '--all', 'x']]) {
+      expect(run(GIT_MODE, args, { cwd: repository, env })).toEqual(
+        run(REAL_GIT, args, { cwd: repository, env }),
+      );
+    }
+  });
+
+  test('unreadable settings: a reading command warns and runs, a publishing one refuses', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agt/s1');
+    write(join(repository, '.git/agt/config'), '[agt\n');
+    const log = run(GIT_MODE, ['log', '--format=%s'], { cwd: repository });
+    expect(log.stdout).toBe('first\n');
+    expect(log.stderr).toMatch(/^warning: agt: nothing is hidden: .*bad section header in line 1\n$/);
+    const target = makeTempDir('target');
+    git(target, 'init', '-q', '--bare');
+    const push = run(GIT_MODE, ['push', '--all', target], { cwd: repository });
+    expect(push.exitCode).not.toBe(0);
+    expect(git(target, 'for-each-ref')).toBe('');
+  });
+});
+
+describe('rebase with rebase.updateRefs', () => {
+  test('leaves an agent’s branch where it is', () => {
+    const repository = makeRepository();
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'two');
+    git(repository, 'branch', 'agtsessions/s1');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'three');
+    const before = git(repository, 'rev-parse', 'agtsessions/s1');
+    const env = { GIT_COMMITTER_DATE: '2026-02-02T00:00:00Z' };
+    run(GIT_MODE, ['-c', 'rebase.updateRefs=true', 'rebase', '-q', '--force-rebase', 'HEAD~2'], {
+      cwd: repository,
+      env,
+    });
+    expect(git(repository, 'rev-parse', 'agtsessions/s1')).toBe(before);
+    expect(git(repository, 'log', '-1', '--format=%cI')).toContain('2026-02-02');
+  });
+});
+
+describe('uploadpack.hideRefs', () => {
+  let server: string;
+  beforeAll(() => {
+    const source = makeRepository();
+    for (const name of ['agt/s1', 'agtsessions/s1', 'visible']) git(source, 'branch', name);
+    git(source, 'update-ref', 'refs/agt/tip/s1', 'HEAD');
+    const dir = makeTempDir('managed');
+    const outcome = run(AGT, ['clone', source, '--path', dir], { cwd: dir });
+    if (outcome.exitCode !== 0) throw new Error(outcome.stderr);
+    server = git(dir, '-C', readdirFirst(dir), 'rev-parse', '--path-format=absolute', '--git-common-dir');
+    for (const name of ['agt/s1', 'agtsessions/s1']) git(server, 'update-ref', `refs/heads/${name}`, 'HEAD');
+    git(server, 'update-ref', 'refs/agt/tip/s1', 'HEAD');
+    git(server, 'update-ref', 'refs/tags/agtsessions/t', 'HEAD');
+    writeFileSync(join(server, 'git-daemon-export-ok'), '');
+  });
+
+  const expectNothingHidden = (url: string) => {
+    const refs = git(makeTempDir(), 'ls-remote', url);
+    expect(refs).toContain('refs/heads/main');
+    expect(refs).not.toMatch(/agt/);
+    const mirror = join(makeTempDir(), 'mirror');
+    git('/', 'clone', '-q', '--mirror', '--no-local', url, mirror);
+    expect(git(mirror, 'for-each-ref', '--format=%(refname)')).not.toMatch(/agt/);
+    const fetched = makeRepository();
+    git(fetched, 'fetch', '-q', url, '+refs/*:refs/got/*');
+    expect(git(fetched, 'for-each-ref', '--format=%(refname)')).not.toMatch(/agt/);
+  };
+
+  test('a local path', () => expectNothingHidden(server));
+  test('file://', () => expectNothingHidden(`file://${server}`));
+  test('git daemon on loopback', async (context) => {
+    const port = await freePort();
+    const daemon = spawn(
+      REAL_GIT,
+      ['daemon', '--listen=127.0.0.1', `--port=${port}`, '--export-all', '--reuseaddr', server],
+      { stdio: 'ignore' },
+    );
+    try {
+      const url = `git://127.0.0.1:${port}${server}`;
+      const up = async () => {
+        for (let tries = 0; tries < 50; tries++) {
+          if (spawnSync(REAL_GIT, ['ls-remote', url], { stdio: 'ignore' }).status === 0) return true;
+          if (daemon.exitCode !== null) return false;
+          await new Promise((wake) => setTimeout(wake, 100));
+        }
+        return false;
+      };
+      if (!(await up())) context.skip('git daemon does not run here');
+      expectNothingHidden(url);
+    } finally {
+      daemon.kill();
+    }
+  });
+});
+
+describe('50,000 branches', () => {
+  let repository: string;
+  beforeAll(() => {
+    repository = makeRepository();
+    const oid = git(repository, 'rev-parse', 'HEAD');
+    const names = Array.from(
+      { length: 50_000 },
+      (_, n) => `refs/heads/group-${n % 50}/branch-with-a-long-name-${n}`,
+    );
+    const hidden = Array.from({ length: 100 }, (_, n) => `refs/heads/agt/session-${n}`);
+    const input = [...names, ...hidden].map((name) => `create ${name} ${oid}\n`).join('');
+    expect(run(REAL_GIT, ['update-ref', '--stdin'], { cwd: repository, input }).exitCode).toBe(0);
+    git(repository, 'pack-refs', '--all');
+  });
+
+  test.each([
+    ['branch'],
+    ['branch -a'],
+    ['branch --list *'],
+    ['for-each-ref'],
+    ['for-each-ref refs/heads'],
+    ['show-ref'],
+    ['show-ref --heads'],
+    ['log --all --oneline'],
+    ['rev-list --all --count'],
+  ])('%s: all of them and nothing else', (line) => {
+    const args = words(line);
+    const got = run(GIT_MODE, args, { cwd: repository });
+    expect(got.exitCode).toBe(0);
+    expect(got.stderr).toBe('');
+    const real = run(REAL_GIT, args, { cwd: repository }).stdout.split('\n');
+    const kept =
+      args[0] === 'log' || args[0] === 'rev-list'
+        ? undefined
+        : real.filter((text) => !/agt\/session/.test(text)).join('\n');
+    if (kept !== undefined) expect(got.stdout === kept).toBe(true);
+    else expect(got.stdout).not.toMatch(/agt\/session/);
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((done) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => done(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** The primary worktree of an agt clone made in `dir`. */
+function readdirFirst(dir: string): string {
+  const found = spawnSync('find', [dir, '-maxdepth', '4', '-name', '.git', '-not', '-path', '*.git/*'], {
+    encoding: 'utf8',
+  });
+  return join(found.stdout.split('\n')[0] ?? '', '..');
+}
