@@ -169,3 +169,12 @@ export function hasOption(scan: Scan, ...names: string[]): boolean {
 export function lastOption(scan: Scan, ...names: string[]): OptionWord | undefined {
   return scan.options.findLast((option) => names.includes(option.name));
 }
+
+/** The option words less some options; undefined where one of those shares its word with another. */
+export function withoutOptions(scan: Scan, ...names: string[]): string[] | undefined {
+  const isDropped = (option: OptionWord) => names.includes(option.name.replace(/^no-/, ''));
+  const dropped = new Set(scan.options.filter(isDropped).map((option) => option.at));
+  const kept = scan.options.filter((option) => !isDropped(option));
+  if (kept.some((option) => dropped.has(option.at))) return undefined;
+  return kept.filter((option, i) => kept[i - 1]?.at !== option.at).flatMap((option) => option.words);
+}

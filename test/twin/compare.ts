@@ -18,9 +18,22 @@ interface Outcome {
   readonly stderr: string;
 }
 
-function runAsync(program: string, args: readonly string[], cwd: string, input: string): Promise<Outcome> {
+/** What stands for git on the side that has agt's refs, and the environment of both sides. */
+export interface Subject {
+  readonly program: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const EXECUTABLE: Subject = { program: GIT_MODE, env: { AGT_GIT_PATH: REAL_GIT } };
+
+function runAsync(
+  { program, env }: Subject,
+  args: readonly string[],
+  cwd: string,
+  input: string,
+): Promise<Outcome> {
   return new Promise((done, fail) => {
-    const child = spawn(program, args, { cwd, env: { ...process.env, AGT_GIT_PATH: REAL_GIT } });
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...env } });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
@@ -47,21 +60,25 @@ export function words(line: string): string[] {
 }
 
 /** A line that starts with `!` writes: it gets copies. `<<< text` gives standard input. */
-export async function compareLine(twin: Twin, line: string): Promise<Difference | undefined> {
+export async function compareLine(
+  twin: Twin,
+  line: string,
+  subject: Subject = EXECUTABLE,
+): Promise<Difference | undefined> {
   const writes = line.startsWith('!');
   const [command = '', input = ''] = (writes ? line.slice(1) : line).split(' <<< ');
   const pair = writes ? copyTwin(twin) : twin;
   const [first, second] = await Promise.all([
-    outcomeOf(pair, 'with', GIT_MODE, words(command), input),
-    outcomeOf(pair, 'none', REAL_GIT, words(command), input),
+    outcomeOf(pair, 'with', subject, words(command), input),
+    outcomeOf(pair, 'none', { ...subject, program: REAL_GIT }, words(command), input),
   ]);
   const one = show(first, join(pair.root, 'with')) + (writes ? stateAfter(twin, pair, 'with') : '');
   const other = show(second, join(pair.root, 'none')) + (writes ? stateAfter(twin, pair, 'none') : '');
   return one === other ? undefined : { line, with: one, none: other };
 }
 
-function outcomeOf(twin: Twin, side: Side, program: string, args: readonly string[], input: string) {
-  return runAsync(program, args, directoryOf(twin, side), input.replaceAll('\\n', '\n'));
+function outcomeOf(twin: Twin, side: Side, subject: Subject, args: readonly string[], input: string) {
+  return runAsync(subject, args, directoryOf(twin, side), input.replaceAll('\\n', '\n'));
 }
 
 function show(outcome: Outcome, root: string): string {
@@ -89,12 +106,16 @@ function refsOf(repository: string): string[] {
 }
 
 /** All differences among many lines, a few at a time. */
-export async function compareLines(twin: Twin, lines: readonly string[]): Promise<Difference[]> {
+export async function compareLines(
+  twin: Twin,
+  lines: readonly string[],
+  subject: Subject = EXECUTABLE,
+): Promise<Difference[]> {
   const differences: Difference[] = [];
   const waiting = [...lines];
   const worker = async () => {
     for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
-      const difference = await compareLine(twin, line);
+      const difference = await compareLine(twin, line, subject);
       if (difference !== undefined) differences.push(difference);
     }
   };

@@ -4,7 +4,7 @@
  *
  * An explicit source is sent as asked, hidden or not. `--follow-tags` takes annotated tags only, and agt's are not.
  */
-import { hasOption, lastOption, type OptionWord, optionTable, type Scan, scanOptions } from '../options.ts';
+import { hasOption, lastOption, optionTable, type Scan, scanOptions, withoutOptions } from '../options.ts';
 import type { Rewrite, Rule } from '../plan.ts';
 import { configIsTrue, currentUnder, HEADS, lastConfig, TAGS, type View } from '../view.ts';
 import { defaultRemote } from './remotes.ts';
@@ -58,14 +58,22 @@ function byConfiguration(scan: Scan, remote: string, view: View): Rewrite | unde
 function everyBranch(scan: Scan, remote: string, view: View): Rewrite | undefined {
   const negative = withoutHidden(`${HEADS}*`, view);
   if (negative.length === 0) return undefined;
-  return { args: [...without(scan, 'all', 'branches'), '--', remote, `${HEADS}*:${HEADS}*`, ...negative] };
+  return {
+    args: [
+      ...(withoutOptions(scan, 'all', 'branches') ?? []),
+      '--',
+      remote,
+      `${HEADS}*:${HEADS}*`,
+      ...negative,
+    ],
+  };
 }
 
 function everything(scan: Scan, remote: string, configured: boolean, view: View): Rewrite {
   return {
     config: configured ? [`remote.${remote}.mirror=false`] : [],
     args: [
-      ...without(scan, 'mirror'),
+      ...(withoutOptions(scan, 'mirror') ?? []),
       '--prune',
       '--force',
       '--',
@@ -74,14 +82,6 @@ function everything(scan: Scan, remote: string, configured: boolean, view: View)
       ...withoutHidden('refs/*', view),
     ],
   };
-}
-
-/** The option words less those of some options that take no value and have no short form. */
-function without(scan: Scan, ...names: string[]): string[] {
-  const own = (option: OptionWord) => names.includes(option.name.replace(/^no-/, ''));
-  return scan.options
-    .filter((option, i, all) => !own(option) && all[i - 1]?.at !== option.at)
-    .flatMap((option) => option.words);
 }
 
 /**

@@ -5,7 +5,7 @@
  * Limit: a glob that matches more than 26 branches, hidden ones counted, is left alone.
  */
 import { writeSync } from 'node:fs';
-import { hasOption, lastOption, optionTable, type Scan, scanOptions } from '../options.ts';
+import { hasOption, optionTable, type Scan, scanOptions, withoutOptions } from '../options.ts';
 import type { Rewrite, Rule } from '../plan.ts';
 import { HEADS, REMOTES, spacesUnder, type View } from '../view.ts';
 import { fits } from './words.ts';
@@ -19,16 +19,16 @@ const MOST = 26;
 export const showBranch: Rule = (args, view) => {
   const scan = scanOptions(args, SHOW_BRANCH_OPTIONS, true);
   if (scan === undefined || view.spaces.length === 0 || hasOption(scan, 'reflog')) return undefined;
-  const kind = lastOption(scan, 'all', 'remotes')?.name;
+  if (hasOption(scan, 'no-all', 'no-remotes')) return undefined;
+  const kind = hasOption(scan, 'all') ? 'all' : hasOption(scan, 'remotes') ? 'remotes' : undefined;
   if (kind === undefined && scan.args.length > 0) return byGlobs(scan, view);
   if (kind === undefined && view.config('showbranch.default').length > 0) return undefined;
   const roots = kind === 'all' ? [HEADS, REMOTES] : kind === 'remotes' ? [REMOTES] : [HEADS];
   if (roots.every((root) => spacesUnder(view, root).length === 0)) return undefined;
 
   const names = roots.flatMap((root) => ordered(view, root, MOST - scan.args.length));
-  const options = scan.optionWords.filter((word) => !/^(-a|-r|--all|--remotes)$/.test(word));
-  if (options.length + (kind === undefined ? 0 : 1) !== scan.optionWords.length || !fits(names))
-    return undefined;
+  const options = withoutOptions(scan, 'all', 'remotes');
+  if (options === undefined || !fits(names)) return undefined;
   if (names.length + scan.args.length === 0) return { render: noRevisions };
   return { args: [...options, ...scan.args, ...names] };
 };
@@ -61,16 +61,10 @@ function ordered(view: View, root: string, most: number): string[] {
   return [...first, ...visible.filter((ref) => !shown.has(ref))].map((ref) => shortName(ref, root, view));
 }
 
+/** As show-branch writes it: `heads/x` where `x` alone is another commit. */
 function shortName(ref: string, root: string, view: View): string {
   const short = ref.slice(root.length);
-  return view
-    .visibleRefs()
-    .some(
-      (other) =>
-        other !== ref &&
-        other.endsWith(`/${short}`) &&
-        other.split('/').length <= 2 + short.split('/').length,
-    )
-    ? ref.slice('refs/'.length)
-    : short;
+  const others = view.visibleRefs().some((other) => other !== ref && other.endsWith(`/${short}`));
+  const oid = (name: string) => view.ask(['rev-parse', '--verify', '-q', name]).stdout;
+  return others && oid(short) !== oid(ref) ? ref.slice('refs/'.length) : short;
 }
