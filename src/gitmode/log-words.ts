@@ -9,8 +9,9 @@
 import { renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { allBut } from '../filter/globs.ts';
-import { localSpaces, remoteSpaces } from '../filter/spaces.ts';
+import { localSpaces, type Prefixes, remoteSpaces } from '../filter/spaces.ts';
 import { readLine } from '../git/discover.ts';
+import { DEFAULT_DECORATIONS } from './rules/decorations.ts';
 import { REMOTES, type View } from './view.ts';
 
 /** File name in the git directory; also the first line's mark, with the format's number. */
@@ -20,16 +21,15 @@ export function leaveLogWords(view: View, defaults: readonly string[], env: Node
   const file = join(view.gitDir, LOG_WORDS);
   if (!statSync(join(view.commonDir, 'agt'), { throwIfNoEntry: false })?.isDirectory()) return;
   if (defaults.length === 0) return;
-  const spaces = [
-    ...localSpaces(view.prefixes),
-    ...view.remotes().flatMap((remote) => remoteSpaces(remote, view.prefixes)),
-  ];
-  if (view.spaces.some((space) => space.startsWith(REMOTES) && !spaces.includes(space))) return;
-  const patterns = spaces.flatMap((space) =>
-    view.current?.startsWith(space) ? allBut(view.current, space) : [space.slice(0, -1)],
+  const remoteOnes = view.remotes().flatMap((remote) => remoteSpaces(remote, view.prefixes));
+  if (view.spaces.some((space) => space.startsWith(REMOTES) && !remoteOnes.includes(space))) return;
+  const { current } = view;
+  const patterns = [...localSpaces(view.prefixes), ...remoteOnes].flatMap((space) =>
+    current?.startsWith(space) ? allBut(current, space) : [space.slice(0, -1)],
   );
   const words = [...patterns.map((pattern) => `--decorate-refs-exclude=${pattern}`), ...defaults].join(' ');
-  const text = `${LOG_WORDS}-1\n${view.current === undefined ? '-' : `ref: ${view.current}`}\n${words}\n`;
+  const short = words === usualLogWords(view.prefixes, defaults).join(' ') ? '-' : words;
+  const text = `${LOG_WORDS}-1\n${current === undefined ? '-' : `ref: ${current}`}\n${short}\n`;
   try {
     if (readLine(file) === text.trimEnd() && isNewest(file, view, env)) return;
     if (!onlyKnownFiles(view, env)) return;
@@ -43,6 +43,14 @@ export function leaveLogWords(view: View, defaults: readonly string[], env: Node
       // a repository that may only be read does without
     }
   }
+}
+
+/** The words of a repository without remotes, outside any sandbox; the shim has them in itself. */
+export function usualLogWords(prefixes: Prefixes, defaults: readonly string[]): string[] {
+  return [
+    ...localSpaces(prefixes).map((space) => `--decorate-refs-exclude=${space.slice(0, -1)}`),
+    ...(defaults.length > 0 ? defaults : DEFAULT_DECORATIONS),
+  ];
 }
 
 /** The files whose times the shim compares; git must have read its configuration from nowhere else. */

@@ -18,8 +18,8 @@ import { leaveLogWords } from './log-words.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine, startOf, withoutPager } from './parse.ts';
 import { planCommand, type Rendering } from './plan.ts';
 import { openView } from './repository-view.ts';
+import { defaultChoice } from './rules/decorations.ts';
 import { RULES } from './rules/index.ts';
-import { defaultChoice } from './rules/log.ts';
 import type { View } from './view.ts';
 
 /** Commands that send refs away: where agt fails, they must not run with everything in sight. */

@@ -12,7 +12,7 @@ import type { Prefixes } from '../filter/spaces.ts';
 import { SHIM_MARK } from '../git/find.ts';
 import { shellQuote } from '../git/trace.ts';
 import { PASSED_ON } from './commands.ts';
-import { LOG_WORDS } from './log-words.ts';
+import { LOG_WORDS, usualLogWords } from './log-words.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -28,6 +28,8 @@ export interface ShimFacts {
 const SETS_ONLY = ['rev-list', 'shortlog', 'rev-parse', 'fast-export', 'format-patch'];
 const DECORATING = ['log', 'show', 'whatchanged'];
 
+const PASSED_ON_WORDS = [...PASSED_ON];
+
 export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
   const names = [prefixes.branchPrefix, prefixes.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
   const loose = [...names.map((name) => `refs/heads/${name}`), `refs/tags/${names[0]}`, 'refs/agt'].map(
@@ -37,6 +39,7 @@ export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts)
     names.map((name) => `"$agt_common"/refs/remotes/${depth}/${shellQuote(name)}`),
   );
   const packed = ['/agt/', ...names.map((name) => `/${name}/`)];
+  const usual = usualLogWords(prefixes, []).join(' ');
   const current = names.map((name) => `'ref: refs/heads/${name}/'*`);
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode without starting the executable where real git would print the same.
@@ -47,6 +50,19 @@ agt_real=${quote(git)}
 agt_full=${quote(executable)}
 agt_settings=${quote(settingsFile)}
 
+# Most calls end here; what stands below has not even been read by then.
+if [ -z "\${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-}" ] && [ -x "$agt_real" ] &&
+  ! [ "$agt_settings" -nt "$0" ] && ! [ "$agt_full" -nt "$0" ]; then
+  case \${1-} in
+${caseList(PASSED_ON_WORDS, '  ')}
+    exec "$agt_real" "$@"
+    ;;
+  esac
+  agt_fresh=1
+else
+  agt_fresh=''
+fi
+
 agt_exec() {
   if [ -x "$agt_full" ]; then exec "$agt_full" "$@"; fi
   echo "warning: agt: $agt_full is gone; nothing is hidden (agt shim uninstall)" >&2
@@ -54,8 +70,7 @@ agt_exec() {
 }
 
 # Anything about agt itself that is newer than this file, or said by the environment, is the executable's to judge.
-case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in ?*) agt_exec "$@" ;; esac
-if [ "$agt_settings" -nt "$0" ] || [ "$agt_full" -nt "$0" ] || ! [ -x "$agt_real" ]; then agt_exec "$@"; fi
+case $agt_fresh in '') agt_exec "$@" ;; esac
 
 agt_next='' agt_command='' agt_dir='' agt_plain=1
 for agt_word do
@@ -83,11 +98,31 @@ for agt_word do
 done
 
 case $agt_command in
-${caseList([...PASSED_ON])}
+${caseList(PASSED_ON_WORDS)}
   exec "$agt_real" "$@"
   ;;
 ${caseList([...SETS_ONLY, ...DECORATING, ...LOOKED_UP])} ;;
 *) agt_exec "$@" ;;
+esac
+
+# A set of refs has to be shortened; so has, to be sure, the value of another option that looks like one.
+agt_sets=''
+for agt_word do
+  case $agt_word in
+  --all | --branches* | --tags* | --remotes* | --glob* | --reflog | --stdin | --exclude* | -h) agt_sets=1 ;;
+  --disable-agt) agt_exec "$@" ;;
+  --) break ;;
+  esac
+done
+case $agt_sets$agt_command in
+${caseList(SETS_ONLY)}
+  exec "$agt_real" "$@"
+  ;;
+remote | branch)
+  case "$*" in
+  'branch --show-current' | 'remote -v' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
+  esac
+  ;;
 esac
 
 # The repository, found as git finds it. Where that is not plain to see, the executable looks.
@@ -120,12 +155,16 @@ if [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
 
 # Nothing of agt in it: real git.
 agt_hidden=''
-for agt_path in "$agt_common/agt" ${loose.join(' ')} ${remote.join(' ')}; do
-  if [ -e "$agt_path" ]; then
-    agt_hidden=1
-    break
-  fi
-done
+if [ -e "$agt_common/agt" ]; then
+  agt_hidden=1
+else
+  for agt_path in ${loose.join(' ')} ${remote.join(' ')}; do
+    if [ -e "$agt_path" ]; then
+      agt_hidden=1
+      break
+    fi
+  done
+fi
 case $agt_hidden in
 '')
   if ! [ -f "$agt_common/packed-refs" ] || ! LC_ALL=C grep -qF ${packed.map((text) => `-e '${text}'`).join(' ')} "$agt_common/packed-refs"; then
@@ -147,21 +186,12 @@ for agt_path in "$agt_common/agt/config" "$agt_area/.agt/config"; do
   fi
 done
 
-# A set of refs has to be shortened, and so may be the value of another option that looks like one.
-for agt_word do
-  case $agt_word in
-  --all | --branches* | --tags* | --remotes* | --glob* | --reflog | --stdin | --exclude* | -h | --disable-agt) agt_exec "$@" ;;
-  --) break ;;
-  esac
-done
 case $agt_command in
-${caseList(SETS_ONLY)}
-  exec "$agt_real" "$@"
-  ;;
 ${caseList(LOOKED_UP)}
   agt_exec "$@"
   ;;
 esac
+case $agt_sets in ?*) agt_exec "$@" ;; esac
 
 # Decorations: the words that the executable left for this worktree, while nothing that they depend on has changed.
 agt_words=$agt_git/${LOG_WORDS}
@@ -190,6 +220,7 @@ case $agt_word in
   esac
   ;;
 esac
+case $agt_line in -) agt_line="${usual}" ;; esac
 set -f
 for agt_word in $agt_line; do
   case $agt_word in
@@ -222,14 +253,14 @@ const LOOKED_UP = [
   'worktree',
 ];
 
-function caseList(words: readonly string[]): string {
+function caseList(words: readonly string[], indent = ''): string {
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);
-    if (last === undefined || last.length + word.length > 104) lines.push(word);
+    if (last === undefined || last.length + word.length > 100) lines.push(word);
     else lines[lines.length - 1] = `${last} | ${word}`;
   }
-  return `${lines.join(' | \\\n  ')})`;
+  return `${indent}${lines.join(` | \\\n  ${indent}`)})`;
 }
 
 function quote(text: string): string {

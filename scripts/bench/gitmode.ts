@@ -1,0 +1,172 @@
+/**
+ * Git mode beside real git: `npm run bench`, after `npm run build`. Each command is run in turn by real git, through
+ * the shim and by the executable, many times in one go, so that the machine's drift falls on all of them alike.
+ * Prints medians in milliseconds, differences and ratios. `--runs N` (default 40), `--loop N` (default 1000).
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const root = join(import.meta.dirname, '..', '..');
+const { values: options } = parseArgs({
+  options: { runs: { type: 'string', default: '40' }, loop: { type: 'string', default: '1000' } },
+});
+const runs = Number(options.runs);
+const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
+const home = join(place, 'home');
+mkdirSync(home);
+const env = { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'dumb' };
+const real = spawnSync('sh', ['-c', 'command -v git'], { env, encoding: 'utf8' }).stdout.trim();
+const executable = join(root, 'dist', 'git');
+const shim = join(place, 'bin', 'git');
+
+const COMMANDS = [
+  'status',
+  'diff',
+  'add file-1.txt',
+  'commit --allow-empty -q -m x',
+  'rev-parse HEAD',
+  'log -10',
+  'log --oneline -1000',
+  'branch',
+  'branch -a',
+  'for-each-ref',
+];
+
+try {
+  main();
+} finally {
+  rmSync(place, { recursive: true, force: true });
+}
+
+function main(): void {
+  git(home, 'config', '--global', 'user.name', 'Bench');
+  git(home, 'config', '--global', 'user.email', 'bench@example.com');
+  must(spawnSync(join(root, 'dist', 'agt'), ['shim', 'install', '--dir', join(place, 'bin')], { env }));
+  console.log(
+    `${process.platform} ${process.arch}, node ${process.version}, ${git(home, 'version')}, ${runs} runs each`,
+  );
+  console.log(
+    `bare start of the same node (node -e 0): ${format(measure([[process.execPath, '-e', '0']], home)[0])} ms\n`,
+  );
+  for (const sessions of [0, 5]) compare(makeRepository(sessions), sessions);
+  loop(makeRepository(5));
+}
+
+/** 2,000 commits, 200 files, 30 branches; sessions with shadow chains of 50 commits. */
+function makeRepository(sessions: number): string {
+  const dir = join(place, `with-${sessions}-sessions-${Math.random().toString(36).slice(2)}`);
+  git(place, 'init', '-q', '-b', 'main', dir);
+  const stream: string[] = [];
+  const commit = (ref: string, n: number, author: string, from?: string) =>
+    stream.push(
+      `commit ${ref}\nmark :${stream.length + 1}\nauthor ${author} ${1_760_000_000 + n} +0000\ncommitter ${author} ${1_760_000_000 + n} +0000\n` +
+        `data 8\nsubject\n${from === undefined ? '' : `from ${from}\n`}M 644 inline file-${n % 200}.txt\ndata 6\n${String(n).padStart(5, '0')}\n\n`,
+    );
+  for (let n = 0; n < 2000; n++) commit('refs/heads/main', n, 'Ann <ann@example.com>');
+  for (let n = 0; n < 30; n++) stream.push(`reset refs/heads/topic-${n}\nfrom :${2000 - n * 7}\n\n`);
+  for (let s = 0; s < sessions; s++) {
+    stream.push(`reset refs/heads/agt/session-${s}\nfrom :${2000 - s}\n\n`);
+    for (let n = 0; n < 50; n++) {
+      commit(
+        `refs/heads/agtsessions/session-${s}`,
+        3000 + n,
+        'agt <agt@local>',
+        n === 0 ? `:${2000 - s}` : undefined,
+      );
+    }
+  }
+  must(spawnSync(real, ['fast-import', '--quiet'], { cwd: dir, env, input: stream.join('') }));
+  git(dir, 'reset', '-q', '--hard');
+  if (sessions > 0) mkdirSync(join(dir, '.git', 'agt', 'sessions'), { recursive: true });
+  const past = new Date(Date.now() - 60_000);
+  for (const file of [join(dir, '.git', 'config'), join(home, '.gitconfig')]) utimesSync(file, past, past);
+  git(dir, 'update-index', '--refresh');
+  return dir;
+}
+
+function compare(repository: string, sessions: number): void {
+  console.log(`${sessions} sessions        real git    shim              executable`);
+  spawnSync(shim, ['log', '-1'], { cwd: repository, env }); // leaves the words for log
+  for (const command of COMMANDS) {
+    const words = command.split(' ');
+    const [git = 0, sh = 0, exe = 0] = measure(
+      [real, shim, executable].map((program) => [program, ...words]),
+      repository,
+    );
+    const beside = (ms: number) =>
+      `${format(ms)} +${(ms - git).toFixed(2)} ×${(ms / git).toFixed(2)}`.padEnd(18);
+    console.log(`${command.padEnd(18)} ${format(git)}     ${beside(sh)} ${beside(exe)}`);
+  }
+  console.log('');
+}
+
+/** A shell script of mixed calls, timed as a whole: real git first on PATH, then the shim. */
+function loop(repository: string): void {
+  const body = [
+    'status --porcelain',
+    'rev-parse HEAD',
+    'diff --quiet',
+    'log -1 --format=%H',
+    'ls-files -m',
+    'add file-1.txt',
+    'show -s HEAD',
+    'symbolic-ref HEAD',
+    'log --oneline -20',
+    'rev-list --count HEAD',
+    'commit --allow-empty -q -m x',
+    'branch --show-current',
+  ];
+  const count = Math.round(Number(options.loop) / body.length);
+  const script = join(place, 'loop.sh');
+  writeFileSync(
+    script,
+    `i=0; while [ $i -lt ${count} ]; do i=$((i+1)); ${body.map((line) => `git ${line} >/dev/null`).join('; ')}; done\n`,
+  );
+  const seconds = (path: string) => {
+    const start = process.hrtime.bigint();
+    must(spawnSync('sh', [script], { cwd: repository, env: { ...env, PATH: path } }));
+    return Number(process.hrtime.bigint() - start) / 1e9;
+  };
+  const times = [0, 1, 2].map(
+    () => [seconds(env.PATH), seconds(`${join(place, 'bin')}:${env.PATH}`)] as const,
+  );
+  const git = median(times.map(([first]) => first));
+  const sh = median(times.map(([, second]) => second));
+  console.log(
+    `${count * body.length} mixed calls in a shell loop: real git ${git.toFixed(2)} s, shim ${sh.toFixed(2)} s, ×${(sh / git).toFixed(2)}`,
+  );
+}
+
+/** Medians in milliseconds of several commands, run in turn. */
+function measure(commands: readonly (readonly string[])[], cwd: string): number[] {
+  const times = commands.map(() => [] as number[]);
+  for (let run = 0; run < runs + 2; run++) {
+    for (const [i, [program = '', ...args]] of commands.entries()) {
+      const start = process.hrtime.bigint();
+      spawnSync(program, args, { cwd, env, stdio: 'ignore' });
+      if (run >= 2) times[i]?.push(Number(process.hrtime.bigint() - start) / 1e6);
+    }
+  }
+  return times.map(median);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function format(ms: number | undefined): string {
+  return (ms ?? 0).toFixed(2).padStart(7);
+}
+
+function git(cwd: string, ...args: string[]): string {
+  const result = spawnSync(real, args, { cwd, env, encoding: 'utf8' });
+  must(result);
+  return result.stdout.trim();
+}
+
+function must(result: { status: number | null; stderr: string | Buffer }): void {
+  if (result.status !== 0) throw new Error(String(result.stderr));
+}
