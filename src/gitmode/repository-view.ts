@@ -9,6 +9,7 @@ import type { Answer } from '../git/ask.ts';
 import { type Repository, readLine } from '../git/discover.ts';
 import { directoriesIn, looseNames, packedNames, readPackedRefs, usesReftable } from '../git/refnames.ts';
 import { isAtLeast, parseGitVersion } from '../git/version.ts';
+import { lookForAgents } from './agents-in-history.ts';
 import { HEADS, REMOTES, type View } from './view.ts';
 
 export type Ask = (args: readonly string[], input?: string) => Answer;
@@ -73,6 +74,10 @@ export function openView(
     config: (key) => configuration().get(key) ?? [],
     remotes: () => remoteNames(),
     ask,
+    agentsInHistory: once(() =>
+      lookForAgents({ ask, isHidden, gitDir, commonDir, agentEmail: settings.agentEmail }),
+    ),
+    hasPerlPatterns: once(() => ask(['log', '-P', '--author=x', '--max-count=0']).exitCode === 0),
     gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
   };
 }

@@ -11,6 +11,7 @@
 import type { Prefixes } from '../filter/spaces.ts';
 import { SHIM_MARK } from '../git/find.ts';
 import { shellQuote } from '../git/trace.ts';
+import { AGENTS_IN_HISTORY } from './agents-in-history.ts';
 import { PASSED_ON } from './commands.ts';
 import { LOG_WORDS, usualLogWords } from './log-words.ts';
 
@@ -25,7 +26,9 @@ export interface ShimFacts {
 }
 
 /** Commands whose sets of refs alone could reveal something. */
-const SETS_ONLY = ['rev-list', 'shortlog', 'rev-parse', 'fast-export', 'format-patch'];
+const SETS_ONLY = ['rev-parse', 'fast-export', 'format-patch'];
+/** The same, but that an agent's commits in a visible history are left out. */
+const WALKS = ['rev-list', 'shortlog'];
 const DECORATING = ['log', 'show', 'whatchanged'];
 
 const PASSED_ON_WORDS = [...PASSED_ON];
@@ -101,7 +104,7 @@ case $agt_command in
 ${caseList(PASSED_ON_WORDS)}
   exec "$agt_real" "$@"
   ;;
-${caseList([...SETS_ONLY, ...DECORATING, ...LOOKED_UP])} ;;
+${caseList([...SETS_ONLY, ...WALKS, ...DECORATING, ...LOOKED_UP])} ;;
 *) agt_exec "$@" ;;
 esac
 
@@ -192,6 +195,14 @@ ${caseList(LOOKED_UP)}
   ;;
 esac
 case $agt_sets in ?*) agt_exec "$@" ;; esac
+
+# Agents' commits in a visible history are the executable's business.
+if [ -e "$agt_common/agt/${AGENTS_IN_HISTORY}" ]; then agt_exec "$@"; fi
+case $agt_command in
+${caseList(WALKS)}
+  exec "$agt_real" "$@"
+  ;;
+esac
 
 # Decorations: the words that the executable left for this worktree, while nothing that they depend on has changed.
 agt_words=$agt_git/${LOG_WORDS}

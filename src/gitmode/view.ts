@@ -39,6 +39,10 @@ export interface View {
   ask(args: readonly string[], input?: string): Answer;
   /** True from git `major.minor` on. */
   gitIsAtLeast(major: number, minor: number): boolean;
+  /** Whether a commit by an agent is an ancestor of something visible. */
+  agentsInHistory(): boolean;
+  /** Whether this git has PCRE. */
+  hasPerlPatterns(): boolean;
   /** Absolute path of the git directory of the current worktree. */
   readonly gitDir: string;
   readonly commonDir: string;

@@ -12,6 +12,8 @@ export interface Facts {
   readonly worktrees?: readonly string[];
   readonly config?: Readonly<Record<string, readonly string[]>>;
   readonly remotes?: readonly string[];
+  readonly agentsInHistory?: boolean;
+  readonly hasPerlPatterns?: boolean;
   /** Standard output by the question's words joined with blanks. */
   readonly answers?: Readonly<Record<string, string>>;
 }
@@ -44,6 +46,8 @@ export function fakeView(facts: Facts = {}): View {
       const stdout = facts.answers?.[args.join(' ')];
       return { exitCode: stdout === undefined ? 1 : 0, stdout: stdout ?? '' };
     },
+    agentsInHistory: () => facts.agentsInHistory ?? false,
+    hasPerlPatterns: () => facts.hasPerlPatterns ?? true,
     gitIsAtLeast: () => false,
     gitDir: '/repository/.git',
     commonDir: '/repository/.git',

@@ -566,6 +566,10 @@ export const LINES: Record<string, readonly string[]> = {
     -v
     show
     show -n origin
+    show origin
+    show up/stream
+    show origin up/stream
+    show nowhere
     get-url origin
     !update
     !update origin

@@ -6,6 +6,7 @@
  */
 import type { Rewrite, Rule } from '../plan.ts';
 import type { View } from '../view.ts';
+import { remoteShow } from './remote-show.ts';
 
 export const fetch: Rule = (args, view) => {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.spaces.length > 0;
@@ -14,10 +15,10 @@ export const fetch: Rule = (args, view) => {
 };
 
 export const remote: Rule = (args, view) => {
-  const [subcommand] = args.filter((arg) => !/^(-v|--verbose)$/.test(arg));
-  return subcommand === 'update' || subcommand === 'prune' || (subcommand === 'show' && args.includes('-n'))
-    ? withNegativeRefspecs(args, view)
-    : undefined;
+  const [subcommand, ...rest] = args.filter((arg) => !/^(-v|--verbose)$/.test(arg));
+  if (subcommand === 'update' || subcommand === 'prune') return withNegativeRefspecs(args, view);
+  const isShow = subcommand === 'show' && rest.some((arg) => !arg.startsWith('-')) && view.spaces.length > 0;
+  return isShow ? remoteShow(args, view) : undefined;
 };
 
 function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | undefined {

@@ -3,7 +3,7 @@ import type { Rule } from '../plan.ts';
 import { branch } from './branch.ts';
 import { fetch, remote } from './fetch.ts';
 import { forEachRef, refs } from './for-each-ref.ts';
-import { log, reflog } from './log.ts';
+import { log, reflog, show } from './log.ts';
 import { lsRemote } from './ls-remote.ts';
 import { describe, nameRev } from './names.ts';
 import { push } from './push.ts';
@@ -34,7 +34,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['rev-list', revList],
   ['rev-parse', revParse],
   ['shortlog', shortlog],
-  ['show', log],
+  ['show', show],
   ['show-branch', showBranch],
   ['show-ref', showRef],
   ['tag', tag],

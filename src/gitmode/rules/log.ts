@@ -4,23 +4,26 @@
  * Limits: `--reflog` takes no excludes; blobs of other worktrees' indexes (`--indexed-objects`) are shown.
  */
 import type { Rule } from '../plan.ts';
-import { withAuthorFilter } from './authors.ts';
+import { filterAuthors } from './authors.ts';
 import { decorations } from './decorations.ts';
-import { readRevisions } from './revisions.ts';
+import { finish, readRevisions } from './revisions.ts';
 
 const LOG = { values: ['-n'] };
 
 export const log: Rule = (args, view) => {
   if (view.spaces.length === 0) return undefined;
-  const revisions = readRevisions(args, view, LOG);
-  const added = [...withAuthorFilter(revisions.options, view), ...decorations(revisions.options, view)];
-  if (added.length === 0 && !revisions.changed) return undefined;
-  return {
-    args: [...revisions.args.slice(0, revisions.end), ...added, ...revisions.args.slice(revisions.end)],
-  };
+  const walk = readRevisions(args, view, LOG);
+  return finish(walk, filterAuthors(walk, view, true), decorations(walk.options, view));
+};
+
+/** What show is given is named outright, and a reflog's entries are not a history: no filter by author. */
+export const show: Rule = (args, view) => {
+  if (view.spaces.length === 0) return undefined;
+  const walk = readRevisions(args, view, LOG);
+  return finish(walk, { args: walk.args, added: [] }, decorations(walk.options, view));
 };
 
 const REFLOG_WRITES = new Set(['expire', 'delete', 'exists', 'drop', 'write', 'list']);
 
 export const reflog: Rule = (args, view) =>
-  args[0] !== undefined && REFLOG_WRITES.has(args[0]) ? undefined : log(args, view);
+  args[0] !== undefined && REFLOG_WRITES.has(args[0]) ? undefined : show(args, view);

@@ -5,25 +5,19 @@
  * filter; `--reflog` takes no excludes.
  */
 import type { Rule } from '../plan.ts';
-import { withAuthorFilter } from './authors.ts';
-import { excludesFor, readRevisions } from './revisions.ts';
+import { filterAuthors } from './authors.ts';
+import { excludesFor, finish, readRevisions } from './revisions.ts';
 
 export const revList: Rule = (args, view) => {
   if (view.spaces.length === 0) return undefined;
-  const revisions = readRevisions(args, view);
-  const author = withAuthorFilter(revisions.options, view);
-  if (!revisions.changed && author.length === 0) return undefined;
-  const { end } = revisions;
-  return { args: [...revisions.args.slice(0, end), ...author, ...revisions.args.slice(end)] };
+  const walk = readRevisions(args, view);
+  return finish(walk, filterAuthors(walk, view, false));
 };
 
 export const shortlog: Rule = (args, view) => {
   if (view.spaces.length === 0) return undefined;
-  const revisions = readRevisions(args, view, { values: ['--group'], flags: ['-n'] });
-  const author = withAuthorFilter(revisions.options, view);
-  if (!revisions.changed && author.length === 0) return undefined;
-  const { end } = revisions;
-  return { args: [...revisions.args.slice(0, end), ...author, ...revisions.args.slice(end)] };
+  const walk = readRevisions(args, view, { values: ['--group'], flags: ['-n'] });
+  return finish(walk, filterAuthors(walk, view, false));
 };
 
 /** rev-parse reads its words one by one; after `--parseopt` or `--sq-quote` they are not its own. */

@@ -5,7 +5,9 @@
  * Before each set go `--exclude=` words, which git forgets after the next set. `--all` also walks the HEADs of all
  * worktrees, and an agent's commits would come back through its sandbox's HEAD.
  */
+import type { Rewrite } from '../plan.ts';
 import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view.ts';
+import type { AuthorFilter } from './authors.ts';
 
 /** Options of the revision walk whose value may be the next word. */
 const VALUE_NEXT = new Set(
@@ -86,4 +88,16 @@ export function worktreeHeads(view: View): string[] {
 
 function asOptions(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => `--exclude=${pattern}`);
+}
+
+/** The walk with the words that follow its options, or undefined where nothing came of it. */
+export function finish(
+  walk: Revisions,
+  authors: AuthorFilter,
+  more: readonly string[] = [],
+): Rewrite | undefined {
+  const added = [...authors.added, ...more];
+  if (!walk.changed && added.length === 0) return undefined;
+  const end = authors.args.length - (walk.args.length - walk.end);
+  return { args: [...authors.args.slice(0, end), ...added, ...authors.args.slice(end)] };
 }
