@@ -6,7 +6,7 @@
  * decodes arguments and environment as UTF-8, lossily; bytes that are not are taken from /proc and passed by sh.
  * Left as Node makes it: the soft limit on open files is raised to the hard one.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,13 +40,24 @@ export async function becomeGit(
   return EXIT.git;
 }
 
-function runAsChild(git: string, args: readonly string[], env: NodeJS.ProcessEnv): number {
-  const result = spawnSync(git, args, { env, stdio: 'inherit' });
-  if (result.error !== undefined) {
-    throw new AgtError(`cannot run ${git}: ${errorCode(result.error)}`, { exitCode: EXIT.git });
-  }
-  if (result.signal !== null) return 128 + (constants.signals[result.signal] ?? 0);
-  return result.status ?? EXIT.git;
+/** Signals that a supervisor sends to the one process that it knows. */
+const PASSED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** Signals reach git; what ends git ends this process in the same way. */
+function runAsChild(git: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  return new Promise((done, fail) => {
+    const child = spawn(git, args, { env, stdio: 'inherit' });
+    const pass = (signal: NodeJS.Signals) => void child.kill(signal);
+    for (const signal of PASSED) process.on(signal, pass);
+    child.on('error', (error) =>
+      fail(new AgtError(`cannot run ${git}: ${errorCode(error)}`, { exitCode: EXIT.git, cause: error })),
+    );
+    child.on('exit', (exitCode, signal) => {
+      for (const name of PASSED) process.off(name, pass);
+      if (signal !== null) process.kill(process.pid, signal);
+      done(exitCode ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0));
+    });
+  });
 }
 
 const LOST = '\uFFFD';

@@ -1,5 +1,6 @@
 /** After git mode has become git nothing of agt is left: bytes, signals, descriptors, environment, exit codes. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -207,5 +208,42 @@ describe('children of git', () => {
     expect(run('git', ['bisect', 'start', 'HEAD', 'HEAD~3'], { cwd: repository, env }).exitCode).toBe(0);
     expect(run('git', ['bisect', 'run', 'git', 'log', '-1'], { cwd: repository, env }).exitCode).toBe(0);
     expect(run('git', ['submodule', 'foreach', 'git status'], { cwd: repository, env }).exitCode).toBe(0);
+  });
+});
+
+describe('without execve', () => {
+  /** The hand-over in a Node that has none, as on Windows. */
+  const script = (git: string) => `
+    process.execve = undefined;
+    const { becomeGit } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/gitmode/hand-over.ts'))});
+    process.exitCode = await becomeGit(${JSON.stringify(git)}, ['rev-parse', '--verify', '-q', process.argv[1]]);`;
+  const start = (git: string, word: string) => ['--input-type=module', '-e', script(git), word];
+
+  test('output and exit code pass through', () => {
+    expect(run(process.execPath, start(REAL_GIT, 'HEAD'), { cwd: project }).stdout).toMatch(
+      /^[0-9a-f]{40}\n$/,
+    );
+    expect(run(process.execPath, start(REAL_GIT, 'none'), { cwd: project }).exitCode).toBe(1);
+  });
+
+  test('signals reach git, and end this process as they end git', async () => {
+    const path = join(makeTempDir('spy'), 'spy');
+    write(
+      path,
+      '#!/bin/sh\ntrap "echo caught; exit 7" TERM\necho ready\nwhile :; do sleep 0.05; done\n',
+      0o755,
+    );
+    const child = spawn(process.execPath, start(path, 'x'), { cwd: project });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (text === '') child.kill('SIGTERM');
+      text += chunk;
+    });
+    const [exitCode] = (await once(child, 'exit')) as [number];
+    expect([text, exitCode]).toEqual(['ready\ncaught\n', 7]);
+
+    write(path, '#!/bin/sh\nkill -TERM $$\n', 0o755);
+    const killed = spawn(process.execPath, start(path, 'x'), { cwd: project });
+    expect((await once(killed, 'exit'))[1]).toBe('SIGTERM');
   });
 });

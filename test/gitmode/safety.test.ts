@@ -96,6 +96,23 @@ describe('rebase with rebase.updateRefs', () => {
   });
 });
 
+test('fetch --prune leaves hidden tracking refs alone', () => {
+  const server = makeRepository();
+  const repository = makeRepository();
+  git(repository, 'remote', 'add', 'origin', server);
+  git(repository, 'fetch', '-q', 'origin');
+  const hidden = ['refs/remotes/origin/agt/s1', 'refs/remotes/origin/agtsessions/s1'];
+  for (const ref of [...hidden, 'refs/remotes/origin/stale']) git(repository, 'update-ref', ref, 'HEAD');
+  const outcome = run(GIT_MODE, ['fetch', '--prune'], { cwd: repository });
+  expect(outcome.exitCode).toBe(0);
+  expect(outcome.stderr).toContain('origin/stale');
+  expect(outcome.stderr).not.toContain('agt');
+  expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/remotes').split('\n')).toEqual([
+    ...hidden,
+    'refs/remotes/origin/main',
+  ]);
+});
+
 describe('uploadpack.hideRefs', () => {
   let server: string;
   beforeAll(() => {

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { findGit } from '../../src/git/find.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -9,8 +10,8 @@ const root = join(import.meta.dirname, '..', '..');
 export const AGT = join(root, 'dist', 'agt');
 export const GIT_MODE = join(root, 'dist', 'git');
 
-/** The git under test: AGT_TEST_GIT, or the first on PATH. */
-export const REAL_GIT = process.env['AGT_TEST_GIT'] ?? findOnPath('git');
+/** The git under test: AGT_TEST_GIT, or the first on PATH that is not agt. */
+export const REAL_GIT = process.env['AGT_TEST_GIT'] ?? findGit({ path: process.env['PATH'], self: [AGT] });
 
 export interface Outcome {
   readonly exitCode: number | null;
@@ -83,10 +84,4 @@ export function makeRepository(files: Record<string, string | Buffer> = { 'READM
   git(dir, 'add', '-A');
   git(dir, 'commit', '-q', '--allow-empty', '-m', 'first');
   return dir;
-}
-
-function findOnPath(name: string): string {
-  const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
-  if (found === '') throw new Error(`no ${name} on PATH`);
-  return found;
 }
