@@ -44,9 +44,12 @@ export function makeProgram(cwd: string, env: NodeJS.ProcessEnv): Program {
   const probe = once(() => probeGit(openGit(gitPath(), cwd, env)));
   const git = async () => (await probe()).git;
   const repositoryIfAny = once(async () => {
-    const found = await findRepository(await git(), cwd);
+    const untried = openGit(gitPath(), cwd, env);
+    const found = await findRepository(untried, cwd);
+    // A git that answers about a repository is one; where none answers, it may be no git at all.
+    if (found === undefined) await probe();
     if (found === undefined) return undefined;
-    return openRepository(await git(), found, {
+    return openRepository(untried, found, {
       env,
       read: (local) => readSettings({ global: globalFile, local }, env),
     });

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { type Git, inDirectory } from '../git/git.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
-import { type Change, compare, compareManifests } from './compare.ts';
+import { type Change, describeChanges } from './compare.ts';
 import { displayPath } from './display.ts';
 import { readIndex } from './index-state.ts';
-import { type Previous, readPrevious } from './previous.ts';
-import { type Scanned, scan } from './scan.ts';
-import { type ScannedFile, writeScanManifest } from './scan-manifest.ts';
+import { readPrevious } from './previous.ts';
+import { scan } from './scan.ts';
+import { writeScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
-import { isUnder, TOP_FOLDERS } from './tops.ts';
+import { TOP_FOLDERS } from './tops.ts';
 import { ObjectStream, writeShadowCommit } from './write-commit.ts';
 
 /** What is captured, and where it goes. Paths are absolute. */
@@ -92,7 +92,6 @@ async function captureInto(
     rereadSince: options.rereadSince,
     keep: async (path, content) => options.dryRun === true || objects.keep(`${folder}/${path}`, content),
   });
-  const comparison = compare(previous, scanned, tops);
   const manifest = describeFolder(scanned, previous.manifest, {
     session: target.sessionId,
     head: at.head,
@@ -103,10 +102,7 @@ async function captureInto(
   });
 
   const result = {
-    changes: [
-      ...comparison.changes,
-      ...compareManifests(previous.manifest, manifest, scanned, comparison.changes),
-    ],
+    changes: describeChanges(previous, scanned, manifest),
     skipped: scanned.skipped.map(({ path, reason }) => ({ path: displayPath(path), reason })),
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };
@@ -114,14 +110,16 @@ async function captureInto(
     options.restored !== undefined ||
     (options.label !== undefined && options.label !== previous.manifest?.label);
   const same =
-    comparison.changes.length === 0 &&
+    scanned.writes.size + scanned.deletions.length === 0 &&
     previous.index === index.digest &&
     sameFolder(previous.manifest, manifest);
   const remember = (commit: string) => {
-    const files = withUnscanned(previous, scanned, tops);
-    const path = join(target.stateDir, 'scan', target.sessionId);
     // After the branch: a crash before this costs a scan.
-    writeScanManifest(path, { commit, clock: scanned.clock, index: index.digest, files });
+    const table = scanned.table ?? previous.cache?.files;
+    if (table !== undefined && (scanned.table !== undefined || commit !== previous.cache?.commit)) {
+      const path = join(target.stateDir, 'scan', target.sessionId);
+      writeScanManifest(path, { commit, clock: scanned.clock, index: index.digest, files: table });
+    }
     writeTimestamp(target, options.now);
   };
   if (same && !marked && at.shadow === at.tip) {
@@ -134,23 +132,13 @@ async function captureInto(
   const commit = await writeShadowCommit(git, target, objects, {
     at,
     previous,
-    comparison,
+    scanned,
     index,
     manifest: serialize(manifest),
     options,
   });
   remember(commit);
   return { outcome: 'committed', commit, ...result };
-}
-
-/** What was not scanned this time is known as before, as far as it was. */
-function withUnscanned(
-  previous: Previous,
-  scanned: Scanned,
-  tops: readonly string[],
-): Map<string, ScannedFile> {
-  const known = [...(previous.cache?.files ?? [])].filter(([path]) => !isUnder(path, tops));
-  return new Map([...known, ...scanned.files]);
 }
 
 function movedBranch(target: CaptureTarget, at: Circumstances): string[] {

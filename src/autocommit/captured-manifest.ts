@@ -5,8 +5,6 @@
 import { jsonPath, pathFromJson } from './display.ts';
 import type { Scanned } from './scan.ts';
 import { isUnder } from './tops.ts';
-import { encodePath } from './tree-names.ts';
-import type { Walked } from './walk.ts';
 
 export interface CapturedManifest {
   readonly version: 1;
@@ -40,12 +38,10 @@ export interface Described {
 }
 
 export function describeFolder(
-  { walked, skipped }: Scanned,
+  scanned: Scanned,
   before: CapturedManifest | undefined,
   at: Described,
 ): CapturedManifest {
-  const empty = [...walked.directories].filter(([, directory]) => directory.empty).map(([path]) => path);
-  const encoded = [...walked.files.keys(), ...empty].filter((path) => encodePath(path) !== path);
   const elsewhere = (path: string) => !isUnder(path, at.tops);
   const kept = (paths: readonly string[] = []) => paths.filter(elsewhere);
   return {
@@ -55,67 +51,16 @@ export function describeFolder(
     operation: at.operation,
     label: at.label ?? null,
     tool: at.tool ?? null,
-    modes: describeModes(walked, before, elsewhere),
-    empty_directories: [...kept(before?.empty_directories), ...empty.map(jsonPath)].sort(),
-    encoded: [...kept(before?.encoded), ...encoded.map(jsonPath)].sort(),
+    modes: scanned.modes.describe(
+      Object.entries(before?.modes.others ?? {}).filter(([path]) => elsewhere(path)),
+    ),
+    empty_directories: [...kept(before?.empty_directories), ...scanned.emptyDirectories.map(jsonPath)].sort(),
+    encoded: [...kept(before?.encoded), ...scanned.encoded.map(jsonPath)].sort(),
     skipped: [
       ...(before?.skipped.filter(({ path }) => elsewhere(path)) ?? []),
-      ...skipped.map(({ path, reason }) => ({ path: jsonPath(path), reason })),
+      ...scanned.skipped.map(({ path, reason }) => ({ path: jsonPath(path), reason })),
     ].sort(byPath),
   };
-}
-
-type Kind = 'file' | 'program' | 'directory';
-
-function describeModes(
-  walked: Walked,
-  before: CapturedManifest | undefined,
-  elsewhere: (path: string) => boolean,
-): CapturedManifest['modes'] {
-  const bits: Record<Kind, [path: string, mode: number][]> = { file: [], program: [], directory: [] };
-  for (const [path, stat] of walked.files) {
-    if (stat.isFile()) bits[isProgram(stat.mode) ? 'program' : 'file'].push([path, stat.mode & 0o7777]);
-  }
-  for (const [path, { mode }] of walked.directories) bits.directory.push([path, mode & 0o7777]);
-
-  const kept = Object.entries(before?.modes.others ?? {}).filter(([path]) => elsewhere(path));
-  // What was usual stays so: one more or less of them does not turn the list inside out.
-  const usual = before === undefined ? usualOf(bits) : readModes(before).usual;
-  const others = (['file', 'program', 'directory'] as const).flatMap((kind) =>
-    bits[kind]
-      .filter(([, mode]) => mode !== usual[kind])
-      .map(([path, mode]): [string, string] => [jsonPath(path), octal(mode)]),
-  );
-  return {
-    file: octal(usual.file),
-    program: octal(usual.program),
-    directory: octal(usual.directory),
-    others: Object.fromEntries([...kept, ...others].sort(([a], [b]) => (a < b ? -1 : 1))),
-  };
-}
-
-/** What git takes for an executable. */
-function isProgram(mode: number): boolean {
-  return (mode & 0o100) !== 0;
-}
-
-function usualOf(bits: Record<Kind, [path: string, mode: number][]>): Record<Kind, number> {
-  return {
-    file: mostFrequent(bits.file, 0o644),
-    program: mostFrequent(bits.program, 0o755),
-    directory: mostFrequent(bits.directory, 0o755),
-  };
-}
-
-function mostFrequent(modes: readonly (readonly [string, number])[], fallback: number): number {
-  const counts = new Map<number, number>();
-  for (const [, mode] of modes) counts.set(mode, (counts.get(mode) ?? 0) + 1);
-  // In a tie the smaller one, so that the order of the walk does not matter.
-  return [...counts].sort(([a, n], [b, m]) => m - n || a - b)[0]?.[0] ?? fallback;
-}
-
-function octal(mode: number): string {
-  return mode.toString(8).padStart(4, '0');
 }
 
 function byPath(a: { path: string }, b: { path: string }): number {

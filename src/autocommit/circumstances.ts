@@ -1,8 +1,9 @@
 /** Where the refs and the sandbox's HEAD stand when a capture begins. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import type { CaptureTarget } from './capture.ts';
 
 export interface Circumstances {
@@ -21,7 +22,8 @@ export interface Circumstances {
 
 export async function readCircumstances(git: Git, target: CaptureTarget): Promise<Circumstances> {
   const sandboxGit = inDirectory(git, target.sandbox);
-  const gitDir = readGitDir(target.sandbox);
+  const gitDir = worktreeGitDir(target.sandbox);
+  if (gitDir === undefined) throw new AgtError(`${target.sandbox} is no worktree`);
   const names = [
     'HEAD^{commit}',
     target.tipRef,
@@ -51,12 +53,6 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     head: { ref: ref ?? null, commit: commit ?? null },
     operation: operationIn(gitDir),
   };
-}
-
-/** From the `.git` file of a linked worktree. */
-function readGitDir(sandbox: string): string {
-  const file = readFileSync(join(sandbox, '.git'), 'utf8');
-  return resolve(sandbox, file.replace(/^gitdir: /, '').replace(/\n$/, ''));
 }
 
 const OPERATIONS: readonly (readonly [file: string, name: string])[] = [

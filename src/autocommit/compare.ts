@@ -1,10 +1,8 @@
-/** From the last state and a scan to what has changed: for people, and for the tree. */
+/** What has changed since the last state, for people. */
 import { type CapturedManifest, readModes } from './captured-manifest.ts';
 import { displayPath, pathFromJson } from './display.ts';
-import { type Previous, treeMode } from './previous.ts';
+import type { Previous } from './previous.ts';
 import type { Scanned } from './scan.ts';
-import { isUnder } from './tops.ts';
-import type { TreeEntry } from './tree-state.ts';
 
 export interface Change {
   /** Readable form; a directory ends in a slash. */
@@ -12,54 +10,45 @@ export interface Change {
   readonly kind: 'added' | 'changed' | 'deleted' | 'mode';
 }
 
-export interface Comparison {
-  readonly changes: Change[];
-  readonly deletions: string[];
-  readonly writes: Map<string, TreeEntry>;
-}
-
-/** `tops` were scanned; what lies elsewhere is as it was. */
-export function compare(previous: Previous, scanned: Scanned, tops: readonly string[]): Comparison {
-  const changes: Change[] = [];
-  const writes = new Map<string, TreeEntry>();
-  for (const [path, { mode, oid }] of scanned.files) {
-    const before = previous.files.get(path);
-    const now = { mode: treeMode(mode), oid };
-    if (before?.mode === now.mode && before.oid === now.oid) continue;
-    writes.set(path, now);
+export function describeChanges(previous: Previous, scanned: Scanned, manifest: CapturedManifest): Change[] {
+  const changes: Change[] = scanned.deletions.map((path) => ({ path: displayPath(path), kind: 'deleted' }));
+  for (const [path, { oid }] of scanned.writes) {
+    const before = previous.find(path);
     const kind = before === undefined ? 'added' : before.oid === oid ? 'mode' : 'changed';
     changes.push({ path: displayPath(path), kind });
   }
-  const deletions = [...previous.files.keys()].filter(
-    (path) => isUnder(path, tops) && !scanned.files.has(path),
-  );
-  for (const path of deletions) changes.push({ path: displayPath(path), kind: 'deleted' });
   changes.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { changes, deletions, writes };
+  return [...changes, ...manifestChanges(previous.manifest, manifest, scanned, changes)];
 }
 
 /** What a tree does not show: permission bits, and directories that came to be empty or are gone. */
-export function compareManifests(
+function manifestChanges(
   before: CapturedManifest | undefined,
   now: CapturedManifest,
-  { walked }: Scanned,
+  { directories, deletions }: Scanned,
   known: readonly Change[],
 ): Change[] {
   if (before === undefined) return [];
   const told = new Set(known.map(({ path }) => path));
+  const gone = new Set(deletions);
   const [old, current] = [readModes(before), readModes(now)];
   const paths = new Set([...old.others.keys(), ...current.others.keys()]);
-  const modes = [...paths].filter((path) => old.others.get(path) !== current.others.get(path));
+  const modes = [...paths].filter(
+    (path) => old.others.get(path) !== current.others.get(path) && !gone.has(path),
+  );
   const emptied = now.empty_directories.filter((path) => !before.empty_directories.includes(path));
   const vanished = before.empty_directories.filter(
-    (path) => !now.empty_directories.includes(path) && !walked.directories.has(pathFromJson(path)),
+    (path) => !now.empty_directories.includes(path) && !directories.has(pathFromJson(path)),
   );
   const directory = (path: string) => `${displayPath(pathFromJson(path))}/`;
-  return [
-    ...emptied.map((path) => ({ path: directory(path), kind: 'added' as const })),
-    ...vanished.map((path) => ({ path: directory(path), kind: 'deleted' as const })),
-    ...modes
-      .filter((path) => walked.files.has(path) || walked.directories.has(path))
-      .map((path) => ({ path: displayPath(path), kind: 'mode' as const })),
-  ].filter(({ path }) => !told.has(path) && !told.has(path.replace(/\/$/, '')));
+  const changes: Change[] = [
+    ...emptied.map((path): Change => ({ path: directory(path), kind: 'added' })),
+    ...vanished.map((path): Change => ({ path: directory(path), kind: 'deleted' })),
+    ...modes.map((path): Change => ({ path: displayPath(path), kind: 'mode' })),
+  ];
+  const vanishedPaths = new Set(vanished.map(pathFromJson));
+  return changes.filter(
+    ({ path, kind }) =>
+      !told.has(path) && !told.has(path.replace(/\/$/, '')) && !(kind === 'mode' && vanishedPaths.has(path)),
+  );
 }

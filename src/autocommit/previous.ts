@@ -7,12 +7,15 @@ import type { CapturedManifest } from './captured-manifest.ts';
 import type { Circumstances } from './circumstances.ts';
 import { digestOf } from './index-state.ts';
 import { readScanManifest, type ScanManifest } from './scan-manifest.ts';
+import type { ScanTable } from './scan-table.ts';
 import { readShadowTree, readStartTree, type TreeEntry } from './tree-state.ts';
 
 export interface Previous {
   /** True where the tip is the start commit, whose tree is not a session folder. */
   readonly isFirst: boolean;
-  readonly files: ReadonlyMap<string, TreeEntry>;
+  /** Every file of the last state; of a cache, in the order of its rows. */
+  readonly paths: readonly string[];
+  readonly find: (path: string) => TreeEntry | undefined;
   /** Paths of the start tree that cannot stay as they are. */
   readonly foreign: readonly string[];
   /** Undefined: every file is read. */
@@ -27,38 +30,28 @@ export async function readPrevious(git: Git, target: CaptureTarget, at: Circumst
   const text = await gitAnswer(git, ['cat-file', 'blob', `${at.tip}:_/manifest.json`]);
   if (text === undefined) {
     const { files, foreign } = await readStartTree(git, at.tipTree);
-    return {
-      isFirst: true,
-      files,
-      foreign,
-      cache: undefined,
-      index: undefined,
-      manifest: undefined,
-      warnings: [],
-    };
+    const nothing = { cache: undefined, index: undefined, manifest: undefined, warnings: [] };
+    return { isFirst: true, ...inTree(files), foreign, ...nothing };
   }
   const manifest = JSON.parse(text) as CapturedManifest;
   const { cache, warnings } = readCache(target, at.tip);
-  if (cache !== undefined) {
-    return {
-      isFirst: false,
-      files: asTree(cache),
-      foreign: [],
-      cache,
-      index: cache.index,
-      manifest,
-      warnings,
-    };
-  }
+  const common = { isFirst: false, foreign: [], cache, manifest, warnings };
+  if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index };
   const { files } = await readShadowTree(git, at.tipTree);
+  return { ...common, ...inTree(files), index: await capturedIndex(git, at.tip) };
+}
+
+function inTree(files: ReadonlyMap<string, TreeEntry>): Pick<Previous, 'paths' | 'find'> {
+  return { paths: [...files.keys()], find: (path) => files.get(path) };
+}
+
+function inTable(table: ScanTable): Pick<Previous, 'paths' | 'find'> {
   return {
-    isFirst: false,
-    files,
-    foreign: [],
-    cache,
-    index: await capturedIndex(git, at.tip),
-    manifest,
-    warnings,
+    paths: table.names,
+    find: (path) => {
+      const row = table.find(path);
+      return row < 0 ? undefined : { mode: treeMode(table.mode(row)), oid: table.oid(row) };
+    },
   };
 }
 
@@ -76,12 +69,6 @@ function readCache(
       warnings: [`the scan manifest could not be used (${reason}); every file was read`],
     };
   }
-}
-
-function asTree(cache: ScanManifest): Map<string, TreeEntry> {
-  const files = new Map<string, TreeEntry>();
-  for (const [path, { mode, oid }] of cache.files) files.set(path, { mode: treeMode(mode), oid });
-  return files;
 }
 
 /** The mode that git gives a file or link with this st_mode. */

@@ -11,9 +11,13 @@ import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import type { CaptureTarget } from './capture.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
-import type { Previous } from './previous.ts';
-import type { ScanManifest, ScannedFile } from './scan-manifest.ts';
-import { type Skipped, type Walked, walk } from './walk.ts';
+import { NoticedModes } from './noticed-modes.ts';
+import { type Previous, treeMode } from './previous.ts';
+import { type ScanTable, ScanTableBuilder } from './scan-table.ts';
+import { isUnder } from './tops.ts';
+import { encodePath } from './tree-names.ts';
+import type { TreeEntry } from './tree-state.ts';
+import { walk } from './walk.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;
@@ -26,9 +30,24 @@ export interface ScanOptions {
   readonly keep: (path: string, content: Content) => Promise<boolean>;
 }
 
+export interface Skipped {
+  /** Relative to the session folder, one byte per character. */
+  readonly path: string;
+  readonly reason: string;
+}
+
 export interface Scanned {
-  readonly files: Map<string, ScannedFile>;
-  readonly walked: Walked;
+  /** What the next scan may rely on; undefined where it is what the last scan left. */
+  readonly table: ScanTable | undefined;
+  /** Files whose content, type or executable bit is new. */
+  readonly writes: Map<string, TreeEntry>;
+  /** Files of the last state that are no more, or cannot be captured any more. */
+  readonly deletions: string[];
+  readonly emptyDirectories: readonly string[];
+  readonly directories: ReadonlySet<string>;
+  /** Paths that stand in the tree under another name. */
+  readonly encoded: readonly string[];
+  readonly modes: NoticedModes;
   readonly skipped: readonly Skipped[];
   /** The file system's clock before the walk, in milliseconds. */
   readonly clock: number;
@@ -43,27 +62,79 @@ export async function scan(
 ): Promise<Scanned> {
   const folder = Buffer.from(target.folder).toString('latin1');
   const clock = readClock(target.folder);
-  const walked = walk(folder, options.tops);
-  const skipped = [...walked.skipped];
-  const files = new Map<string, ScannedFile>();
-  for (const [path, stat] of walked.files) {
-    const known = previous.cache?.files.get(path);
-    if (
-      known !== undefined &&
-      isSame(known, stat, previous.cache as ScanManifest) &&
-      !isLate(stat, options)
-    ) {
-      files.set(path, known);
-    } else if (stat.isFile() && stat.size > options.maxFileSize) {
-      skipped.push({ path, reason: `is larger than agt.maxFileSize (${stat.size} bytes)` });
-    } else {
-      const found = await readFile(folder, path, previous, options);
-      if (typeof found === 'string') skipped.push({ path, reason: found });
-      else if (found !== undefined) files.set(path, found);
-    }
+  const { cache } = previous;
+  const table = cache?.files;
+  const kept = table === undefined ? undefined : new Uint8Array(table.names.length);
+  const pending: { path: string; stat: Stats }[] = [];
+  const modes = new NoticedModes(previous.manifest);
+  const skipped: Skipped[] = [];
+  const emptyDirectories: string[] = [];
+  const directories = new Set<string>();
+  const encoded: string[] = [];
+  const note = (path: string) => {
+    if (encodePath(path) !== path) encoded.push(path);
+  };
+
+  walk(folder, options.tops, {
+    file: (path, stat) => {
+      const row = table?.find(path) ?? -1;
+      if (row >= 0 && table?.isSame(row, stat, cache?.clock ?? 0) && !isLate(stat, options)) {
+        (kept as Uint8Array)[row] = 1;
+        note(path);
+        modes.file(path, stat);
+      } else if (stat.isFile() && stat.size > options.maxFileSize) {
+        skipped.push({ path, reason: `is larger than agt.maxFileSize (${stat.size} bytes)` });
+      } else pending.push({ path, stat });
+    },
+    directory: (path, mode, empty) => {
+      directories.add(path);
+      modes.directory(path, mode);
+      if (!empty) return;
+      emptyDirectories.push(path);
+      note(path);
+    },
+    skipped: (path, reason) => void skipped.push({ path, reason }),
+  });
+
+  const builder = new ScanTableBuilder();
+  for (const [row] of (table?.names ?? []).entries()) {
+    if (kept?.[row] === 1 || !isUnder(table?.names[row] as string, options.tops))
+      builder.copy(table as ScanTable, row);
   }
-  for (const path of walked.files.keys()) if (!files.has(path)) walked.files.delete(path);
-  return { files, walked, skipped, clock };
+  const writes = new Map<string, TreeEntry>();
+  const read = new Set<string>();
+  for (const { path } of pending) {
+    const found = await readFile(folder, path, previous, options);
+    if (found === undefined) continue;
+    if (typeof found === 'string') {
+      skipped.push({ path, reason: found });
+      continue;
+    }
+    read.add(path);
+    note(path);
+    modes.file(path, found.stat);
+    builder.add(path, found.stat, found.oid);
+    const before = previous.find(path);
+    const mode = treeMode(found.stat.mode);
+    if (before?.oid !== found.oid || before.mode !== mode) writes.set(path, { mode, oid: found.oid });
+  }
+
+  const deletions: string[] = [];
+  for (const [row, path] of previous.paths.entries()) {
+    if (kept?.[row] !== 1 && !read.has(path) && isUnder(path, options.tops)) deletions.push(path);
+  }
+  const isAsBefore = table !== undefined && pending.length === 0 && deletions.length === 0;
+  return {
+    table: isAsBefore ? undefined : builder.build(),
+    writes,
+    deletions,
+    emptyDirectories,
+    directories,
+    encoded,
+    modes,
+    skipped,
+    clock,
+  };
 }
 
 /** The file as it was read, or why it was not; undefined where it is gone. */
@@ -72,39 +143,21 @@ async function readFile(
   path: string,
   previous: Previous,
   options: ScanOptions,
-): Promise<ScannedFile | string | undefined> {
+): Promise<Content | string | undefined> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const content = readContent(`${folder}/${path}`, options.hash);
-      const isNew = previous.files.get(path)?.oid !== content.oid;
-      if (!isNew || (await options.keep(path, content))) return describe(content.stat, content.oid);
+      const isNew = previous.find(path)?.oid !== content.oid;
+      if (!isNew || (await options.keep(path, content))) return content;
     }
     return 'it changes all the time';
   } catch (error) {
     if (error instanceof UnstableFile) return error.message;
     const code = errorCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    if (code === 'EACCES' || code === 'EPERM' || code === 'EIO' || code === 'ELOOP' || code === 'ENXIO') {
-      return `cannot be read (${code})`;
-    }
+    if (['EACCES', 'EPERM', 'EIO', 'ELOOP', 'ENXIO'].includes(code)) return `cannot be read (${code})`;
     throw error;
   }
-}
-
-function describe(stat: Stats, oid: string): ScannedFile {
-  return { mtime: stat.mtimeMs, ctime: stat.ctimeMs, size: stat.size, ino: stat.ino, mode: stat.mode, oid };
-}
-
-function isSame(known: ScannedFile, stat: Stats, cache: ScanManifest): boolean {
-  return (
-    known.mtime === stat.mtimeMs &&
-    known.ctime === stat.ctimeMs &&
-    known.size === stat.size &&
-    known.ino === stat.ino &&
-    known.mode === stat.mode &&
-    known.ctime < cache.clock &&
-    known.mtime < cache.clock
-  );
 }
 
 function isLate(stat: Stats, { rereadSince }: ScanOptions): boolean {

@@ -6,28 +6,17 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
 
-export interface Skipped {
-  /** Relative to the session folder, one byte per character. */
-  readonly path: string;
-  readonly reason: string;
-}
-
-export interface Walked {
-  /** Regular files and symbolic links, in the order of the walk. */
-  readonly files: Map<string, Stats>;
-  readonly directories: Map<string, { mode: number; empty: boolean }>;
-  readonly skipped: Skipped[];
+/** Told of everything in the order of the walk. Paths are relative to the session folder. */
+export interface Visitor {
+  /** A regular file or a symbolic link. */
+  readonly file: (path: string, stat: Stats) => void;
+  readonly directory: (path: string, mode: number, empty: boolean) => void;
+  readonly skipped: (path: string, reason: string) => void;
 }
 
 /** `folder` is absolute, one byte per character like everything here. */
-export function walk(folder: string, tops: readonly string[]): Walked {
-  const walked: Walked = { files: new Map(), directories: new Map(), skipped: [] };
-  for (const top of tops) {
-    const stat = lstatSync(systemPath(`${folder}/${top}`), { throwIfNoEntry: false });
-    if (stat?.isDirectory()) enter(folder, top, stat, walked);
-    else if (stat !== undefined) visit(folder, top, walked);
-  }
-  return walked;
+export function walk(folder: string, tops: readonly string[], visitor: Visitor): void {
+  for (const top of tops) visit(folder, top, visitor);
 }
 
 /** A path as the file system calls take it. */
@@ -35,35 +24,33 @@ export function systemPath(path: string): string | Buffer {
   return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1') : path;
 }
 
-function enter(folder: string, path: string, stat: Stats, walked: Walked): void {
+function enter(folder: string, path: string, stat: Stats, visitor: Visitor): void {
   let names: string[];
   try {
     names = readdirSync(systemPath(`${folder}/${path}`), 'latin1');
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT')
-      walked.skipped.push({ path, reason: `cannot be listed (${errorCode(error)})` });
+    if (errorCode(error) !== 'ENOENT') visitor.skipped(path, `cannot be listed (${errorCode(error)})`);
     return;
   }
-  walked.directories.set(path, { mode: stat.mode, empty: names.length === 0 });
+  visitor.directory(path, stat.mode, names.length === 0);
   for (const name of names.sort()) {
-    if (name !== '.git') visit(folder, `${path}/${name}`, walked);
-    else if (path !== 'sandbox')
-      walked.skipped.push({ path: `${path}/.git`, reason: 'belongs to a nested repository' });
+    if (name !== '.git') visit(folder, `${path}/${name}`, visitor);
+    else if (path !== 'sandbox') visitor.skipped(`${path}/.git`, 'belongs to a nested repository');
   }
 }
 
-function visit(folder: string, path: string, walked: Walked): void {
-  let stat: Stats;
+function visit(folder: string, path: string, visitor: Visitor): void {
+  let stat: Stats | undefined;
   try {
-    stat = lstatSync(systemPath(`${folder}/${path}`));
+    stat = lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false });
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT')
-      walked.skipped.push({ path, reason: `cannot be looked at (${errorCode(error)})` });
+    visitor.skipped(path, `cannot be looked at (${errorCode(error)})`);
     return;
   }
-  if (stat.isFile() || stat.isSymbolicLink()) walked.files.set(path, stat);
-  else if (stat.isDirectory()) enter(folder, path, stat, walked);
-  else walked.skipped.push({ path, reason: kindOf(stat) });
+  if (stat === undefined) return;
+  if (stat.isFile() || stat.isSymbolicLink()) visitor.file(path, stat);
+  else if (stat.isDirectory()) enter(folder, path, stat, visitor);
+  else visitor.skipped(path, kindOf(stat));
 }
 
 function kindOf(stat: Stats): string {

@@ -3,10 +3,10 @@ import { FastImport, importPath } from '../git/fast-import.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
 import type { CaptureOptions, CaptureTarget } from './capture.ts';
 import type { Circumstances } from './circumstances.ts';
-import type { Comparison } from './compare.ts';
 import { type Content, streamContent } from './content.ts';
 import { type IndexState, stagedTree } from './index-state.ts';
 import type { Previous } from './previous.ts';
+import type { Scanned } from './scan.ts';
 import { encodePath } from './tree-names.ts';
 
 /** Starts git only when there is something to store. */
@@ -41,7 +41,7 @@ export class ObjectStream {
 export interface ShadowCommit {
   readonly at: Circumstances;
   readonly previous: Previous;
-  readonly comparison: Comparison;
+  readonly scanned: Scanned;
   readonly index: IndexState;
   readonly manifest: string;
   readonly options: CaptureOptions;
@@ -54,7 +54,7 @@ export async function writeShadowCommit(
   objects: ObjectStream,
   commit: ShadowCommit,
 ): Promise<string> {
-  const { at, previous, comparison, index } = commit;
+  const { at, previous, scanned, index } = commit;
   const indexChanged = previous.index !== index.digest;
   const staged = indexChanged
     ? await stagedTree(inDirectory(git, target.sandbox), at.gitDir, index)
@@ -64,15 +64,15 @@ export async function writeShadowCommit(
   await stream.write(header(target, commit, parents));
   if (previous.isFirst) {
     await stream.write('deleteall\n');
-    if (previous.files.size + previous.foreign.length > 0)
+    if (previous.paths.length + previous.foreign.length > 0)
       await stream.write(`M 040000 ${at.tipTree} sandbox\n`);
     for (const path of previous.foreign)
       await stream.write(Buffer.concat([DELETE, importPath(path), NEWLINE]));
   }
-  for (const path of comparison.deletions) {
+  for (const path of scanned.deletions) {
     await stream.write(Buffer.concat([DELETE, importPath(encodePath(path)), NEWLINE]));
   }
-  for (const [path, { mode, oid }] of comparison.writes) {
+  for (const [path, { mode, oid }] of scanned.writes) {
     await stream.write(
       Buffer.concat([Buffer.from(`M ${mode} ${oid} `), importPath(encodePath(path)), NEWLINE]),
     );

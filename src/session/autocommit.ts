@@ -56,7 +56,7 @@ export async function captureSession(
       hints: ['see: agt session list --all'],
     });
   }
-  await requireSandbox(repository, record);
+  requireSandbox(record);
   const { agentEmail, maxFileSize } = repository.settings;
   return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

@@ -45,15 +45,15 @@ export function createSession(repository: Repository, wanted: NewSession): Promi
 }
 
 async function create(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
-  const record = describe(repository, wanted);
-  await refuseExisting(repository, record);
+  const folder = join(await repository.sessionsDir(), wanted.id);
+  const record = describe(repository, wanted, folder);
+  await refuseExisting(repository, record, folder);
   const undo: (() => Promise<unknown> | unknown)[] = [];
   try {
     undo.push(() => deleteRecord(repository, record.session_id));
     writeRecord(repository, record);
     await hideFromFetch(repository);
 
-    const folder = join(repository.sessionsDir, record.session_id);
     undo.push(() => removeTree(folder));
     for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
 
@@ -73,14 +73,14 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
   }
 }
 
-function describe(repository: Repository, wanted: NewSession): SessionRecord {
+function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
   const time = wanted.now.toISOString();
   return {
     session_id: wanted.id,
     branch: shadowRef(repository, wanted.id),
     work_branch: workRef(repository, wanted.id),
     ...(wanted.userBranch === undefined ? {} : { user_branch: wanted.userBranch }),
-    sandbox: join(repository.sessionsDir, wanted.id, 'sandbox'),
+    sandbox: join(folder, 'sandbox'),
     ...(wanted.from === undefined ? {} : { from: wanted.from }),
     ...(wanted.fromSpec === undefined ? {} : { from_spec: wanted.fromSpec }),
     from_commit: wanted.workCommit,
@@ -94,7 +94,7 @@ function describe(repository: Repository, wanted: NewSession): SessionRecord {
   };
 }
 
-async function refuseExisting(repository: Repository, record: SessionRecord): Promise<void> {
+async function refuseExisting(repository: Repository, record: SessionRecord, folder: string): Promise<void> {
   const id = record.session_id;
   const existing = readRecord(repository, id);
   if (existing?.state === 'removed') {
@@ -103,7 +103,6 @@ async function refuseExisting(repository: Repository, record: SessionRecord): Pr
     });
   }
   if (existing !== undefined) throw alreadyThere(`session "${id}"`);
-  const folder = join(repository.sessionsDir, id);
   if (existsSync(folder)) throw alreadyThere(`the folder ${folder}`);
   for (const ref of [record.branch, record.work_branch, tipRef(id)]) {
     const found = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', ref]);

@@ -30,7 +30,7 @@ export async function examine(repository: Repository): Promise<Finding[]> {
     mend: `restore the file, or delete it: its states stay on ${repository.settings.branchPrefix}${session_id}`,
   }));
   for (const record of records) findings.push(...(await examineSession(repository, record, worktrees, refs)));
-  findings.push(...strayFolders(repository, records));
+  findings.push(...strayFolders(await repository.sessionsDir(), records));
   findings.push(...strayRefs(repository, records, refs));
   findings.push(...worktrees.flatMap(examineWorktree));
   if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
@@ -108,15 +108,15 @@ async function examineTip(repository: Repository, record: SessionRecord): Promis
   ];
 }
 
-function strayFolders(repository: Repository, records: readonly SessionRecord[]): Finding[] {
+function strayFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
   const known = new Set(records.map((record) => basename(sessionFolder(record))));
-  const names = existsSync(repository.sessionsDir) ? readdirSync(repository.sessionsDir) : [];
+  const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names
     .filter((name) => idProblem(name) === undefined && !known.has(name))
     .map((name) => ({
       level: 'warning',
       about: name,
-      problem: `a session folder without metadata: ${join(repository.sessionsDir, name)}`,
+      problem: `a session folder without metadata: ${join(sessionsDir, name)}`,
       mend: 'look into it, and move it away',
     }));
 }

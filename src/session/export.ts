@@ -61,7 +61,7 @@ async function exportableCommit(
   record: SessionRecord,
   allowDirty: boolean,
 ): Promise<string> {
-  await requireSandbox(repository, record);
+  requireSandbox(record);
   const id = record.session_id;
   const work = shortBranch(record.work_branch);
   const head = await sandboxHead(repository, record);

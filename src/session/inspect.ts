@@ -18,7 +18,7 @@ export interface SessionView {
 }
 
 export async function viewSession(repository: Repository, record: SessionRecord): Promise<SessionView> {
-  const present = await sandboxIsThere(repository, record);
+  const present = sandboxIsThere(record);
   const head = present ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
   const branches = await readBranches(repository, record);
   return {

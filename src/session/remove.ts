@@ -65,7 +65,7 @@ async function existingRefs(
 /** What would be reachable from nowhere: commits that are neither exported nor merged, files that are not committed. */
 async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
   const reasons: string[] = [];
-  if (await sandboxIsThere(repository, record)) {
+  if (sandboxIsThere(record)) {
     const dirty = await uncommittedPaths(repository, record);
     if (dirty.length > 0) reasons.push(`${count(dirty.length, 'file')} not committed`);
     const { commit } = await sandboxHead(repository, record);
@@ -131,7 +131,7 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
   removeTree(sessionFolder(record));
   if (repository.area === undefined)
-    removeWhileEmpty(repository.sessionsDir, dirname(repository.sessionsDir));
+    removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
   if (plan.refs.length === 0) {
     writeRecord(repository, {
       ...record,
@@ -161,7 +161,7 @@ async function captureLastState(
   record: SessionRecord,
   { force, now }: RemovalOptions,
 ): Promise<void> {
-  if (!(await sandboxIsThere(repository, record))) return;
+  if (!sandboxIsThere(record)) return;
   const { skipped } = await captureSession(repository, record, { now, label: 'before remove' });
   if (skipped.length === 0 || force) return;
   throw new AgtError(

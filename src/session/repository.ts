@@ -2,8 +2,9 @@
  * The repository that agt works in, and where its sessions live. Found from a worktree, a bare repository, the area
  * of an agt clone, or any part of a session folder (whose `xdg/` and `config/` are in no worktree).
  */
-import { existsSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { type ConfigEntry, lastValue, parseGitConfig } from '../config/gitconfig.ts';
 import { localConfigPath, readArea, stateDirectory } from '../config/local.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/git.ts';
@@ -18,7 +19,7 @@ export interface Repository {
   /** The folder beside the bare repository of an agt clone; undefined in an ordinary repository. */
   readonly area: string | undefined;
   /** Where session folders are; absolute. */
-  readonly sessionsDir: string;
+  readonly sessionsDir: () => Promise<string>;
   /** The worktree that the command was called in; undefined outside of any. */
   readonly worktree: string | undefined;
   readonly configFile: string;
@@ -44,13 +45,9 @@ export async function findRepository(git: Git, cwd: string): Promise<FoundReposi
 }
 
 /** `git` may run anywhere. */
-export async function openRepository(
-  git: Git,
-  found: FoundRepository,
-  settings: SettingsReader,
-): Promise<Repository> {
+export function openRepository(git: Git, found: FoundRepository, settings: SettingsReader): Repository {
   const { commonDir, worktree } = found;
-  const main = await mainWorktree(inDirectory(git, commonDir), commonDir);
+  const main = mainWorktree(commonDir);
   const own = inDirectory(git, existsSync(main) ? main : commonDir);
   const area = readArea(commonDir);
   const configFile = localConfigPath(commonDir);
@@ -59,7 +56,7 @@ export async function openRepository(
     commonDir,
     stateDir: stateDirectory(commonDir),
     area,
-    sessionsDir: area === undefined ? await siblingSessionsDir(own, main) : join(area, 'sessions'),
+    sessionsDir: async () => (area === undefined ? siblingSessionsDir(own, main) : join(area, 'sessions')),
     worktree,
     configFile,
     settings: settings.read(configFile),
@@ -97,25 +94,20 @@ function* ancestors(path: string): Generator<string> {
 }
 
 async function askGit(git: Git): Promise<FoundRepository | undefined> {
-  const inside = await gitAnswer(git, [
+  const answer = await gitAnswer(git, [
     'rev-parse',
     '--path-format=absolute',
     '--git-common-dir',
-    '--is-inside-work-tree',
+    '--show-cdup',
   ]);
-  if (inside === undefined) return undefined;
-  const [commonDir = '', isInside = ''] = splitLast(inside);
-  const worktree =
-    isInside === 'true'
-      ? await gitAnswer(git, ['rev-parse', '--path-format=absolute', '--show-toplevel'])
-      : undefined;
-  return { commonDir: realpathSync(commonDir), worktree };
-}
-
-/** A path may hold line breaks; the answer after it does not. */
-function splitLast(text: string): [string, string] {
-  const at = text.lastIndexOf('\n');
-  return [text.slice(0, at), text.slice(at + 1)];
+  if (answer === undefined) return undefined;
+  // The way up to the top of the worktree is made of dots; outside of a worktree there is no such line.
+  const [, commonDir = answer, up] = /^(.*)\n((?:\.\.\/)*)$/s.exec(answer) ?? [];
+  if (!isAbsolute(commonDir) || !existsSync(commonDir)) return undefined; // whatever answered is not git
+  return {
+    commonDir: realpathSync(commonDir),
+    worktree: up === undefined ? undefined : resolve(git.cwd, up),
+  };
 }
 
 /**
@@ -136,8 +128,17 @@ async function siblingSessionsDir(git: Git, main: string): Promise<string> {
 }
 
 /** The worktree that the repository was made with; the repository itself where it is bare. */
-async function mainWorktree(git: Git, commonDir: string): Promise<string> {
-  const configured = await gitAnswer(git, ['config', '--get', 'core.worktree']);
-  if (configured) return resolve(commonDir, configured);
+function mainWorktree(commonDir: string): string {
+  const configured = lastValue(readRepositoryConfig(commonDir), 'core.worktree');
+  if (configured !== undefined) return resolve(commonDir, configured);
   return basename(commonDir) === '.git' ? dirname(commonDir) : commonDir;
+}
+
+/** The repository's own file; only what git itself puts there is looked for. */
+function readRepositoryConfig(commonDir: string): ConfigEntry[] {
+  try {
+    return parseGitConfig(readFileSync(join(commonDir, 'config'), 'utf8'));
+  } catch {
+    return []; // git will say what is wrong with it
+  }
 }

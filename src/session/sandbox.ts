@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitBytes, inDirectory } from '../git/git.ts';
+import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import type { SessionRecord } from './record.ts';
 import type { Repository } from './repository.ts';
 
@@ -14,14 +15,13 @@ export interface SandboxHead {
 }
 
 /** True while the sandbox's files and its registration as a worktree are both there. */
-export async function sandboxIsThere(repository: Repository, record: SessionRecord): Promise<boolean> {
-  if (!existsSync(join(record.sandbox, '.git'))) return false;
-  const git = inDirectory(repository.git, record.sandbox);
-  return (await gitAnswer(git, ['rev-parse', '--is-inside-work-tree'])) === 'true';
+export function sandboxIsThere(record: SessionRecord): boolean {
+  const gitDir = worktreeGitDir(record.sandbox);
+  return gitDir !== undefined && existsSync(join(gitDir, 'HEAD'));
 }
 
-export async function requireSandbox(repository: Repository, record: SessionRecord): Promise<void> {
-  if (await sandboxIsThere(repository, record)) return;
+export function requireSandbox(record: SessionRecord): void {
+  if (sandboxIsThere(record)) return;
   throw new AgtError(`the sandbox of "${record.session_id}" is gone: ${record.sandbox}`, {
     hints: ['its states are kept on its shadow branch; see: agt doctor'],
   });

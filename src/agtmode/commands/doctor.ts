@@ -54,7 +54,7 @@ export const doctor = defineCommand({
       program.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
       if (repository !== undefined) {
         const { records } = listRecords(repository);
-        program.out(`sessions    ${records.length} in ${repository.sessionsDir}\n`);
+        program.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
       }
       const rows = settings.map(({ name, value, origin }) => [name, value || '(search PATH)', origin]);
       program.out(`settings\n${table(rows, '  ')}`);

@@ -21,6 +21,7 @@ export const sessionNew = defineCommand({
     ['cd "$(agt session path fix-login)"', 'go to its sandbox'],
   ],
   run: async (args, program) => {
+    await program.git(); // tried, and new enough
     const repository = await program.repository();
     const { record, included } = await newSession(repository, {
       id: args.id,

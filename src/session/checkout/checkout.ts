@@ -6,22 +6,21 @@
 import {
   chmodSync,
   closeSync,
-  lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type CapturedManifest, readModes } from '../../autocommit/captured-manifest.ts';
 import { pathFromJson } from '../../autocommit/display.ts';
 import { readShadowTree } from '../../autocommit/tree-state.ts';
 import { systemPath } from '../../autocommit/walk.ts';
 import { readBlobs } from '../../git/cat-file.ts';
 import { type Git, gitText, runGit } from '../../git/git.ts';
+import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
 
 export interface Place {
   /** Absolute. */
@@ -103,14 +102,8 @@ function temporaryName(path: string): string {
 async function restoreIndex(git: Git, state: string, sandbox: string): Promise<void> {
   const index = await runGit(git, ['cat-file', 'blob', `${state}:_/index`]);
   if (index.exitCode !== 0) return;
-  const gitFile = join(sandbox, '.git');
-  if (lstatSync(gitFile, { throwIfNoEntry: false }) === undefined) return;
-  const gitDir = resolve(
-    sandbox,
-    readFileSync(gitFile, 'utf8')
-      .replace(/^gitdir: /, '')
-      .replace(/\n$/, ''),
-  );
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) return;
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
   writeFileSync(temporary, index.stdout);
   renameSync(temporary, join(gitDir, 'index'));

@@ -1,0 +1,84 @@
+/**
+ * Files with their stat data and content names, in columns: at a hundred thousand files an object for each would cost
+ * more than looking at the disk. Paths are relative to the session folder, one byte per character.
+ */
+import type { Stats } from 'node:fs';
+
+/** Milliseconds with fractions, bytes, and st_mode with its type. */
+export const COLUMNS = ['mtimeMs', 'ctimeMs', 'size', 'ino', 'mode'] as const;
+const WIDTH = COLUMNS.length;
+const MODE = COLUMNS.indexOf('mode');
+
+export type StatData = Pick<Stats, (typeof COLUMNS)[number]>;
+
+export class ScanTable {
+  readonly names: readonly string[];
+  /** Row after row. */
+  readonly data: Float64Array;
+  /** Binary, one after another. */
+  readonly oids: Buffer;
+  private readonly oidLength: number;
+  private readonly rows = new Map<string, number>();
+  private next = 0;
+
+  constructor(names: readonly string[], data: Float64Array, oids: Buffer) {
+    this.names = names;
+    this.data = data;
+    this.oids = oids;
+    this.oidLength = names.length === 0 ? 0 : oids.length / names.length;
+  }
+
+  /** Row of a path, or -1. Fastest where paths are asked for in the order of the table. */
+  find(path: string): number {
+    if (this.names[this.next] === path) return this.next++;
+    if (this.rows.size === 0) for (const [row, name] of this.names.entries()) this.rows.set(name, row);
+    const row = this.rows.get(path) ?? -1;
+    if (row >= 0) this.next = row + 1;
+    return row;
+  }
+
+  oid(row: number): string {
+    return this.oids.toString('hex', row * this.oidLength, (row + 1) * this.oidLength);
+  }
+
+  mode(row: number): number {
+    return this.data[row * WIDTH + MODE] as number;
+  }
+
+  /** Whether the stat data are the same, and both times lie before `clock`. */
+  isSame(row: number, stat: StatData, clock: number): boolean {
+    const at = row * WIDTH;
+    const { data } = this;
+    return (
+      data[at] === stat.mtimeMs &&
+      data[at + 1] === stat.ctimeMs &&
+      data[at + 2] === stat.size &&
+      data[at + 3] === stat.ino &&
+      data[at + 4] === stat.mode &&
+      stat.ctimeMs < clock &&
+      stat.mtimeMs < clock
+    );
+  }
+}
+
+export class ScanTableBuilder {
+  private readonly names: string[] = [];
+  private readonly data: number[] = [];
+  private readonly oids: string[] = [];
+
+  add(path: string, stat: StatData, oid: string): void {
+    this.names.push(path);
+    for (const column of COLUMNS) this.data.push(stat[column]);
+    this.oids.push(oid);
+  }
+
+  copy(table: ScanTable, row: number): void {
+    this.names.push(table.names[row] as string);
+    for (let i = row * WIDTH; i < (row + 1) * WIDTH; i++) this.data.push(table.data[i] as number);
+    this.oids.push(table.oid(row));
+  }
+
+  build(): ScanTable {
+    return new ScanTable(this.names, Float64Array.from(this.data), Buffer.from(this.oids.join(''), 'hex'));
+  }
+}
