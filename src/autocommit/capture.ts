@@ -82,7 +82,12 @@ async function captureInto(
 ): Promise<CaptureResult> {
   const at = await readCircumstances(git, target);
   const previous = await readPrevious(git, target, at);
-  const index = await readIndex(inDirectory(git, target.sandbox), at.gitDir, at.tip.length / 2);
+  const index = await readIndex(
+    inDirectory(git, target.sandbox),
+    at.gitDir,
+    at.tip.length / 2,
+    previous.cache,
+  );
   const tops = options.siblings ?? TOP_FOLDERS;
   const folder = Buffer.from(target.folder).toString('latin1');
   const scanned = await scan(target, previous, {
@@ -115,10 +120,14 @@ async function captureInto(
     sameFolder(previous.manifest, manifest);
   const remember = (commit: string) => {
     // After the branch: a crash before this costs a scan.
-    const table = scanned.table ?? previous.cache?.files;
-    if (table !== undefined && (scanned.table !== undefined || commit !== previous.cache?.commit)) {
+    const { cache } = previous;
+    const files = scanned.table ?? cache?.files;
+    const isKnown =
+      scanned.table === undefined && commit === cache?.commit && index.stat === cache.index.stat;
+    if (files !== undefined && !isKnown) {
       const path = join(target.stateDir, 'scan', target.sessionId);
-      writeScanManifest(path, { commit, clock: scanned.clock, index: index.digest, files: table });
+      const known = { digest: index.digest, stat: index.stat };
+      writeScanManifest(path, { commit, clock: scanned.clock, index: known, files });
     }
     writeTimestamp(target, options.now);
   };

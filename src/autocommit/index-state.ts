@@ -4,27 +4,37 @@
  * works on a copy.
  */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { type Git, gitAnswer, gitText } from '../git/git.ts';
 import { type IndexContent, parseIndex } from '../git/index-file.ts';
+import type { ScanManifest } from './scan-manifest.ts';
 
 export interface IndexState {
-  readonly raw: Buffer;
+  /** Undefined where its stat data say that it is the one that is known. */
+  readonly content: { readonly raw: Buffer; readonly conflicted: boolean } | undefined;
   readonly digest: string;
-  readonly conflicted: boolean;
+  readonly stat: string;
 }
 
-const EMPTY: IndexState = { raw: Buffer.alloc(0), digest: '', conflicted: false };
-
 /** `git` runs in the sandbox; `gitDir` is the sandbox's own. */
-export async function readIndex(git: Git, gitDir: string, oidLength: number): Promise<IndexState> {
+export async function readIndex(
+  git: Git,
+  gitDir: string,
+  oidLength: number,
+  cache: ScanManifest | undefined,
+): Promise<IndexState> {
+  const stat = statOf(gitDir, cache?.clock);
+  if (cache !== undefined && stat === cache.index.stat) {
+    return { content: undefined, digest: cache.index.digest, stat };
+  }
   let raw: Buffer;
   try {
     raw = readFileSync(join(gitDir, 'index'));
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return EMPTY;
+    if (errorCode(error) === 'ENOENT')
+      return { content: { raw: Buffer.alloc(0), conflicted: false }, digest: '', stat };
     throw error;
   }
   let content = parseIndex(raw, oidLength);
@@ -32,7 +42,16 @@ export async function readIndex(git: Git, gitDir: string, oidLength: number): Pr
     raw = await joinSplit(git, gitDir);
     content = parseIndex(raw, oidLength);
   }
-  return { raw, digest: digestOf(content), conflicted: content.entries.some(({ stage }) => stage > 0) };
+  const conflicted = content.entries.some(({ stage }) => stage > 0);
+  return { content: { raw, conflicted }, digest: digestOf(content), stat };
+}
+
+/** Empty where it may have changed within the tick of the last scan, and so may look like one that it is not. */
+function statOf(gitDir: string, clock = 0): string {
+  const stat = statSync(join(gitDir, 'index'), { throwIfNoEntry: false });
+  if (stat === undefined) return 'none';
+  const { mtimeMs, ctimeMs, size, ino } = stat;
+  return clock !== 0 && ctimeMs >= clock ? '' : `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
 }
 
 export function digestOf({ entries }: IndexContent): string {
@@ -55,9 +74,13 @@ async function joinSplit(git: Git, gitDir: string): Promise<Buffer> {
 }
 
 /** Object name of the tree of what is staged; undefined in a conflict, or where an object of it is missing. */
-export async function stagedTree(git: Git, gitDir: string, index: IndexState): Promise<string | undefined> {
-  if (index.conflicted || index.raw.length === 0) return undefined;
-  return withCopy(gitDir, index.raw, async (copy) => {
+export async function stagedTree(
+  git: Git,
+  gitDir: string,
+  { raw, conflicted }: { raw: Buffer; conflicted: boolean },
+): Promise<string | undefined> {
+  if (conflicted || raw.length === 0) return undefined;
+  return withCopy(gitDir, raw, async (copy) => {
     const tree = await gitAnswer(git, ['write-tree'], { env: { GIT_INDEX_FILE: copy } });
     return tree === undefined || (await isEmptyTree(git, tree)) ? undefined : tree;
   });

@@ -36,7 +36,7 @@ export async function readPrevious(git: Git, target: CaptureTarget, at: Circumst
   const manifest = JSON.parse(text) as CapturedManifest;
   const { cache, warnings } = readCache(target, at.tip);
   const common = { isFirst: false, foreign: [], cache, manifest, warnings };
-  if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index };
+  if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index.digest };
   const { files } = await readShadowTree(git, at.tipTree);
   return { ...common, ...inTree(files), index: await capturedIndex(git, at.tip) };
 }

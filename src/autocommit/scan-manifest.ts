@@ -12,17 +12,24 @@ import { errorCode } from '../errors.ts';
 import { writeFileAtomic } from '../state/atomic-file.ts';
 import { COLUMNS, ScanTable } from './scan-table.ts';
 
+/** What the sandbox's index file was (index-state.ts). */
+export interface KnownIndex {
+  /** Digest of what it means. */
+  readonly digest: string;
+  /** Its stat data, as far as they tell that it is the same file. */
+  readonly stat: string;
+}
+
 export interface ScanManifest {
   /** The shadow commit that it describes. */
   readonly commit: string;
   /** The file system's clock when that scan began: what changed since may look unchanged. */
   readonly clock: number;
-  /** Digest of the sandbox's index (index-state.ts). */
-  readonly index: string;
+  readonly index: KnownIndex;
   readonly files: ScanTable;
 }
 
-const FORMAT = `agt-scan-2-${endianness()}`;
+const FORMAT = `agt-scan-3-${endianness()}`;
 const DIGEST_LENGTH = 20;
 
 export function writeScanManifest(path: string, { commit, clock, index, files }: ScanManifest): void {
@@ -46,11 +53,8 @@ export function readScanManifest(path: string): ScanManifest | undefined {
   const body = bytes.subarray(0, Math.max(0, bytes.length - DIGEST_LENGTH));
   if (!digest(body).equals(bytes.subarray(body.length))) throw new Error('it is damaged');
   const lineEnd = body.indexOf('\n');
-  const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Record<
-    'commit' | 'index' | 'format',
-    string
-  > &
-    Record<'count' | 'clock', number>;
+  const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Record<'commit' | 'format', string> &
+    Record<'count' | 'clock', number> & { index: KnownIndex };
   if (head.format !== FORMAT) throw new Error('it is of another format');
   return {
     commit: head.commit,

@@ -53,6 +53,9 @@ export interface Scanned {
   readonly clock: number;
 }
 
+/** Content that was read, without the bytes. */
+type Seen = Pick<Content, 'stat' | 'oid'>;
+
 const ATTEMPTS = 3;
 
 export async function scan(
@@ -96,13 +99,8 @@ export async function scan(
     skipped: (path, reason) => void skipped.push({ path, reason }),
   });
 
-  const builder = new ScanTableBuilder();
-  for (const [row] of (table?.names ?? []).entries()) {
-    if (kept?.[row] === 1 || !isUnder(table?.names[row] as string, options.tops))
-      builder.copy(table as ScanTable, row);
-  }
   const writes = new Map<string, TreeEntry>();
-  const read = new Set<string>();
+  const read = new Map<string, Seen>();
   for (const { path } of pending) {
     const found = await readFile(folder, path, previous, options);
     if (found === undefined) continue;
@@ -110,10 +108,9 @@ export async function scan(
       skipped.push({ path, reason: found });
       continue;
     }
-    read.add(path);
+    read.set(path, { stat: found.stat, oid: found.oid });
     note(path);
     modes.file(path, found.stat);
-    builder.add(path, found.stat, found.oid);
     const before = previous.find(path);
     const mode = treeMode(found.stat.mode);
     if (before?.oid !== found.oid || before.mode !== mode) writes.set(path, { mode, oid: found.oid });
@@ -125,7 +122,9 @@ export async function scan(
   }
   const isAsBefore = table !== undefined && pending.length === 0 && deletions.length === 0;
   return {
-    table: isAsBefore ? undefined : builder.build(),
+    table: isAsBefore
+      ? undefined
+      : newTable(table, (row, path) => kept?.[row] === 1 || !isUnder(path, options.tops), read),
     writes,
     deletions,
     emptyDirectories,
@@ -135,6 +134,19 @@ export async function scan(
     skipped,
     clock,
   };
+}
+
+function newTable(
+  before: ScanTable | undefined,
+  stays: (row: number, path: string) => boolean,
+  read: ReadonlyMap<string, Seen>,
+): ScanTable {
+  const builder = new ScanTableBuilder();
+  if (before !== undefined) {
+    for (const [row, path] of before.names.entries()) if (stays(row, path)) builder.copy(before, row);
+  }
+  for (const [path, { stat, oid }] of read) builder.add(path, stat, oid);
+  return builder.build();
 }
 
 /** The file as it was read, or why it was not; undefined where it is gone. */

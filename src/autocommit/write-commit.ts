@@ -55,10 +55,11 @@ export async function writeShadowCommit(
   commit: ShadowCommit,
 ): Promise<string> {
   const { at, previous, scanned, index } = commit;
-  const indexChanged = previous.index !== index.digest;
-  const staged = indexChanged
-    ? await stagedTree(inDirectory(git, target.sandbox), at.gitDir, index)
-    : undefined;
+  const newIndex = previous.index === index.digest ? undefined : index.content;
+  const staged =
+    newIndex === undefined
+      ? undefined
+      : await stagedTree(inDirectory(git, target.sandbox), at.gitDir, newIndex);
   const parents = await parentsOf(git, commit);
   const stream = objects.open();
   await stream.write(header(target, commit, parents));
@@ -79,12 +80,12 @@ export async function writeShadowCommit(
   }
   await stream.write('M 100644 inline _/manifest.json\n');
   await stream.data(Buffer.from(commit.manifest));
-  if (indexChanged) {
+  if (newIndex !== undefined) {
     await stream.write('D _/staged\nD _/index\n');
     if (staged !== undefined) await stream.write(`M 040000 ${staged} _/staged\n`);
-    if (index.raw.length > 0) {
+    if (newIndex.raw.length > 0) {
       await stream.write('M 100644 inline _/index\n');
-      await stream.data(index.raw);
+      await stream.data(newIndex.raw);
     }
   }
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
