@@ -3,6 +3,8 @@
  * Thrown where the reason is known, printed in one place (src/main.ts).
  */
 
+import { getSystemErrorMessage } from 'node:util';
+
 export const EXIT = { done: 0, failed: 1, usage: 2, busy: 75, git: 128 } as const;
 
 export interface AgtErrorOptions {
@@ -40,12 +42,22 @@ export function formatError(error: unknown, debug: boolean): string {
       lines.push(error.stack ?? '', error.cause === undefined ? '' : `caused by: ${describe(error.cause)}`);
     return `${lines.filter((line) => line !== '').join('\n')}\n`;
   }
+  const system = systemFailure(error);
+  if (system !== undefined) return `error: ${system}\n${debug ? `${describe(error)}\n` : ''}`;
   return (
     `error: internal: ${error instanceof Error ? error.message : String(error)}\n` +
     (debug
       ? `${describe(error)}\n`
       : 'hint: this is a bug in agt; run again with AGT_DEBUG=1 and report what it prints\n')
   );
+}
+
+/** What the operating system refused, in the words that every tool uses for it. */
+function systemFailure(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'syscall' in error && 'errno' in error)) return undefined;
+  const place = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
+  const reason = getSystemErrorMessage(Number(error.errno)) ?? errorCode(error);
+  return `${String(error.syscall)}${place}: ${reason}`;
 }
 
 function describe(cause: unknown): string {

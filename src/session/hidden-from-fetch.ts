@@ -2,11 +2,15 @@
  * `uploadpack.hideRefs`: whoever clones or fetches from a repository that agt manages receives no agent's state.
  * Only what is missing is added; the user's own values stay.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
-import { type Git, gitAnswer, gitText } from '../git/git.ts';
+import { type Git, gitAnswer, gitFailed, gitText, runGit } from '../git/git.ts';
 import type { Repository } from './repository.ts';
 
 const KEY = 'uploadpack.hideRefs';
+
+const ATTEMPTS = 50;
+const PAUSE_MS = 20;
 
 export function hiddenNamespaces(settings: Settings, remotes: readonly string[]): string[] {
   const prefixes = [settings.branchPrefix, settings.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
@@ -26,8 +30,15 @@ export async function missingHideRefs(git: Git, settings: Settings): Promise<str
   return hiddenNamespaces(settings, remotes).filter((name) => !present.includes(name));
 }
 
-export async function hideFromFetch(repository: Pick<Repository, 'git' | 'settings'>): Promise<void> {
-  for (const name of await missingHideRefs(repository.git, repository.settings)) {
-    await gitText(repository.git, ['config', '--add', KEY, name]);
+/** git locks its configuration file without waiting: while somebody else has it, this tries again. */
+export async function hideFromFetch({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const [name] = await missingHideRefs(git, settings);
+    if (name === undefined) return;
+    const args = ['config', '--add', KEY, name];
+    const run = await runGit(git, args);
+    if (run.exitCode === 0) attempt = 0;
+    else if (attempt === ATTEMPTS) throw gitFailed(args, run);
+    else await sleep(PAUSE_MS * (1 + Math.random()));
   }
 }

@@ -39,8 +39,8 @@ function acquire(path: string, what: string): void {
 
 function tryLink(path: string): boolean {
   const own = `${path}.${process.pid}.tmp`;
-  writeFileSync(own, JSON.stringify(identify(process.pid)));
   try {
+    writeFileSync(own, JSON.stringify(identify(process.pid)));
     linkSync(own, path);
     return true;
   } catch (error) {

@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 
 function refs(repository: string): string[] {
   return git(repository, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n');
@@ -137,6 +138,26 @@ describe('agt session new', () => {
     expect(agt(repository, 'session', 'new', '--id', 's1').exitCode).not.toBe(0);
     expect(refs(repository)).toEqual(before);
     expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+  });
+
+  test('many at once: each is made, whoever has the configuration file locked meanwhile', async () => {
+    const repository = makeRepository();
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const codes = await Promise.all(
+      ids.map((id) => {
+        const child = spawn(AGT, ['session', 'new', '--id', id], { cwd: repository, stdio: 'ignore' });
+        return new Promise((resolve) => child.on('exit', resolve));
+      }),
+    );
+    expect(codes).toEqual(ids.map(() => 0));
+    const hidden = git(repository, 'config', '--get-all', 'uploadpack.hideRefs').split('\n');
+    expect([...new Set(hidden)].sort()).toEqual([
+      'refs/agt',
+      'refs/heads/agt',
+      'refs/heads/agtsessions',
+      'refs/tags/agtsessions',
+    ]);
+    expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 
   test('works outside of a repository only as an error', () => {
