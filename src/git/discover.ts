@@ -18,7 +18,7 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Reposit
   const named = env['GIT_DIR'];
   if (named !== undefined && named !== '') {
     const path = resolve(cwd, named);
-    return openGitDir(isGitDir(path) ? path : readGitFile(path), env);
+    return openGitDir(isGitDir(path) ? path : readGitFile(path), cwd, env);
   }
   const ceilings = ceilingDirectories(env);
   const crossing = /^(1|true|yes|on)$/i.test(env['GIT_DISCOVERY_ACROSS_FILESYSTEM'] ?? '');
@@ -26,7 +26,7 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Reposit
   for (let dir = cwd; ; ) {
     const inside = join(dir, '.git');
     const gitDir = isGitDir(inside) ? inside : (readGitFile(inside) ?? (isGitDir(dir) ? dir : undefined));
-    if (gitDir !== undefined) return openGitDir(gitDir, env);
+    if (gitDir !== undefined) return openGitDir(gitDir, cwd, env);
     const parent = dirname(dir);
     if (parent === dir || ceilings.has(parent)) return undefined;
     if (device !== undefined && statSync(parent, { throwIfNoEntry: false })?.dev !== device) return undefined;
@@ -34,9 +34,10 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Reposit
   }
 }
 
-function openGitDir(gitDir: string | undefined, env: NodeJS.ProcessEnv): Repository | undefined {
+function openGitDir(gitDir: string | undefined, cwd: string, env: NodeJS.ProcessEnv): Repository | undefined {
   if (gitDir === undefined) return undefined;
-  const common = env['GIT_COMMON_DIR'] || readLine(join(gitDir, 'commondir'));
+  if (env['GIT_COMMON_DIR']) return { gitDir, commonDir: resolve(cwd, env['GIT_COMMON_DIR']) };
+  const common = readLine(join(gitDir, 'commondir'));
   return { gitDir, commonDir: common === undefined ? gitDir : resolve(gitDir, common) };
 }
 

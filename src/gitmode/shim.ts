@@ -101,11 +101,9 @@ for agt_word do
 done
 
 case $agt_command in
-${caseList(PASSED_ON_WORDS)}
+${caseList(['""', ...PASSED_ON_WORDS])}
   exec "$agt_real" "$@"
   ;;
-${caseList([...SETS_ONLY, ...WALKS, ...DECORATING, ...LOOKED_UP])} ;;
-*) agt_exec "$@" ;;
 esac
 
 # A set of refs has to be shortened; so has, to be sure, the value of another option that looks like one.
@@ -190,9 +188,8 @@ for agt_path in "$agt_common/agt/config" "$agt_area/.agt/config"; do
 done
 
 case $agt_command in
-${caseList(LOOKED_UP)}
-  agt_exec "$@"
-  ;;
+${caseList([...WALKS, ...DECORATING])} ;;
+*) agt_exec "$@" ;;
 esac
 case $agt_sets in ?*) agt_exec "$@" ;; esac
 
@@ -242,27 +239,6 @@ done
 exec "$agt_real" "$@"
 `;
 }
-
-/** Commands with a rule that need more than a look at the words; with nothing to hide they are git's too. */
-const LOOKED_UP = [
-  'branch',
-  'bundle',
-  'describe',
-  'fetch',
-  'for-each-ref',
-  'ls-remote',
-  'name-rev',
-  'pull',
-  'push',
-  'rebase',
-  'reflog',
-  'refs',
-  'remote',
-  'show-branch',
-  'show-ref',
-  'tag',
-  'worktree',
-];
 
 function caseList(words: readonly string[], indent = ''): string {
   const lines: string[] = [];

@@ -31,11 +31,10 @@ const SHELLS = [['dash'], ['bash'], ['bash', '--posix'], ['busybox', 'ash']].fil
 );
 
 /** Real processes that one line starts, by their names. */
-function programsOf(line: string, cwd: string, shell: readonly string[] = []): string[] {
+function programsOf(line: string, cwd: string): string[] {
   const trace = join(makeTempDir('trace'), 'trace');
-  const command = [...shell, ...(shell.length > 0 ? [shim] : []), ...line.split(' ')];
-  const program = shell.length > 0 ? command : [shim, ...line.split(' ')];
-  run('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, ...program], { cwd, env });
+  const command = [shim, ...line.split(' ').filter(Boolean)];
+  run('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, ...command], { cwd, env });
   const lines = readFileSync(trace, 'utf8').split('\n');
   return lines
     .filter((text) => text.includes(' = 0'))
@@ -130,7 +129,9 @@ describe.skipIf(!hasStrace)('what it starts', () => {
     'commit --allow-empty --dry-run',
   ];
   test.each(own)('%s: sh and git, nothing else', (line) => {
-    expect(programsOf(line, repository)).toEqual([shim, REAL_GIT]);
+    const programs = programsOf(line, repository);
+    expect(programs.slice(0, 2)).toEqual([shim, REAL_GIT]);
+    expect(programs).not.toContain(join(dir, '.agt/git'));
   });
 
   test.each(['branch', 'log --all', 'for-each-ref', '-c log.decorate=full log', '--git-dir=.git log'])(
@@ -142,7 +143,15 @@ describe.skipIf(!hasStrace)('what it starts', () => {
 
   test('in a repository without agt everything is git’s', () => {
     const plain = makeRepository();
-    for (const line of ['branch -a', 'log --all', 'for-each-ref', 'push --dry-run .', 'worktree list']) {
+    for (const line of [
+      '',
+      'some-alias x',
+      'branch -a',
+      'log --all',
+      'for-each-ref',
+      'push --dry-run .',
+      'worktree list',
+    ]) {
       expect(programsOf(line, plain).slice(0, 2)).toEqual([shim, REAL_GIT]);
     }
   });
