@@ -6,8 +6,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findGit } from '../../src/git/find.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const { values: options } = parseArgs({
@@ -17,8 +18,8 @@ const runs = Number(options.runs);
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
 const home = join(place, 'home');
 mkdirSync(home);
-const env = { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'dumb' };
-const real = spawnSync('sh', ['-c', 'command -v git'], { env, encoding: 'utf8' }).stdout.trim();
+const real = findGit({ path: process.env['PATH'], self: [join(root, 'dist', 'agt')] });
+const env = { PATH: `${dirname(real)}:${process.env['PATH'] ?? ''}`, HOME: home, TERM: 'dumb' };
 const executable = join(root, 'dist', 'git');
 const shim = join(place, 'bin', 'git');
 
