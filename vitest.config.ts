@@ -8,6 +8,7 @@ export default defineConfig({
     setupFiles: ['test/harness/environment.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    teardownTimeout: 60_000,
     maxWorkers: 2,
   },
 });
