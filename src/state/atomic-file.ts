@@ -1,10 +1,14 @@
-/** Replaces a file whole: a temporary name, flushed, renamed. A reader sees the old content or the new, never a part. */
+/**
+ * Replaces a file whole: a temporary name, flushed, renamed. A reader sees the old content or the new, never a part. The
+ * caller holds the lock that goes with the file, so that one temporary name is enough, and a crash leaves nothing that the
+ * next write does not take away.
+ */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   mkdirSync(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = `${path}.tmp`;
   try {
     const fd = openSync(temporary, 'w', 0o644);
     try {

@@ -81,27 +81,31 @@ function isStale(path: string): boolean {
   return !isAlive(owner.pid) || (owner.started !== '' && owner.started !== now.started);
 }
 
+/** A process that was killed stays in the table until its parent has asked for it, and never runs again. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !/^[ZX]/.test(processStatus(pid));
   } catch (error) {
     return errorCode(error) === 'EPERM';
   }
 }
 
 function identify(pid: number): Owner {
-  const read = (path: string) => {
-    try {
-      return readFileSync(path, 'utf8');
-    } catch {
-      return '';
-    }
-  };
-  // Field 22, counted after the name in parentheses, which may hold blanks.
-  const started =
-    read(`/proc/${pid}/stat`)
-      .replace(/^.*\) /s, '')
-      .split(' ')[19] ?? '';
-  return { pid, started, boot: read('/proc/sys/kernel/random/boot_id').trim() };
+  // Field 22 of proc_pid_stat(5), the third being the first here.
+  const started = processStatus(pid).split(' ')[19] ?? '';
+  return { pid, started, boot: readIfThere('/proc/sys/kernel/random/boot_id').trim() };
+}
+
+/** The fields after the name, which stands in parentheses and may hold anything: state, parent, … */
+function processStatus(pid: number): string {
+  return readIfThere(`/proc/${pid}/stat`).replace(/^.*\) /s, '');
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

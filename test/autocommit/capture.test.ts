@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -529,11 +529,35 @@ describe('what can go wrong', () => {
     expect(tryAutocommit(session).exitCode).toBe(0);
   });
 
+  test('a lock whose owner was killed and not yet waited for is taken over', async () => {
+    const session = makeSession();
+    // The child ends at once; what its parent has become never asks for it.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const pid = Number(
+      await new Promise((resolve) => parent.stdout.on('data', (data: Buffer) => resolve(data.toString()))),
+    );
+    const status = () =>
+      readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+    while (status()[0] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 5));
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    write(
+      join(session.repository, '.git/agt/locks/s1'),
+      JSON.stringify({ pid, started: status()[19], boot }),
+    );
+    const outcome = tryAutocommit(session);
+    parent.kill();
+    expect(outcome.stderr).toBe('');
+    expect(outcome.exitCode).toBe(0);
+  });
+
   test('many at once on one session: each ends in order, one state results', async () => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x');
     const { AGT } = await import('../harness/world.ts');
-    const { spawn } = await import('node:child_process');
     const codes = await Promise.all(
       Array.from({ length: 8 }, () => {
         const child = spawn(AGT, ['autocommit', '--session-id', 's1'], {
