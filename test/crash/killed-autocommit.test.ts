@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotFolder, snapshotTree } from '../harness/session.ts';
-import { AGT, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, REAL_GIT, run, write } from '../harness/world.ts';
 
 const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 60);
 /** From before anything is read to after a capture of this size ends on a quiet machine. */
