@@ -52,6 +52,11 @@ export const HEADS = 'refs/heads/';
 export const TAGS = 'refs/tags/';
 export const REMOTES = 'refs/remotes/';
 
+/** No hidden ref, and no other worktree of a session whose HEAD might lead to hidden commits. */
+export function hidesNothing(view: View): boolean {
+  return view.spaces.length + view.worktrees.length === 0;
+}
+
 /** Spaces under `root`, relative to it; an empty root gives them as they are. */
 export function spacesUnder(view: View, root: string): string[] {
   return view.spaces.filter((space) => space.startsWith(root)).map((space) => space.slice(root.length));

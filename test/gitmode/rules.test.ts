@@ -87,6 +87,7 @@ test.each<[string, string, Facts?]>([
   ['log --no-decorate --remotes', 'log --no-decorate --exclude=origin/agt/* --remotes', remote],
   ['log --all', 'unchanged', { refs: ['refs/heads/main'] }],
   ['rev-list --all', `rev-list ${ALL} --all`],
+  ['log --all', 'log --exclude=worktrees/w/HEAD --all', { refs: ['refs/heads/main'], worktrees: ['w'] }],
   ['rev-list --not --branches', `rev-list --not ${SHORT} --branches`],
   ['rev-list HEAD', 'unchanged'],
   ['rev-list -n 2 HEAD', 'unchanged'],

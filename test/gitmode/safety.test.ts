@@ -113,6 +113,19 @@ test('fetch --prune leaves hidden tracking refs alone', () => {
   ]);
 });
 
+test('push --mirror and --prune leave hidden refs of the remote alone, and send none', () => {
+  const repository = makeRepository();
+  const target = makeTempDir('target');
+  git(target, 'init', '-q', '--bare');
+  for (const name of ['agt/s1', 'agtsessions/s1']) git(repository, 'branch', name);
+  git(repository, 'push', '-q', target, 'agt/s1', 'main', 'main:stale');
+  for (const options of [['--mirror'], ['--prune', '--all']]) {
+    git(repository, 'push', '-q', target, 'main:stale');
+    expect(run(GIT_MODE, ['push', ...options, target], { cwd: repository }).exitCode).toBe(0);
+    expect(git(target, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/agt/s1\nrefs/heads/main');
+  }
+});
+
 describe('uploadpack.hideRefs', () => {
   let server: string;
   beforeAll(() => {

@@ -13,7 +13,7 @@ const WALK = `--oneline --graph --decorate --decorate=full --no-decorate --sourc
   --first-parent --merges --no-merges --boundary --left-right --parents --children --simplify-by-decoration --no-walk
   --skip=1 --max-count=3 -n2 -3 --grep=commit --author=Ann --author=Robo -i --invert-grep --since=2020-01-01
   --format=%h%d --pretty=fuller --abbrev-commit --abbrev=9 --color=always --stat --name-only --clear-decorations
-  --decorate-refs=refs/heads --decorate-refs-exclude=refs/tags -- --end-of-options file.txt`;
+  --decorate-refs=refs/heads --decorate-refs-exclude=refs/tags -- --end-of-options`;
 
 /** Per command: options to choose from, and arguments. */
 const COMMANDS: Record<string, readonly [options: string, args: string]> = {

@@ -16,7 +16,7 @@ function decorationOptions(replaced: string): string[] {
 }
 
 export function decorations(options: readonly string[], view: View): string[] {
-  if (!mayDecorate(options, view)) return [];
+  if (view.spaces.length === 0 || !mayDecorate(options)) return [];
   const { current } = view;
   const hidden = view.spaces.flatMap((space) =>
     current?.startsWith(space) || !canComplement([space])
@@ -27,7 +27,7 @@ export function decorations(options: readonly string[], view: View): string[] {
 }
 
 /** False only where it is sure that nothing is decorated; unneeded words would be harmless. */
-function mayDecorate(options: readonly string[], _view: View): boolean {
+function mayDecorate(options: readonly string[]): boolean {
   const last = options.findLast((option) => /^--(no-)?decorate(=|$)/.test(option));
   return last !== '--no-decorate' && last !== '--decorate=no'
     ? true

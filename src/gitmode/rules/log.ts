@@ -4,6 +4,7 @@
  * Limits: `--reflog` takes no excludes; blobs of other worktrees' indexes (`--indexed-objects`) are shown.
  */
 import type { Rule } from '../plan.ts';
+import { hidesNothing } from '../view.ts';
 import { filterAuthors } from './authors.ts';
 import { decorations } from './decorations.ts';
 import { finish, readRevisions } from './revisions.ts';
@@ -11,14 +12,14 @@ import { finish, readRevisions } from './revisions.ts';
 const LOG = { values: ['-n'] };
 
 export const log: Rule = (args, view) => {
-  if (view.spaces.length === 0) return undefined;
+  if (hidesNothing(view)) return undefined;
   const walk = readRevisions(args, view, LOG);
   return finish(walk, filterAuthors(walk, view, true), decorations(walk.options, view));
 };
 
 /** What show is given is named outright, and a reflog's entries are not a history: no filter by author. */
 export const show: Rule = (args, view) => {
-  if (view.spaces.length === 0) return undefined;
+  if (hidesNothing(view)) return undefined;
   const walk = readRevisions(args, view, LOG);
   return finish(walk, { args: walk.args, added: [] }, decorations(walk.options, view));
 };

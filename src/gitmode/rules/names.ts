@@ -41,10 +41,12 @@ function answersHidden(args: readonly string[], view: View): boolean {
   return stdout.split('\n').some((line) => view.isHidden(`refs/${line.replace(/-\d+-g[0-9a-f]+.*$/, '')}`));
 }
 
+/** What may stand beside --contains and --all; describe does not look at most of it then. */
+const WITH_CONTAINS = 'contains all always tags first-parent candidates exact-match abbrev'.split(' ');
+
 /** What describe itself becomes for `--contains`, with an exclude that it would not pass on. */
 function describeContains(scan: Scan, view: View): Rewrite | undefined {
-  if (scan.options.some(({ name }) => !['contains', 'all', 'always', 'tags'].includes(name)))
-    return undefined;
+  if (scan.options.some(({ name }) => !WITH_CONTAINS.includes(name))) return undefined;
   const excludes = hiddenGlobs(view, '').map((pattern) => `--exclude=${pattern}`);
   const always = hasOption(scan, 'always') ? ['--always'] : [];
   const revisions = scan.args.length === 0 ? ['HEAD'] : scan.args;

@@ -5,17 +5,18 @@
  * filter; `--reflog` takes no excludes.
  */
 import type { Rule } from '../plan.ts';
+import { hidesNothing } from '../view.ts';
 import { filterAuthors } from './authors.ts';
 import { excludesFor, finish, readRevisions } from './revisions.ts';
 
 export const revList: Rule = (args, view) => {
-  if (view.spaces.length === 0) return undefined;
+  if (hidesNothing(view)) return undefined;
   const walk = readRevisions(args, view);
   return finish(walk, filterAuthors(walk, view, false));
 };
 
 export const shortlog: Rule = (args, view) => {
-  if (view.spaces.length === 0) return undefined;
+  if (hidesNothing(view)) return undefined;
   const walk = readRevisions(args, view, { values: ['--group'], flags: ['-n'] });
   return finish(walk, filterAuthors(walk, view, false));
 };
@@ -37,7 +38,7 @@ export const revParse: Rule = (args, view) => {
 
 /** bundle create, fast-export and format-patch: the same walk behind options of their own. */
 export const bundle: Rule = (args, view) => {
-  if (args[0] !== 'create' || view.spaces.length === 0) return undefined;
+  if (args[0] !== 'create' || hidesNothing(view)) return undefined;
   const revisions = readRevisions(args.slice(1), view);
   return revisions.changed ? { args: ['create', ...revisions.args] } : undefined;
 };
@@ -56,7 +57,7 @@ const FAST_EXPORT = [
 ];
 
 export const fastExport: Rule = (args, view) => {
-  if (view.spaces.length === 0) return undefined;
+  if (hidesNothing(view)) return undefined;
   const revisions = readRevisions(args, view, { values: [...FAST_EXPORT, '-n'] });
   return revisions.changed ? { args: revisions.args } : undefined;
 };
@@ -86,7 +87,7 @@ const FORMAT_PATCH = [
 ];
 
 export const formatPatch: Rule = (args, view) => {
-  if (view.spaces.length === 0) return undefined;
+  if (hidesNothing(view)) return undefined;
   const values = FORMAT_PATCH.filter((word) => word !== '-n' && word !== '--rfc');
   const revisions = readRevisions(args, view, { values, flags: ['-n'] });
   return revisions.changed ? { args: revisions.args } : undefined;
