@@ -80,8 +80,9 @@ const recipe: fc.Arbitrary<Recipe> = fc.record({
   packed: fc.boolean(),
 });
 
-/** More with AGT_TEST_RUNS=100; the seed of a failure is printed by fast-check. */
-const runs = Number(process.env['AGT_TEST_RUNS'] ?? 6);
+/** The same lines every time; with AGT_TEST_RUNS=100 so many others, and fast-check prints the seed of a failure. */
+const asked = process.env['AGT_TEST_RUNS'];
+const runs = Number(asked ?? 6);
 
 test(`${runs} random repositories, 40 random command lines each`, async () => {
   await fc.assert(
@@ -90,6 +91,6 @@ test(`${runs} random repositories, 40 random command lines each`, async () => {
       const differences = await compareLines(twin, lines);
       expect(differences.map(describeDifference).join('\n')).toBe('');
     }),
-    { numRuns: runs, endOnFailure: true },
+    { numRuns: runs, endOnFailure: true, ...(asked === undefined ? { seed: 20260105 } : {}) },
   );
 }, 600_000);
