@@ -1,8 +1,10 @@
 /**
  * One process at a time on a session. A lock is a file that names its owner; it appears whole, by link(2), and is taken
- * over when the owner is gone: the process ended, its number went to another one, or the machine was started anew.
+ * over when the owner is gone: the process ended, its number went to another one, or the machine was started anew. Of an
+ * owner in another container nothing can be known; its lock stands for longer than any work on a session takes.
  */
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 
@@ -12,55 +14,55 @@ interface Owner {
   readonly started: string;
   /** Changes with every boot; empty where /proc is not there. */
   readonly boot: string;
+  /** Machine and process namespace: where the number means the same process. */
+  readonly place: string;
 }
 
 /** How long a lock that is being broken may take before that is itself taken for abandoned. */
 const BREAKING_MS = 30_000;
+/** How long the lock of an owner that cannot be looked at stands. */
+const FOREIGN_MS = 30 * 60_000;
 
 /** @throws AgtError with exit code 75 while another process holds the lock. */
 export async function withLock<T>(path: string, what: string, action: () => Promise<T>): Promise<T> {
-  acquire(path, what);
+  mkdirSync(dirname(path), { recursive: true });
+  const own = JSON.stringify(identify(process.pid));
+  if (!tryLink(path, own) && !(breakStale(path, own) && tryLink(path, own))) {
+    throw new AgtError(`${what} is being worked on by another agt`, {
+      exitCode: EXIT.busy,
+      hints: ['try again in a moment', `if none is running: rm ${path}`],
+    });
+  }
   try {
     return await action();
   } finally {
-    rmSync(path, { force: true });
+    if (readIfThere(path) === own) rmSync(path, { force: true });
   }
 }
 
-function acquire(path: string, what: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  if (tryLink(path)) return;
-  if (breakStale(path) && tryLink(path)) return;
-  throw new AgtError(`${what} is being worked on by another agt`, {
-    exitCode: EXIT.busy,
-    hints: ['try again in a moment'],
-  });
-}
-
-function tryLink(path: string): boolean {
-  const own = `${path}.${process.pid}.tmp`;
+function tryLink(path: string, own: string): boolean {
+  const temporary = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(own, JSON.stringify(identify(process.pid)));
-    linkSync(own, path);
+    writeFileSync(temporary, own);
+    linkSync(temporary, path);
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
-    rmSync(own, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
 /**
- * Removes the lock if its owner is gone. Only one process breaks at a time, and looks again once it may: so a fresh
- * lock is never removed by one that saw the stale one before it.
+ * Removes the lock if its owner is gone; true where the lock is free now. Only one process breaks at a time, and looks
+ * again once it may: so a fresh lock is never removed by one that saw the stale one before it.
  */
-function breakStale(path: string): boolean {
-  if (!isStale(path)) return false;
+function breakStale(path: string, own: string): boolean {
+  if (!isStale(path)) return readIfThere(path) === '';
   const breaking = `${path}.breaking`;
-  const since = statSync(breaking, { throwIfNoEntry: false })?.mtimeMs;
-  if (since !== undefined && Math.abs(Date.now() - since) > BREAKING_MS) rmSync(breaking, { force: true });
-  if (!tryLink(breaking)) return false;
+  if ((ageOf(breaking) ?? 0) > BREAKING_MS) rmSync(breaking, { force: true });
+  if (!tryLink(breaking, own)) return false;
   try {
     if (isStale(path)) rmSync(path, { force: true });
     return true;
@@ -69,16 +71,34 @@ function breakStale(path: string): boolean {
   }
 }
 
+/** In milliseconds, whichever way the clock has gone; undefined where the file is gone. */
+function ageOf(path: string): number | undefined {
+  const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return since === undefined ? undefined : Math.abs(Date.now() - since);
+}
+
 function isStale(path: string): boolean {
-  let owner: Owner;
+  let text: string;
   try {
-    owner = JSON.parse(readFileSync(path, 'utf8')) as Owner;
+    text = readFileSync(path, 'utf8');
   } catch (error) {
-    return errorCode(error) !== 'ENOENT'; // a lock is written whole: what cannot be read was damaged by a crash
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
   }
+  const owner = parseOwner(text);
+  if (owner === undefined) return true; // a lock is written whole: this one was damaged when the machine stopped
   const now = identify(owner.pid);
+  if (owner.place !== now.place) return (ageOf(path) ?? 0) > FOREIGN_MS;
   if (owner.boot !== now.boot) return true;
   return !isAlive(owner.pid) || (owner.started !== '' && owner.started !== now.started);
+}
+
+function parseOwner(text: string): Owner | undefined {
+  try {
+    return JSON.parse(text) as Owner;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A process that was killed stays in the table until its parent has asked for it, and never runs again. */
@@ -91,10 +111,19 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function identify(pid: number): Owner {
+export function identify(pid: number): Owner {
   // Field 22 of proc_pid_stat(5), the third being the first here.
   const started = processStatus(pid).split(' ')[19] ?? '';
-  return { pid, started, boot: readIfThere('/proc/sys/kernel/random/boot_id').trim() };
+  const boot = readIfThere('/proc/sys/kernel/random/boot_id').trim();
+  return { pid, started, boot, place: `${hostname()} ${processNamespace()}` };
+}
+
+function processNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
 }
 
 /** The fields after the name, which stands in parentheses and may hold anything: state, parent, … */

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { identify } from '../../src/state/lock.ts';
 import {
   autocommit,
   changedPaths,
@@ -508,23 +509,23 @@ describe('what can go wrong', () => {
   test('another autocommit at work: exit code 75; a lock whose owner is gone is taken over', () => {
     const session = makeSession();
     const lock = join(session.repository, '.git/agt/locks/s1');
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const started = readFileSync(`/proc/${process.pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')[19];
-    write(lock, JSON.stringify({ pid: process.pid, started, boot }));
-    const busy = tryAutocommit(session);
-    expect(busy.exitCode).toBe(75);
-    expect(busy.stderr).toContain('error: session "s1" is being worked on by another agt');
-    for (const stale of [
-      { pid: process.pid, started: '1', boot },
-      { pid: process.pid, started, boot: 'another' },
-      { pid: 4_000_000, started: '', boot },
-    ]) {
-      write(lock, JSON.stringify(stale));
+    const own = identify(process.pid);
+    const foreign = { ...own, pid: 4_000_000, place: 'another container' };
+    for (const standing of [own, foreign]) {
+      write(lock, JSON.stringify(standing));
+      const busy = tryAutocommit(session);
+      expect(busy.exitCode).toBe(75);
+      expect(busy.stderr).toContain('error: session "s1" is being worked on by another agt');
+      expect(existsSync(lock)).toBe(true);
+    }
+    for (const change of [{ started: '1' }, { boot: 'another' }, { pid: 4_000_000, started: '' }]) {
+      write(lock, JSON.stringify({ ...own, ...change }));
       expect(tryAutocommit(session).exitCode).toBe(0);
       expect(existsSync(lock)).toBe(false);
     }
+    write(lock, JSON.stringify(foreign));
+    utimesSync(lock, 1000, 1000);
+    expect(tryAutocommit(session).exitCode).toBe(0);
     write(lock, '{"pid"');
     expect(tryAutocommit(session).exitCode).toBe(0);
   });
@@ -538,16 +539,9 @@ describe('what can go wrong', () => {
     const pid = Number(
       await new Promise((resolve) => parent.stdout.on('data', (data: Buffer) => resolve(data.toString()))),
     );
-    const status = () =>
-      readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-    while (status()[0] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 5));
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    write(
-      join(session.repository, '.git/agt/locks/s1'),
-      JSON.stringify({ pid, started: status()[19], boot }),
-    );
+    const state = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
+    while (state() !== 'Z') await new Promise((resolve) => setTimeout(resolve, 5));
+    write(join(session.repository, '.git/agt/locks/s1'), JSON.stringify(identify(pid)));
     const outcome = tryAutocommit(session);
     parent.kill();
     expect(outcome.stderr).toBe('');
