@@ -2,7 +2,7 @@
  * `agt session remove`: the last state is captured, then the sandbox goes. The branches stay, so that the session can
  * be brought back, unless --delete-branch. A removal that was interrupted is finished by the next one.
  */
-import { existsSync, rmdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
@@ -146,6 +146,25 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   deleteRecord(repository, record.session_id);
 }
 
+function cannotCapture(record: SessionRecord): AgtError {
+  return new AgtError(
+    `session "${record.session_id}" cannot be captured: its sandbox is no worktree any more`,
+    {
+      hints: [
+        `its folder still holds files: ${sessionFolder(record)}`,
+        'move them away or mend the sandbox (see: agt doctor), or remove the session and them with --force',
+      ],
+    },
+  );
+}
+
+function holdsFiles(directory: string): boolean {
+  if (!existsSync(directory)) return false;
+  return readdirSync(directory, { recursive: true, withFileTypes: true }).some(
+    (entry) => !entry.isDirectory(),
+  );
+}
+
 /** Beside an ordinary repository, agt leaves no empty folder behind. */
 function removeWhileEmpty(...dirs: string[]): void {
   try {
@@ -161,7 +180,10 @@ async function captureLastState(
   record: SessionRecord,
   { force, now }: RemovalOptions,
 ): Promise<void> {
-  if (!sandboxIsThere(record)) return;
+  if (!sandboxIsThere(record)) {
+    if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
+    return;
+  }
   const { skipped } = await captureSession(repository, record, { now, label: 'before remove' });
   if (skipped.length === 0 || force) return;
   throw new AgtError(

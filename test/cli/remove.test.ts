@@ -120,6 +120,19 @@ describe('agt session remove', () => {
     expect(existsSync(sandbox)).toBe(false);
   });
 
+  test('files that are left beside a sandbox that is gone are not removed uncaptured', () => {
+    write(join(sandbox, '../config/token'), 'secret\n');
+    rmSync(sandbox, { recursive: true });
+    const refused = agt(repository, 'session', 'remove', '--id', 's1');
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toContain(
+      'error: session "s1" cannot be captured: its sandbox is no worktree any more',
+    );
+    expect(existsSync(join(sandbox, '../config/token'))).toBe(true);
+    agtOk(repository, 'session', 'remove', '--id', 's1', '--force');
+    expect(existsSync(join(sandbox, '..'))).toBe(false);
+  });
+
   test('a session whose sandbox is gone can be removed; its states are kept', () => {
     agtOk(repository, 'autocommit', '--session-id', 's1');
     rmSync(`${repository}.agt`, { recursive: true });
