@@ -57,8 +57,9 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
     undo.push(() => removeTree(folder));
     for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
 
-    undo.push(() => moveRefs(repository, record, 'delete', wanted));
+    // All of the refs or none: there is nothing to undo where this fails.
     await moveRefs(repository, record, 'create', wanted);
+    undo.push(() => moveRefs(repository, record, 'delete', wanted));
 
     undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
     await addWorktree(repository, record, wanted);
@@ -68,8 +69,17 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
     writeRecord(repository, active);
     return active;
   } catch (error) {
-    for (const step of undo.reverse()) await step();
+    // One step that cannot be undone keeps no other from it, nor the reason from being told.
+    for (const step of undo.reverse()) await attempt(step);
     throw error;
+  }
+}
+
+async function attempt(step: () => Promise<unknown> | unknown): Promise<void> {
+  try {
+    await step();
+  } catch {
+    // the reason for undoing is the one that is told
   }
 }
 

@@ -140,6 +140,18 @@ describe('agt session new', () => {
     expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   });
 
+  test('undoes everything when the branches cannot be made, and gives the reason', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agtsessions');
+    const before = refs(repository);
+    const outcome = agt(repository, 'session', 'new', '--id', 's1');
+    expect(outcome.exitCode).toBe(128);
+    expect(outcome.stderr).toContain("'refs/heads/agtsessions' exists");
+    expect(refs(repository)).toEqual(before);
+    expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+    expect(existsSync(`${repository}.agt/sessions/s1`)).toBe(false);
+  });
+
   test('many at once: each is made, whoever has the configuration file locked meanwhile', async () => {
     const repository = makeRepository();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
