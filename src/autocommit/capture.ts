@@ -10,6 +10,7 @@ import { type CapturedManifest, describeFolder, serialize } from './captured-man
 import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, describeChanges } from './compare.ts';
 import { displayPath } from './display.ts';
+import { IGNORED, readIgnoreFile } from './ignore-file.ts';
 import { readIndex } from './index-state.ts';
 import { readPrevious } from './previous.ts';
 import { scan } from './scan.ts';
@@ -56,6 +57,8 @@ export interface CaptureResult {
   readonly commit: string | undefined;
   readonly changes: readonly Change[];
   readonly skipped: readonly { path: string; reason: string }[];
+  /** What `.agtignore` names; a directory once. */
+  readonly ignored: readonly string[];
   readonly warnings: readonly string[];
 }
 
@@ -88,12 +91,14 @@ async function captureInto(
     at.tip.length / 2,
     previous.cache,
   );
+  const ignore = readIgnoreFile(target.folder);
   const tops = options.siblings ?? TOP_FOLDERS;
   const folder = Buffer.from(target.folder).toString('latin1');
   const scanned = await scan(target, previous, {
     hash: at.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     tops,
+    ignore,
     rereadSince: options.rereadSince,
     keep: async (path, content) => options.dryRun === true || objects.keep(`${folder}/${path}`, content),
   });
@@ -103,12 +108,16 @@ async function captureInto(
     operation: at.operation,
     label: options.label,
     tool: options.tool,
+    ignore: ignore?.lines,
     tops,
   });
 
   const result = {
     changes: describeChanges(previous, scanned, manifest),
-    skipped: scanned.skipped.map(({ path, reason }) => ({ path: displayPath(path), reason })),
+    skipped: scanned.skipped
+      .filter(({ reason }) => reason !== IGNORED)
+      .map(({ path, reason }) => ({ path: displayPath(path), reason })),
+    ignored: scanned.skipped.filter(({ reason }) => reason === IGNORED).map(({ path }) => displayPath(path)),
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };
   const marked =

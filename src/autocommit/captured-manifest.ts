@@ -24,7 +24,10 @@ export interface CapturedManifest {
   readonly empty_directories: readonly string[];
   /** Paths that stand in the tree under another name. */
   readonly encoded: readonly string[];
+  /** Paths that are on disk and not in the tree; what stands there must outlive a restore. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[];
+  /** Lines of `.agtignore` at that moment; left out where there was none. */
+  readonly agtignore?: readonly string[];
 }
 
 export interface Described {
@@ -33,6 +36,7 @@ export interface Described {
   readonly operation: string | null;
   readonly label: string | undefined;
   readonly tool: string | undefined;
+  readonly ignore: readonly string[] | undefined;
   /** The top-level folders that were scanned; what lies elsewhere is taken from `before`. */
   readonly tops: readonly string[];
 }
@@ -60,6 +64,7 @@ export function describeFolder(
       ...(before?.skipped.filter(({ path }) => elsewhere(path)) ?? []),
       ...scanned.skipped.map(({ path, reason }) => ({ path: jsonPath(path), reason })),
     ].sort(byPath),
+    ...(at.ignore === undefined ? {} : { agtignore: at.ignore }),
   };
 }
 

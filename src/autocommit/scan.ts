@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import type { CaptureTarget } from './capture.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
+import type { IgnoreFile } from './ignore-file.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import { type Previous, treeMode } from './previous.ts';
 import { type ScanTable, ScanTableBuilder } from './scan-table.ts';
@@ -24,6 +25,7 @@ export interface ScanOptions {
   readonly maxFileSize: number;
   /** Top-level folders. */
   readonly tops: readonly string[];
+  readonly ignore: IgnoreFile | undefined;
   /** Unix seconds. */
   readonly rereadSince: number | undefined;
   /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
@@ -97,6 +99,7 @@ export async function scan(
       note(path);
     },
     skipped: (path, reason) => void skipped.push({ path, reason }),
+    ignores: options.ignore?.ignores,
   });
 
   const writes = new Map<string, TreeEntry>();

@@ -5,6 +5,7 @@
  */
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
+import { IGNORED } from './ignore-file.ts';
 
 /** Told of everything in the order of the walk. Paths are relative to the session folder. */
 export interface Visitor {
@@ -12,6 +13,8 @@ export interface Visitor {
   readonly file: (path: string, stat: Stats) => void;
   readonly directory: (path: string, mode: number, empty: boolean) => void;
   readonly skipped: (path: string, reason: string) => void;
+  /** Undefined: nothing is ignored. What is in an ignored directory is not looked at. */
+  readonly ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
 }
 
 /** `folder` is absolute, one byte per character like everything here. */
@@ -48,7 +51,8 @@ function visit(folder: string, path: string, visitor: Visitor): void {
     return;
   }
   if (stat === undefined) return;
-  if (stat.isFile() || stat.isSymbolicLink()) visitor.file(path, stat);
+  if (visitor.ignores?.(path, stat.isDirectory())) visitor.skipped(path, IGNORED);
+  else if (stat.isFile() || stat.isSymbolicLink()) visitor.file(path, stat);
   else if (stat.isDirectory()) enter(folder, path, stat, visitor);
   else visitor.skipped(path, kindOf(stat));
 }

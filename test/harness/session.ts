@@ -23,6 +23,7 @@ export interface AutocommitReport {
   readonly commit: string | null;
   readonly changes: { path: string; kind: string }[];
   readonly skipped: { path: string; reason: string }[];
+  readonly ignored: string[];
   readonly warnings: string[];
 }
 

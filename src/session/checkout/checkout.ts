@@ -16,6 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { type CapturedManifest, readModes } from '../../autocommit/captured-manifest.ts';
 import { pathFromJson } from '../../autocommit/display.ts';
+import { bringBackIgnoreFile } from '../../autocommit/ignore-file.ts';
 import { readShadowTree } from '../../autocommit/tree-state.ts';
 import { systemPath } from '../../autocommit/walk.ts';
 import { readBlobs } from '../../git/cat-file.ts';
@@ -53,6 +54,7 @@ export async function checkOutState(git: Git, state: string, place: Place): Prom
       }
     },
   );
+  bringBackIgnoreFile(place.folder, manifest.agtignore);
   await restoreIndex(git, state, place.sandbox);
   // Deepest first: a directory may be read-only.
   for (const path of directoriesOf([...files.keys()], empty).reverse()) {
