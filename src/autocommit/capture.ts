@@ -47,8 +47,10 @@ export interface CaptureOptions {
   readonly dryRun?: boolean;
   readonly label?: string;
   readonly tool?: string;
-  /** The state that a restore has just brought back. */
-  readonly restored?: string;
+  /** The state that has just been brought back, and by which command. */
+  readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
+  /** Commits that the new state has to keep reachable beside the sandbox's HEAD. */
+  readonly keep?: readonly string[];
 }
 
 export interface CaptureResult {
@@ -121,6 +123,7 @@ async function captureInto(
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };
   const marked =
+    (options.keep ?? []).length > 0 ||
     options.restored !== undefined ||
     (options.label !== undefined && options.label !== previous.manifest?.label);
   const same =

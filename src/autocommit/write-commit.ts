@@ -119,24 +119,34 @@ function messageOf(target: CaptureTarget, at: Circumstances, options: CaptureOpt
   const trailers = [
     ['Session', target.sessionId],
     ...head,
-    ...(['label', 'tool', 'restored'] as const).flatMap((key) =>
-      options[key] === undefined ? [] : [[key.charAt(0).toUpperCase() + key.slice(1), line(options[key])]],
-    ),
+    ...(options.label === undefined ? [] : [['Label', line(options.label)]]),
+    ...(options.tool === undefined ? [] : [['Tool', line(options.tool)]]),
+    ...(options.restored === undefined
+      ? []
+      : [
+          ['Restored', options.restored.commit],
+          ['Restored-By', options.restored.by],
+        ]),
   ].map(([name, value]) => `Agt-${name}: ${value}`);
-  return `${line(options.label ?? '') || 'agt autocommit'}\n\n${trailers.join('\n')}\n`;
+  const { restored } = options;
+  const subject =
+    restored === undefined ? 'agt autocommit' : `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
+  return `${line(options.label ?? '') || subject}\n\n${trailers.join('\n')}\n`;
 }
 
 /**
  * The previous state, the user branch, and whatever would otherwise be reachable from nowhere: commits that the agent
  * has made since, and what somebody put on the shadow branch.
  */
-async function parentsOf(git: Git, { at, previous }: ShadowCommit): Promise<string[]> {
+async function parentsOf(git: Git, { at, previous, options }: ShadowCommit): Promise<string[]> {
   const parents = [at.tip, at.user];
   const isNewHead =
     at.head.commit !== null && at.head.commit !== (previous.manifest?.head.commit ?? undefined);
   if (isNewHead && !(await isReachable(git, at.head.commit as string, parents)))
     parents.push(at.head.commit as string);
-  if (at.shadow !== undefined && !(await isReachable(git, at.shadow, parents))) parents.push(at.shadow);
+  for (const commit of [...(at.shadow === undefined ? [] : [at.shadow]), ...(options.keep ?? [])]) {
+    if (!(await isReachable(git, commit, parents))) parents.push(commit);
+  }
   return parents;
 }
 

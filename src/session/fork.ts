@@ -6,6 +6,7 @@ import { AgtError } from '../errors.ts';
 import { gitText, inDirectory, runGit } from '../git/git.ts';
 import { autocommit } from './autocommit.ts';
 import { checkOutState } from './checkout/checkout.ts';
+import { restoreIndex } from './checkout/sandbox-state.ts';
 import { createSession } from './create.ts';
 import { checkId, generateId } from './id.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
@@ -54,7 +55,8 @@ export async function forkSession(
     checkOut: false,
     showProgress: false,
     fill: async (fork) => {
-      await checkOutState(repository.git, state, { folder: sessionFolder(fork), sandbox: fork.sandbox });
+      const written = await checkOutState(repository.git, state, sessionFolder(fork));
+      await restoreIndex(repository.git, written, fork.sandbox);
       if (head.ref !== source.work_branch && head.commit !== undefined) {
         await runGit(inDirectory(repository.git, fork.sandbox), [
           'update-ref',

@@ -35,6 +35,8 @@ export interface SessionRecord {
   readonly provider: 'git';
   readonly working_copy: 'worktree';
   readonly state: SessionState;
+  /** The state that is being brought back; seen only after a crash or from another process. */
+  readonly restoring?: string;
 }
 
 export function sessionFolder(record: SessionRecord): string {

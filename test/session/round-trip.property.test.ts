@@ -156,7 +156,7 @@ describe('capture and checkout', () => {
 
             const folder = makeTempDir('back');
             for (const top of ['config', 'sandbox', 'xdg']) mkdirSync(join(folder, top));
-            await checkOutState(own, commit, { folder, sandbox: join(folder, 'sandbox') });
+            await checkOutState(own, commit, folder);
             expect(snapshotFolder(folder)).toEqual(disk);
             rmSync(folder, { recursive: true });
           }

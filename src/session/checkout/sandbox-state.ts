@@ -1,0 +1,71 @@
+/** What a state says of a sandbox beside its files: the index, HEAD, and where the work branch was. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgtError } from '../../errors.ts';
+import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../../git/git.ts';
+import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
+import { shortBranch } from '../record.ts';
+import { listWorktrees } from '../worktrees.ts';
+import type { State } from './state.ts';
+
+/** The index as it was. Its stat data may be of other files, so git looks at some files once more. */
+export async function restoreIndex(git: Git, state: State, sandbox: string): Promise<void> {
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) throw new AgtError(`${sandbox} is no worktree`);
+  const index = await runGit(git, ['cat-file', 'blob', `${state.commit}:_/index`]);
+  if (index.exitCode !== 0) {
+    rmSync(join(gitDir, 'index'), { force: true });
+    return;
+  }
+  const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
+  writeFileSync(temporary, index.stdout);
+  renameSync(temporary, join(gitDir, 'index'));
+}
+
+export interface HeadWish {
+  readonly head: { readonly ref: string | null; readonly commit: string | null };
+  readonly sandbox: string;
+  /** The session's own work branch: the only one that is ever moved. */
+  readonly workBranch: string;
+  /** The work branch of the session that the state is of. */
+  readonly workBranchThen: string;
+}
+
+/** Puts HEAD and the work branch where they were. Returns what could not be, in words. */
+export async function restoreHead(git: Git, wish: HeadWish): Promise<string[]> {
+  const { head, workBranch } = wish;
+  const sandbox = inDirectory(git, wish.sandbox);
+  const reason = 'agt: restore';
+  if (head.commit === null) {
+    return [`HEAD stays where it is: it was on ${shortBranch(head.ref ?? '')}, which had no commit yet`];
+  }
+  const pointTo = async (ref: string) => {
+    if ((await gitAnswer(sandbox, ['symbolic-ref', '--quiet', 'HEAD'])) !== ref)
+      await gitText(sandbox, ['symbolic-ref', '-m', reason, 'HEAD', ref]);
+  };
+  if (head.ref === wish.workBranchThen) {
+    const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', workBranch]);
+    if (now !== head.commit) {
+      const old = now ?? '0'.repeat(head.commit.length);
+      await gitText(git, ['update-ref', '--create-reflog', '-m', reason, workBranch, head.commit, old]);
+    }
+    await pointTo(workBranch);
+    return [];
+  }
+  if (head.ref !== null && (await isFree(git, head.ref, head.commit, wish.sandbox))) {
+    await pointTo(head.ref);
+    return [];
+  }
+  await gitText(sandbox, ['update-ref', '--no-deref', '-m', reason, 'HEAD', head.commit]);
+  if (head.ref === null) return [];
+  const short = head.commit.slice(0, 10);
+  return [
+    `HEAD is detached at ${short}: ${shortBranch(head.ref)} has moved since, and agt moves only its own branches`,
+  ];
+}
+
+/** Whether a branch is still there and no other worktree has it. */
+async function isFree(git: Git, ref: string, commit: string, sandbox: string): Promise<boolean> {
+  if ((await gitAnswer(git, ['rev-parse', '--verify', '--quiet', ref])) !== commit) return false;
+  return !(await listWorktrees(git)).some(({ branch, path }) => branch === ref && path !== sandbox);
+}
