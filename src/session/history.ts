@@ -1,0 +1,95 @@
+/**
+ * The moments of a session: the chain of its autocommits, newest first, read from agt's own tip whatever others did to
+ * the shadow branch. A fork's chain goes on into the session that it came from. The chain ends at the first commit that
+ * is no autocommit: the commit that the session started at.
+ */
+import { type Git, gitAnswer, gitText } from '../git/git.ts';
+import { type SessionRecord, tipRef } from './record.ts';
+import type { Repository } from './repository.ts';
+
+export interface Moment {
+  readonly commit: string;
+  /** Undefined for the first autocommit of a chain, whose parent is no state. */
+  readonly previous: string | undefined;
+  readonly at: Date;
+  /** Whose state it is: another session's id before the point of a fork. */
+  readonly session: string;
+  readonly label: string | undefined;
+  readonly tool: string | undefined;
+  /** The state that a restore brought back. */
+  readonly restored: string | undefined;
+  /** The agent's HEAD then; undefined where its branch had no commit. */
+  readonly head: string | undefined;
+}
+
+const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Head'] as const;
+const FORMAT = [
+  '%H',
+  '%P',
+  '%ct',
+  '%ae',
+  ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
+];
+
+/** Commits asked for at once: past the chain there is the user's history, which may be long. */
+const PAGE = 4096;
+
+export async function readHistory(repository: Repository, record: SessionRecord): Promise<Moment[]> {
+  const states: ListedCommit[] = [];
+  let from = await chainEnd(repository, record);
+  while (from !== undefined) {
+    const page = await readPage(repository.git, from);
+    const end = page.findIndex(({ session, email }) => !session || email !== repository.settings.agentEmail);
+    states.push(...(end < 0 ? page : page.slice(0, end)));
+    from = end < 0 ? page.at(-1)?.parent : undefined;
+  }
+  return states.map(({ email: _, parent, ...moment }, i) => ({
+    ...moment,
+    previous: i + 1 < states.length ? parent : undefined,
+  }));
+}
+
+async function chainEnd(repository: Repository, record: SessionRecord): Promise<string | undefined> {
+  for (const ref of [tipRef(record.session_id), record.branch]) {
+    const commit = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+    if (commit !== undefined) return commit;
+  }
+  return undefined;
+}
+
+interface ListedCommit extends Omit<Moment, 'previous'> {
+  readonly parent: string | undefined;
+  readonly email: string;
+}
+
+async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
+  const output = await gitText(git, [
+    '-c',
+    'trailer.separators=:',
+    'log',
+    '--first-parent',
+    `--max-count=${PAGE}`,
+    '--no-show-signature',
+    '--no-mailmap',
+    '--no-color',
+    '--encoding=UTF-8',
+    '-z',
+    `--format=tformat:${FORMAT.join('%x00')}`,
+    from,
+    '--',
+  ]);
+  // Nothing in a commit holds a NUL, so fields are counted.
+  const fields = output.split('\0');
+  const commits: ListedCommit[] = [];
+  for (let i = 0; i + FORMAT.length <= fields.length; i += FORMAT.length) {
+    const [commit = '', parents = '', at = '', email = '', session = '', ...rest] = fields.slice(
+      i,
+      i + FORMAT.length,
+    );
+    const [label, tool, restored, head] = rest.map((value) => value || undefined);
+    const parent = parents.split(' ')[0] || undefined;
+    const time = new Date(Number(at) * 1000);
+    commits.push({ commit, parent, at: time, email, session, label, tool, restored, head });
+  }
+  return commits;
+}
