@@ -53,14 +53,23 @@ export interface CaptureOptions {
   readonly keep?: readonly string[];
 }
 
+export interface NotCaptured {
+  /** Readable form. */
+  readonly path: string;
+  readonly reason: string;
+}
+
 export interface CaptureResult {
   readonly outcome: 'committed' | 'unchanged' | 'would-commit';
   /** The new commit, or the one that still stands; undefined where there is none yet. */
   readonly commit: string | undefined;
   readonly changes: readonly Change[];
-  readonly skipped: readonly { path: string; reason: string }[];
+  /** Left out by rule: the capture is complete without. */
+  readonly skipped: readonly NotCaptured[];
   /** What `.agtignore` names; a directory once. */
   readonly ignored: readonly string[];
+  /** What could not be captured, and stays in the state as it last was: the capture is not complete. */
+  readonly failed: readonly NotCaptured[];
   readonly warnings: readonly string[];
 }
 
@@ -70,12 +79,11 @@ export async function capture(
   target: CaptureTarget,
   options: CaptureOptions,
 ): Promise<CaptureResult> {
-  const objects = new ObjectStream(git);
+  const objects = new ObjectStream(git, target.commonDir);
   try {
     return await captureInto(git, target, options, objects);
-  } catch (error) {
+  } finally {
     await objects.close();
-    throw error;
   }
 }
 
@@ -116,10 +124,9 @@ async function captureInto(
 
   const result = {
     changes: describeChanges(previous, scanned, manifest),
-    skipped: scanned.skipped
-      .filter(({ reason }) => reason !== IGNORED)
-      .map(({ path, reason }) => ({ path: displayPath(path), reason })),
-    ignored: scanned.skipped.filter(({ reason }) => reason === IGNORED).map(({ path }) => displayPath(path)),
+    skipped: readable(scanned.skipped.filter(({ reason }) => reason !== IGNORED)),
+    ignored: readable(scanned.skipped.filter(({ reason }) => reason === IGNORED)).map(({ path }) => path),
+    failed: readable(scanned.failed),
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };
   const marked =
@@ -141,7 +148,7 @@ async function captureInto(
       const known = { digest: index.digest, stat: index.stat };
       writeScanManifest(path, { commit, clock: scanned.clock, index: known, files });
     }
-    writeTimestamp(target, options.now);
+    if (scanned.failed.length === 0) writeTimestamp(target.stateDir, target.sessionId, options.now);
   };
   if (same && !marked && at.shadow === at.tip) {
     if (!options.dryRun) remember(at.tip);
@@ -160,6 +167,10 @@ async function captureInto(
   });
   remember(commit);
   return { outcome: 'committed', commit, ...result };
+}
+
+function readable(paths: readonly NotCaptured[]): NotCaptured[] {
+  return paths.map(({ path, reason }) => ({ path: displayPath(path), reason }));
 }
 
 function movedBranch(target: CaptureTarget, at: Circumstances): string[] {

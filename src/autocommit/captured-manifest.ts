@@ -37,7 +37,7 @@ export interface Described {
   readonly label: string | undefined;
   readonly tool: string | undefined;
   readonly ignore: readonly string[] | undefined;
-  /** The top-level folders that were scanned; what lies elsewhere is taken from `before`. */
+  /** The top-level folders that were scanned; what lies elsewhere or could not be read is taken from `before`. */
   readonly tops: readonly string[];
 }
 
@@ -46,8 +46,13 @@ export function describeFolder(
   before: CapturedManifest | undefined,
   at: Described,
 ): CapturedManifest {
-  const elsewhere = (path: string) => !isUnder(path, at.tops);
-  const kept = (paths: readonly string[] = []) => paths.filter(elsewhere);
+  const stands = (path: string) => !isUnder(path, at.tops) || scanned.stands(pathFromJson(path));
+  const kept = (paths: readonly string[] = []) => paths.filter(stands);
+  const outside = [...scanned.skipped, ...scanned.failed].map(({ path, reason }) => ({
+    path: jsonPath(path),
+    reason,
+  }));
+  const named = new Set(outside.map(({ path }) => path));
   return {
     version: 1,
     session: at.session,
@@ -56,13 +61,13 @@ export function describeFolder(
     label: at.label ?? null,
     tool: at.tool ?? null,
     modes: scanned.modes.describe(
-      Object.entries(before?.modes.others ?? {}).filter(([path]) => elsewhere(path)),
+      Object.entries(before?.modes.others ?? {}).filter(([path]) => stands(path)),
     ),
     empty_directories: [...kept(before?.empty_directories), ...scanned.emptyDirectories.map(jsonPath)].sort(),
     encoded: [...kept(before?.encoded), ...scanned.encoded.map(jsonPath)].sort(),
     skipped: [
-      ...(before?.skipped.filter(({ path }) => elsewhere(path)) ?? []),
-      ...scanned.skipped.map(({ path, reason }) => ({ path: jsonPath(path), reason })),
+      ...(before?.skipped.filter(({ path }) => stands(path) && !named.has(path)) ?? []),
+      ...outside,
     ].sort(byPath),
     ...(at.ignore === undefined ? {} : { agtignore: at.ignore }),
   };

@@ -40,16 +40,17 @@ export function readContent(path: string, hash: HashName): Content {
     const content = tryRead(path, hash);
     if (content !== undefined) return content;
   }
-  throw new UnstableFile('it changes all the time');
+  throw new UnstableFile('changes all the time');
 }
 
 function tryRead(path: string, hash: HashName): Content | undefined {
   const stat = lstatSync(systemPath(path));
   if (stat.isSymbolicLink()) {
     const bytes = readlinkSync(systemPath(path), 'buffer');
-    return { stat, oid: hashBlob(hash, bytes.length, [bytes]), bytes };
+    const oid = hashBlob(hash, bytes.length, [bytes]);
+    return oid === undefined ? undefined : { stat, oid, bytes };
   }
-  if (!stat.isFile()) throw new UnstableFile('it has become something else');
+  if (!stat.isFile()) throw new UnstableFile('has become something else');
   return withFile(path, (fd) => {
     const before = fstatSync(fd);
     if (before.ino !== stat.ino) return undefined;
@@ -84,10 +85,15 @@ function isUnchanged(before: Stats, after: Stats): boolean {
   return before.size === after.size && before.mtimeMs === after.mtimeMs && before.ctimeMs === after.ctimeMs;
 }
 
-function hashBlob(hash: HashName, size: number, parts: Iterable<Buffer>): string {
+/** Undefined where there are not so many bytes. */
+function hashBlob(hash: HashName, size: number, parts: Iterable<Buffer>): string | undefined {
   const digest = createHash(hash).update(`blob ${size}\0`);
-  for (const part of parts) digest.update(part);
-  return digest.digest('hex');
+  let length = 0;
+  for (const part of parts) {
+    digest.update(part);
+    length += part.length;
+  }
+  return length === size ? digest.digest('hex') : undefined;
 }
 
 /** The file's first `size` bytes, fewer where it has shrunk. The buffer is used again for each chunk. */

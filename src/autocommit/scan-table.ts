@@ -45,6 +45,12 @@ export class ScanTable {
     return this.data[row * WIDTH + MODE] as number;
   }
 
+  /** Whether both times lie before `clock`: whatever changes after it looks different. */
+  isOlder(row: number, clock: number): boolean {
+    const at = row * WIDTH;
+    return (this.data[at] as number) < clock && (this.data[at + 1] as number) < clock;
+  }
+
   /** Whether the stat data are the same, and both times lie before `clock`. */
   isSame(row: number, stat: StatData, clock: number): boolean {
     const at = row * WIDTH;
@@ -70,6 +76,12 @@ export class ScanTableBuilder {
     this.names.push(path);
     for (const column of COLUMNS) this.data.push(stat[column]);
     this.oids.push(oid);
+  }
+
+  /** A file that was not looked at: whatever it will look like, it is to be read. */
+  addUnseen(path: string, mode: number, oid: string): void {
+    const unknown = Number.NaN;
+    this.add(path, { mtimeMs: unknown, ctimeMs: unknown, size: unknown, ino: unknown, mode }, oid);
   }
 
   copy(table: ScanTable, row: number): void {

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import type { CaptureTarget } from './capture.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
+import { failureReason, underAny } from './failure.ts';
 import type { IgnoreFile } from './ignore-file.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import { type Previous, treeMode } from './previous.ts';
@@ -43,14 +44,19 @@ export interface Scanned {
   readonly table: ScanTable | undefined;
   /** Files whose content, type or executable bit is new. */
   readonly writes: Map<string, TreeEntry>;
-  /** Files of the last state that are no more, or cannot be captured any more. */
+  /** Files of the last state that are no more, or that a rule leaves out now. */
   readonly deletions: string[];
   readonly emptyDirectories: readonly string[];
   readonly directories: ReadonlySet<string>;
   /** Paths that stand in the tree under another name. */
   readonly encoded: readonly string[];
   readonly modes: NoticedModes;
+  /** Left out by rule. */
   readonly skipped: readonly Skipped[];
+  /** What could not be captured: what the last state has there stays. */
+  readonly failed: readonly Skipped[];
+  /** Whether a path is one that could not be captured, or lies under one. */
+  readonly stands: (path: string) => boolean;
   /** The file system's clock before the walk, in milliseconds. */
   readonly clock: number;
 }
@@ -73,6 +79,7 @@ export async function scan(
   const pending: { path: string; stat: Stats }[] = [];
   const modes = new NoticedModes(previous.manifest);
   const skipped: Skipped[] = [];
+  const failed: Skipped[] = [];
   const emptyDirectories: string[] = [];
   const directories = new Set<string>();
   const encoded: string[] = [];
@@ -99,6 +106,7 @@ export async function scan(
       note(path);
     },
     skipped: (path, reason) => void skipped.push({ path, reason }),
+    failed: (path, reason) => void failed.push({ path, reason }),
     ignores: options.ignore?.ignores,
   });
 
@@ -108,7 +116,7 @@ export async function scan(
     const found = await readFile(folder, path, previous, options);
     if (found === undefined) continue;
     if (typeof found === 'string') {
-      skipped.push({ path, reason: found });
+      failed.push({ path, reason: found });
       continue;
     }
     read.set(path, { stat: found.stat, oid: found.oid });
@@ -119,15 +127,19 @@ export async function scan(
     if (before?.oid !== found.oid || before.mode !== mode) writes.set(path, { mode, oid: found.oid });
   }
 
+  const stands = underAny(failed.map(({ path }) => path));
   const deletions: string[] = [];
+  const unseen: string[] = [];
   for (const [row, path] of previous.paths.entries()) {
-    if (kept?.[row] !== 1 && !read.has(path) && isUnder(path, options.tops)) deletions.push(path);
+    if (kept?.[row] === 1 || read.has(path)) continue;
+    if (isUnder(path, options.tops) && !stands(path)) deletions.push(path);
+    else if (kept !== undefined && table?.isOlder(row, cache?.clock ?? 0)) kept[row] = 1;
+    else unseen.push(path);
   }
-  const isAsBefore = table !== undefined && pending.length === 0 && deletions.length === 0;
+  const isAsBefore =
+    table !== undefined && pending.length === 0 && deletions.length === 0 && unseen.length === 0;
   return {
-    table: isAsBefore
-      ? undefined
-      : newTable(table, (row, path) => kept?.[row] === 1 || !isUnder(path, options.tops), read),
+    table: isAsBefore ? undefined : newTable(previous, kept, unseen, read),
     writes,
     deletions,
     emptyDirectories,
@@ -135,18 +147,27 @@ export async function scan(
     encoded,
     modes,
     skipped,
+    failed,
+    stands,
     clock,
   };
 }
 
+/** Every file of the new state. What is known of `unseen` would not tell them from what they have become. */
 function newTable(
-  before: ScanTable | undefined,
-  stays: (row: number, path: string) => boolean,
+  previous: Previous,
+  kept: Uint8Array | undefined,
+  unseen: readonly string[],
   read: ReadonlyMap<string, Seen>,
 ): ScanTable {
   const builder = new ScanTableBuilder();
+  const before = previous.cache?.files;
   if (before !== undefined) {
-    for (const [row, path] of before.names.entries()) if (stays(row, path)) builder.copy(before, row);
+    for (const row of before.names.keys()) if (kept?.[row] === 1) builder.copy(before, row);
+  }
+  for (const path of unseen) {
+    const { mode, oid } = previous.find(path) as TreeEntry;
+    builder.addUnseen(path, Number.parseInt(mode, 8), oid);
   }
   for (const [path, { stat, oid }] of read) builder.add(path, stat, oid);
   return builder.build();
@@ -165,13 +186,11 @@ async function readFile(
       const isNew = previous.find(path)?.oid !== content.oid;
       if (!isNew || (await options.keep(path, content))) return content;
     }
-    return 'it changes all the time';
+    return 'changes all the time';
   } catch (error) {
     if (error instanceof UnstableFile) return error.message;
-    const code = errorCode(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    if (['EACCES', 'EPERM', 'EIO', 'ELOOP', 'ENXIO'].includes(code)) return `cannot be read (${code})`;
-    throw error;
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+    return failureReason('read', error);
   }
 }
 

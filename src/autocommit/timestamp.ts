@@ -1,9 +1,24 @@
-/** `timestamps/<id>`: Unix seconds of the last autocommit's scan, for scripts and for `agt status`. */
+/** `timestamps/<id>`: Unix seconds of the last complete capture, for scripts and for `agt status`. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorCode } from '../errors.ts';
 import { writeFileAtomic } from '../state/atomic-file.ts';
-import type { CaptureTarget } from './capture.ts';
 
-export function writeTimestamp(target: CaptureTarget, now: Date): void {
-  const path = join(target.stateDir, 'timestamps', target.sessionId);
-  writeFileAtomic(path, `${Math.floor(now.getTime() / 1000)}\n`);
+export function writeTimestamp(stateDir: string, sessionId: string, now: Date): void {
+  writeFileAtomic(pathOf(stateDir, sessionId), `${Math.floor(now.getTime() / 1000)}\n`);
+}
+
+/** Undefined before the first one, and where the file is lost or damaged. */
+export function readTimestamp(stateDir: string, sessionId: string): Date | undefined {
+  try {
+    const text = readFileSync(pathOf(stateDir, sessionId), 'utf8');
+    return /^\d+\n$/.test(text) ? new Date(Number(text) * 1000) : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function pathOf(stateDir: string, sessionId: string): string {
+  return join(stateDir, 'timestamps', sessionId);
 }

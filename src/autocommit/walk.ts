@@ -5,6 +5,7 @@
  */
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
+import { failureReason } from './failure.ts';
 import { IGNORED } from './ignore-file.ts';
 
 /** Told of everything in the order of the walk. Paths are relative to the session folder. */
@@ -12,7 +13,10 @@ export interface Visitor {
   /** A regular file or a symbolic link. */
   readonly file: (path: string, stat: Stats) => void;
   readonly directory: (path: string, mode: number, empty: boolean) => void;
+  /** Left out by rule. */
   readonly skipped: (path: string, reason: string) => void;
+  /** Could not be looked at, nor what is in it. */
+  readonly failed: (path: string, reason: string) => void;
   /** Undefined: nothing is ignored. What is in an ignored directory is not looked at. */
   readonly ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
 }
@@ -32,7 +36,7 @@ function enter(folder: string, path: string, stat: Stats, visitor: Visitor): voi
   try {
     names = readdirSync(systemPath(`${folder}/${path}`), 'latin1');
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') visitor.skipped(path, `cannot be listed (${errorCode(error)})`);
+    if (errorCode(error) !== 'ENOENT') visitor.failed(path, failureReason('listed', error));
     return;
   }
   visitor.directory(path, stat.mode, names.length === 0);
@@ -47,7 +51,7 @@ function visit(folder: string, path: string, visitor: Visitor): void {
   try {
     stat = lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false });
   } catch (error) {
-    visitor.skipped(path, `cannot be looked at (${errorCode(error)})`);
+    visitor.failed(path, failureReason('looked at', error));
     return;
   }
   if (stat === undefined) return;

@@ -4,6 +4,7 @@ import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
 import type { CaptureOptions, CaptureTarget } from './capture.ts';
 import type { Circumstances } from './circumstances.ts';
 import { type Content, streamContent } from './content.ts';
+import { requireSpace } from './disk-space.ts';
 import { type IndexState, stagedTree } from './index-state.ts';
 import type { Previous } from './previous.ts';
 import type { Scanned } from './scan.ts';
@@ -14,27 +15,34 @@ export class ObjectStream {
   private stream: FastImport | undefined;
   private readonly git: Git;
 
-  constructor(git: Git) {
+  private readonly commonDir: string;
+
+  constructor(git: Git, commonDir: string) {
     this.git = git;
+    this.commonDir = commonDir;
   }
 
   open(): FastImport {
-    this.stream ??= new FastImport(this.git);
+    if (this.stream === undefined) {
+      requireSpace(this.commonDir, 0);
+      this.stream = new FastImport(this.git, this.commonDir);
+    }
     return this.stream;
   }
 
   /** Stores content as a blob. False when the file changed on the way. `path` is absolute, one byte per character. */
   async keep(path: string, content: Content): Promise<boolean> {
     const stream = this.open();
+    requireSpace(this.commonDir, content.stat.size);
     await stream.write('blob\n');
     if (content.bytes === undefined) return streamContent(path, content, stream);
     await stream.data(content.bytes);
     return true;
   }
 
-  /** Lets git end in order where no commit was begun: the blobs are garbage, and no ref moves. */
+  /** Whatever has not become part of a commit by now is dropped. */
   async close(): Promise<void> {
-    await this.stream?.finish().catch(() => undefined);
+    await this.stream?.abandon();
   }
 }
 

@@ -6,11 +6,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { AgtError, EXIT } from '../errors.ts';
+import { removeLeftovers } from './fast-import-leftovers.ts';
 import type { Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 /** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
 const BIG_FILE = '8m';
+
+/** How much earlier the file system's clock may be than this machine's. */
+const CLOCK_SKEW_MS = 2000;
 
 const ARGS = [
   '-c',
@@ -29,11 +33,18 @@ const ARGS = [
 
 export class FastImport {
   private readonly child: ChildProcess;
-  private readonly ended: Promise<number>;
+  /** How it ended: 0, or `exit code 128`, `killed by SIGXFSZ`. */
+  private readonly ended: Promise<0 | string>;
   private stderr = '';
   private broken = false;
+  private finished = false;
+  private readonly commonDir: string;
+  private readonly since: number;
 
-  constructor(git: Git) {
+  /** `commonDir` is where the objects go, whatever the directory that git runs in. */
+  constructor(git: Git, commonDir: string) {
+    this.commonDir = commonDir;
+    this.since = Date.now() - CLOCK_SKEW_MS;
     traceCommand(git.env, git.path, ARGS);
     this.child = spawn(git.path, ARGS, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'ignore', 'pipe'] });
     this.child.stdin?.on('error', () => {
@@ -43,10 +54,12 @@ export class FastImport {
       this.stderr += chunk.toString();
     });
     this.ended = new Promise((resolve) => {
-      this.child.on('close', (code) => resolve(code ?? -1));
+      this.child.on('close', (code, signal) =>
+        resolve(code === 0 ? 0 : code === null ? `killed by ${signal}` : `exit code ${code}`),
+      );
       this.child.on('error', (error) => {
         this.stderr = error.message;
-        resolve(-1);
+        resolve('not started');
       });
     });
   }
@@ -55,7 +68,9 @@ export class FastImport {
   async write(chunk: string | Uint8Array): Promise<void> {
     const { stdin } = this.child;
     if (this.broken || stdin === null || stdin === undefined) return this.fail();
-    if (!stdin.write(chunk)) await Promise.race([once(stdin, 'drain'), this.ended]);
+    if (stdin.write(chunk)) return;
+    const drained = once(stdin, 'drain').catch(() => this.ended); // git has ended: the next write gives its reason
+    await Promise.race([drained, this.ended]);
   }
 
   /** A length-prefixed block, as `data` wants it. */
@@ -69,21 +84,26 @@ export class FastImport {
   async finish(): Promise<void> {
     this.child.stdin?.end('done\n');
     if ((await this.ended) !== 0) await this.fail();
+    this.finished = true;
   }
 
-  /** Ends git without `done`: nothing that was written is referred to. */
+  /** Ends git, unless it has finished: no ref moves, and nothing of what was written stays. */
   async abandon(): Promise<void> {
+    if (this.finished) return;
     this.child.kill('SIGKILL');
     await this.ended;
+    removeLeftovers(this.commonDir, this.child.pid, this.since);
   }
 
   private async fail(): Promise<never> {
-    const code = await this.ended;
+    const ending = await this.ended;
+    removeLeftovers(this.commonDir, this.child.pid, this.since);
     const reason =
       this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
-    throw new AgtError(`git fast-import failed: ${reason.replace(/^\w+: /, '') || `exit code ${code}`}`, {
+    const full = /no space left|quota exceeded/i.test(this.stderr) ? ['free some space: df -h'] : [];
+    throw new AgtError(`git fast-import failed: ${reason.replace(/^\w+: /, '') || ending}`, {
       exitCode: EXIT.failed,
-      hints: ['nothing was captured; the last state stands'],
+      hints: ['nothing was captured; the last state stands', ...full],
       cause: this.stderr,
     });
   }

@@ -42,6 +42,7 @@ export async function forkSession(
   const warnings = [
     ...captured.warnings,
     ...captured.skipped.map(({ path, reason }) => `not in the fork: ${path}: ${reason}`),
+    ...captured.failed.map(({ path, reason }) => `in the fork as it last was, if at all: ${path}: ${reason}`),
   ];
   const record = await createSession(repository, {
     id,

@@ -1,4 +1,5 @@
 /** What `session list`, `session show` and `status` say of a session: its metadata and what git knows of it now. */
+import { readTimestamp } from '../autocommit/timestamp.ts';
 import { gitText } from '../git/git.ts';
 import { type SessionRecord, sessionFolder, shortBranch } from './record.ts';
 import type { Repository } from './repository.ts';
@@ -15,6 +16,8 @@ export interface SessionView {
   readonly ahead: number | undefined;
   readonly autocommits: number;
   readonly lastAutocommit: { readonly commit: string; readonly at: Date } | undefined;
+  /** When everything was captured, or found unchanged, the last time. */
+  readonly lastComplete: Date | undefined;
 }
 
 export async function viewSession(repository: Repository, record: SessionRecord): Promise<SessionView> {
@@ -28,6 +31,7 @@ export async function viewSession(repository: Repository, record: SessionRecord)
     head: head.ref === undefined ? undefined : shortBranch(head.ref),
     headCommit: head.commit ?? branches.work,
     ...branches,
+    lastComplete: readTimestamp(repository.stateDir, record.session_id),
   };
 }
 

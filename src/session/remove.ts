@@ -184,13 +184,14 @@ async function captureLastState(
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     return;
   }
-  const { skipped } = await captureSession(repository, record, { now, label: 'before remove' });
-  if (skipped.length === 0 || force) return;
+  const captured = await captureSession(repository, record, { now, label: 'before remove' });
+  const lost = [...captured.skipped, ...captured.failed];
+  if (lost.length === 0 || force) return;
   throw new AgtError(
-    `session "${record.session_id}" holds ${count(skipped.length, 'file')} that cannot be captured`,
+    `session "${record.session_id}" holds ${count(lost.length, 'file')} that cannot be captured`,
     {
       hints: [
-        ...skipped.slice(0, 10).map(({ path, reason }) => `${path}: ${reason}`),
+        ...lost.slice(0, 10).map(({ path, reason }) => `${path}: ${reason}`),
         'move them away, or remove the session and them with --force',
       ],
     },

@@ -592,15 +592,6 @@ describe('what can go wrong', () => {
     expect(changedPaths(autocommit(session))).toEqual(['added sandbox/x']);
   });
 
-  test('an unreadable file is named and stops nothing', ({ skip }) => {
-    skip(process.getuid?.() === 0, 'root reads everything');
-    const session = makeSession();
-    write(join(session.sandbox, 'secret'), 'x', 0o000);
-    expect(autocommit(session).skipped).toEqual([
-      { path: 'sandbox/secret', reason: 'cannot be read (EACCES)' },
-    ]);
-  });
-
   test('a sha256 repository', () => {
     const repository = join(makeTempDir(), 'project');
     mkdirSync(repository);

@@ -24,6 +24,7 @@ export interface AutocommitReport {
   readonly changes: { path: string; kind: string }[];
   readonly skipped: { path: string; reason: string }[];
   readonly ignored: string[];
+  readonly failed: { path: string; reason: string }[];
   readonly warnings: string[];
 }
 

@@ -7,6 +7,7 @@ import type { Repository } from '../../session/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command.ts';
 import { json, plural, showPath } from '../print.ts';
 import type { Program } from '../program.ts';
+import { printFailed } from './printed-session.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit',
@@ -14,7 +15,9 @@ export const autocommit = defineCommand({
   summary: 'capture the whole session folder on its shadow branch',
   description:
     'Captures sandbox, xdg and config byte for byte, ignored files and the index included, as one commit on the shadow ' +
-    'branch. Does nothing where nothing has changed. Files that cannot be captured are named.',
+    'branch. Does nothing where nothing has changed. What a rule leaves out is named (a socket, a file larger than ' +
+    'agt.maxFileSize; not what .agtignore names). What cannot be captured, such as a file that cannot be read, is named ' +
+    'too, keeps its last state, and makes the exit code 1: the capture is not complete.',
   options: {
     'session-id': SESSION_ID_OPTION,
     all: { type: 'boolean', default: false, describe: 'every active session, for cron' },
@@ -50,9 +53,13 @@ export const autocommit = defineCommand({
     const result = await captureSession(repository, record, options);
     if (args.json) program.out(json(resultJson(record, result)));
     else report(program, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
-    return EXIT.done;
+    return exitCodeOf(result);
   },
 });
+
+function exitCodeOf({ failed }: CaptureResult): number {
+  return failed.length > 0 ? EXIT.failed : EXIT.done;
+}
 
 /** Goes on past a session that fails; the worst exit code counts. */
 async function captureAll(
@@ -69,6 +76,7 @@ async function captureAll(
     try {
       const result = await captureSession(repository, record, options);
       results.push(resultJson(record, result));
+      if (worst === EXIT.done || worst === EXIT.busy) worst = exitCodeOf(result) || worst;
       if (!asJson) report(program, record, result, { quietWhenUnchanged: true, list: false });
     } catch (error) {
       program.err(formatError(error, false));
@@ -97,7 +105,9 @@ function report(
   for (const { path, reason } of result.skipped) {
     program.err(`warning: ${record.session_id}: not captured: ${showPath(path)}: ${reason}\n`);
   }
-  const { outcome, changes, commit } = result;
+  printFailed(program, record, result.failed);
+  const { outcome, changes, commit, failed } = result;
+  if (failed.length > 0) program.err(`error: ${record.session_id}: not everything could be captured\n`);
   if (outcome === 'unchanged') {
     if (!options.quietWhenUnchanged) program.out(`${record.session_id}: nothing changed\n`);
     return;

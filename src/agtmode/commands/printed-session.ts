@@ -1,8 +1,9 @@
 /** How sessions look in JSON and in text, wherever they are printed. */
 
+import type { NotCaptured } from '../../autocommit/capture.ts';
 import type { SessionView } from '../../session/inspect.ts';
 import { type SessionRecord, shortBranch } from '../../session/record.ts';
-import { age, json } from '../print.ts';
+import { age, json, showPath } from '../print.ts';
 import type { Program } from '../program.ts';
 
 export function sessionJson(view: SessionView) {
@@ -16,11 +17,18 @@ export function sessionJson(view: SessionView) {
     autocommits: view.autocommits,
     last_autocommit: view.lastAutocommit?.commit ?? null,
     last_autocommit_at: view.lastAutocommit?.at.toISOString() ?? null,
+    last_complete_at: view.lastComplete?.toISOString() ?? null,
   };
 }
 
 export function lastAutocommitText(view: SessionView, now: Date): string {
   return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.at, now);
+}
+
+/** Each path that could not be captured, and why. */
+export function printFailed(program: Program, record: SessionRecord, failed: readonly NotCaptured[]): void {
+  for (const { path, reason } of failed)
+    program.err(`error: ${record.session_id}: ${showPath(path)} ${reason}\n`);
 }
 
 export function printCreated(

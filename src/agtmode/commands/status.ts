@@ -5,10 +5,10 @@ import { type SessionView, viewSession } from '../../session/inspect.ts';
 import { listRecords, shortBranch } from '../../session/record.ts';
 import type { Repository } from '../../session/repository.ts';
 import { defineCommand, JSON_OPTION } from '../command.ts';
-import { json, paint, plural, table } from '../print.ts';
+import { age, json, paint, plural, table } from '../print.ts';
 import type { Program } from '../program.ts';
 import { printFindings } from './doctor.ts';
-import { lastAutocommitText, sessionJson } from './printed-session.ts';
+import { lastAutocommitText, printFailed, sessionJson } from './printed-session.ts';
 
 export const status = defineCommand({
   usage: 'status',
@@ -32,9 +32,10 @@ export const status = defineCommand({
         json({
           repository: repository.commonDir,
           area: repository.area ?? null,
-          sessions: sessions.map(({ view, changed, problem }) => ({
+          sessions: sessions.map(({ view, changed, failed, problem }) => ({
             ...sessionJson(view),
             changed_since: changed ?? null,
+            failed,
             ...(problem === undefined ? {} : { problem }),
           })),
           settings,
@@ -49,7 +50,7 @@ export const status = defineCommand({
     );
     const kept = removed > 0 ? `, ${removed} removed with their states kept` : '';
     program.out(`${plural(active.length, 'session')}${kept}\n`);
-    const rows = sessions.map(({ view, changed }) => [
+    const rows = sessions.map(({ view, changed, failed }) => [
       view.record.session_id,
       view.sandboxPresent ? view.record.state : 'sandbox gone',
       view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
@@ -59,9 +60,13 @@ export const status = defineCommand({
         : changed === 0
           ? 'nothing changed since'
           : `${plural(changed, 'path')} changed since`,
+      failed.length === 0 ? '' : `last complete ${completeText(view, program)}`,
     ]);
     if (rows.length > 0) program.out(`\n${table(rows, '  ')}`);
-    for (const { problem } of sessions) if (problem !== undefined) program.err(problem);
+    for (const { view, failed, problem } of sessions) {
+      if (problem !== undefined) program.err(problem);
+      printFailed(program, view.record, failed);
+    }
     printSettings(program, settings);
     printProblems(program, findings);
     return 0;
@@ -70,13 +75,17 @@ export const status = defineCommand({
 
 async function changedSince(repository: Repository, view: SessionView, program: Program) {
   if (!view.sandboxPresent || view.record.state !== 'active')
-    return { changed: undefined, problem: undefined };
+    return { changed: undefined, failed: [], problem: undefined };
   try {
     const result = await autocommit(repository, view.record, { now: program.now(), dryRun: true });
-    return { changed: result.changes.length, problem: undefined };
+    return { changed: result.changes.length, failed: result.failed, problem: undefined };
   } catch (error) {
-    return { changed: undefined, problem: formatError(error, false) };
+    return { changed: undefined, failed: [], problem: formatError(error, false) };
   }
+}
+
+function completeText({ lastComplete }: SessionView, program: Program): string {
+  return lastComplete === undefined ? 'never' : age(lastComplete, program.now());
 }
 
 function printSettings(program: Program, settings: Awaited<ReturnType<Program['settingValues']>>): void {

@@ -1,0 +1,51 @@
+/**
+ * What a fast-import that failed leaves behind: a crash report by its process number, and temporary files in the object
+ * store. Those have random names and may as well be those of a fetch at this moment: only what is younger than the
+ * process and open in none is taken away. Without /proc nobody can tell; `git gc` takes them then.
+ */
+import { readdirSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `since` in milliseconds of the file system's clock, or earlier. */
+export function removeLeftovers(commonDir: string, pid: number | undefined, since: number): void {
+  try {
+    if (pid !== undefined) rmSync(join(commonDir, `fast_import_crash_${pid}`), { force: true });
+    const young = temporaryFiles(realpathSync(join(commonDir, 'objects'))).filter(
+      (path) => (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) >= since,
+    );
+    if (young.length === 0) return;
+    const open = openFiles();
+    if (open === undefined) return;
+    for (const path of young) if (!open.has(path)) rmSync(path, { force: true });
+  } catch {
+    // what cannot be cleaned up is left to git gc; the reason of the failure is what matters
+  }
+}
+
+function temporaryFiles(objects: string): string[] {
+  const directories = readdirSync(objects).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
+  return directories.flatMap((directory) =>
+    readdirSync(join(objects, directory))
+      .filter((name) => /^tmp_(pack|idx|rev|obj)_/.test(name))
+      .map((name) => join(objects, directory, name)),
+  );
+}
+
+/** What any process that can be looked at has open; undefined without /proc. */
+function openFiles(): Set<string> | undefined {
+  const open = new Set<string>();
+  let processes: string[];
+  try {
+    processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return undefined;
+  }
+  for (const pid of processes) {
+    try {
+      for (const fd of readdirSync(`/proc/${pid}/fd`)) open.add(readlinkSync(`/proc/${pid}/fd/${fd}`));
+    } catch {
+      // it has ended, or belongs to another user
+    }
+  }
+  return processes.length === 0 ? undefined : open;
+}

@@ -1,0 +1,148 @@
+/** No disk, no inodes, no file descriptors, a limit on file sizes: a clear error, the old state, nothing left behind. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { requireSpace, reserveOf } from '../../src/autocommit/disk-space.ts';
+import { agtWithOpenFiles } from '../harness/privileges.ts';
+import { makeSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+
+/** Files of git's and agt's that are not there to stay. */
+function leftovers(...roots: string[]): string[] {
+  return roots
+    .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }))
+    .filter((path) =>
+      /(^|\/)(tmp_|fast_import_crash|bulk_fsync|agt-index|\.agt-)|\.(lock|tmp|breaking)$|agt\/locks\/./.test(
+        path,
+      ),
+    );
+}
+
+function refs(repository: string): string {
+  return git(repository, 'for-each-ref');
+}
+
+describe('on a small disk', () => {
+  let disk: string;
+  let repository: string;
+  let sandbox: string;
+
+  function mountDisk(options: string): string | undefined {
+    disk = makeTempDir('disk');
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', disk], { encoding: 'utf8' });
+    if (mount.status !== 0) return 'a small disk cannot be mounted here';
+    repository = join(disk, 'project');
+    mkdirSync(repository);
+    git(repository, 'init', '-q', '-b', 'main');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'first');
+    sandbox = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json')).sandbox;
+    agtOk(sandbox, 'autocommit');
+    return undefined;
+  }
+
+  beforeEach(() => {
+    disk = '';
+  });
+
+  afterEach(() => {
+    if (disk !== '') spawnSync('umount', [disk]);
+  });
+
+  test('what does not fit is not begun: both numbers are named', ({ skip }) => {
+    const problem = mountDisk('size=20m');
+    skip(problem !== undefined, problem);
+    const before = refs(repository);
+    for (const name of ['one', 'two'])
+      write(join(sandbox, name), Buffer.from(crypto.getRandomValues(new Uint8Array(60_000))));
+    for (const name of ['big', 'bigger']) {
+      const content = Buffer.concat(
+        Array.from({ length: 130 }, () => crypto.getRandomValues(new Uint8Array(65_536))),
+      );
+      write(join(sandbox, name), content);
+    }
+    const outcome = agt(sandbox, 'autocommit');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(
+      /^error: not enough space in .*: 8\.1 MiB to write, \d\.\d MiB free, of which 1\.0 MiB are kept free\nhint: nothing was captured/,
+    );
+    expect(refs(repository)).toBe(before);
+    expect(leftovers(disk)).toEqual([]);
+    rmSync(join(sandbox, 'bigger'));
+    rmSync(join(sandbox, 'big'));
+    agtOk(sandbox, 'autocommit');
+    expect(run('git', ['fsck', '--strict'], { cwd: repository }).exitCode).toBe(0);
+  });
+
+  test('ENOSPC at every step', ({ skip }) => {
+    const problem = mountDisk('size=200m,nr_inodes=150');
+    skip(problem !== undefined, problem);
+    const free = () => Number(execFileSync('df', ['--output=iavail', disk]).toString().split('\n')[1]);
+    const before = refs(repository);
+    const codes: (number | null)[] = [];
+    for (let left = 0; left < 20 && codes.at(-1) !== 0; left++) {
+      for (let i = 0; i < 5; i++) write(join(sandbox, `${left}-${i}`), `${left} ${i}\n`);
+      const fill = join(disk, 'fill');
+      mkdirSync(fill);
+      for (let i = free(); i > left; i--) writeFileSync(join(fill, String(i)), '');
+      const outcome = agt(sandbox, 'autocommit');
+      codes.push(outcome.exitCode);
+      expect(outcome.stderr).not.toContain('internal');
+      if (outcome.exitCode !== 0) {
+        expect(outcome.stderr).toMatch(/^error: .*no space left on device/i);
+        expect(refs(repository)).toBe(before);
+      }
+      expect(leftovers(disk)).toEqual([]);
+      rmSync(fill, { recursive: true });
+    }
+    expect(codes.length).toBeGreaterThan(2);
+    expect(codes.at(-1)).toBe(0);
+    expect(agtOk(sandbox, 'autocommit')).toBe('s1: nothing changed');
+    expect(git(repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+  });
+});
+
+test('a limit on file sizes', ({ skip }) => {
+  skip(process.platform === 'win32', 'no such limits');
+  const session = makeSession();
+  agtOk(session.sandbox, 'autocommit');
+  const before = refs(session.repository);
+  write(
+    join(session.sandbox, 'big'),
+    Buffer.concat(Array.from({ length: 40 }, () => crypto.getRandomValues(new Uint8Array(65_536)))),
+  );
+  const outcome = run('sh', ['-c', 'ulimit -f 1000; exec "$0" autocommit', AGT], { cwd: session.sandbox });
+  expect(outcome.exitCode).toBe(1);
+  expect(outcome.stderr).toMatch(/^error: git fast-import failed: /);
+  expect(refs(session.repository)).toBe(before);
+  expect(leftovers(session.repository, session.folder)).toEqual([]);
+  agtOk(session.sandbox, 'autocommit');
+});
+
+test('EMFILE: whatever the number of files that may be open', ({ skip }) => {
+  skip(spawnSync('prlimit', ['--version']).status !== 0, 'there is no prlimit(1)');
+  const session = makeSession();
+  agtOk(session.sandbox, 'autocommit');
+  const codes = new Set<number | null>();
+  for (let limit = 18; limit < 48; limit += 2) {
+    write(join(session.sandbox, `f${limit}`), `${limit}\n`);
+    const before = refs(session.repository);
+    const outcome = agtWithOpenFiles(limit, session.sandbox, 'autocommit');
+    codes.add(outcome.exitCode);
+    if (outcome.exitCode === 0) continue;
+    expect(refs(session.repository)).toBe(before);
+    expect(leftovers(session.repository, session.folder)).toEqual([]);
+    // With fewer than Node needs to start, the words are Node's.
+    if (outcome.exitCode !== null && limit > 30) expect(outcome.stderr).toMatch(/^error: (?!internal)/);
+  }
+  expect(codes.has(0)).toBe(true);
+  expect(codes.size).toBeGreaterThan(1);
+  expect(git(session.repository, 'fsck', '--strict')).toBe('');
+});
+
+test('what is kept free, and a place that is small', () => {
+  expect(reserveOf(1_000_000)).toBe(50_000);
+  expect(reserveOf(1e12)).toBe(64 * 1024 * 1024);
+  requireSpace('/', 0);
+  expect(() => requireSpace('/', 1e18)).toThrow('not enough space in /: 953674316406.3 MiB to write');
+});
