@@ -11,9 +11,9 @@ import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, describeChanges } from './compare.ts';
 import { displayPath } from './display.ts';
 import { IGNORED, readIgnoreFile } from './ignore-file.ts';
-import { readIndex } from './index-state.ts';
-import { readPrevious } from './previous.ts';
-import { scan } from './scan.ts';
+import { type IndexState, readIndex } from './index-state.ts';
+import { type Previous, readPrevious } from './previous.ts';
+import { type Scanned, scan } from './scan.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
 import { TOP_FOLDERS } from './tops.ts';
@@ -73,6 +73,24 @@ export interface CaptureResult {
   readonly warnings: readonly string[];
 }
 
+/** What a folder is now, beside what was captured last. */
+export interface Observation {
+  readonly at: Circumstances;
+  readonly previous: Previous;
+  readonly index: IndexState;
+  readonly scanned: Scanned;
+  readonly manifest: CapturedManifest;
+}
+
+/** Looks without storing anything. */
+export function observeFolder(
+  git: Git,
+  target: CaptureTarget,
+  options: CaptureOptions,
+): Promise<Observation> {
+  return observe(git, target, { ...options, dryRun: true }, new ObjectStream(git));
+}
+
 /** The caller holds the session's lock, unless it is a dry run. */
 export async function capture(
   git: Git,
@@ -87,12 +105,12 @@ export async function capture(
   }
 }
 
-async function captureInto(
+async function observe(
   git: Git,
   target: CaptureTarget,
   options: CaptureOptions,
   objects: ObjectStream,
-): Promise<CaptureResult> {
+): Promise<Observation> {
   const at = await readCircumstances(git, target);
   const previous = await readPrevious(git, target, at);
   const index = await readIndex(
@@ -121,7 +139,16 @@ async function captureInto(
     ignore: ignore?.lines,
     tops,
   });
+  return { at, previous, index, scanned, manifest };
+}
 
+async function captureInto(
+  git: Git,
+  target: CaptureTarget,
+  options: CaptureOptions,
+  objects: ObjectStream,
+): Promise<CaptureResult> {
+  const { at, previous, index, scanned, manifest } = await observe(git, target, options, objects);
   const result = {
     changes: describeChanges(previous, scanned, manifest),
     skipped: readable(scanned.skipped.filter(({ reason }) => reason !== IGNORED)),
@@ -142,7 +169,10 @@ async function captureInto(
     const { cache } = previous;
     const files = scanned.table ?? cache?.files;
     const isKnown =
-      scanned.table === undefined && commit === cache?.commit && index.stat === cache.index.stat;
+      scanned.table === undefined &&
+      commit === cache?.commit &&
+      index.stat !== '' &&
+      index.stat === cache.index.stat;
     if (files !== undefined && !isKnown) {
       const path = join(target.stateDir, 'scan', target.sessionId);
       const known = { digest: index.digest, stat: index.stat };

@@ -26,7 +26,7 @@ export async function readIndex(
   cache: ScanManifest | undefined,
 ): Promise<IndexState> {
   const stat = statOf(gitDir, cache?.clock);
-  if (cache !== undefined && stat === cache.index.stat) {
+  if (cache !== undefined && stat !== '' && stat === cache.index.stat) {
     return { content: undefined, digest: cache.index.digest, stat };
   }
   let raw: Buffer;

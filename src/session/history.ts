@@ -18,11 +18,12 @@ export interface Moment {
   readonly tool: string | undefined;
   /** The state that a restore brought back. */
   readonly restored: string | undefined;
+  readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
   /** The agent's HEAD then; undefined where its branch had no commit. */
   readonly head: string | undefined;
 }
 
-const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Head'] as const;
+const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Restored-By', 'Head'] as const;
 const FORMAT = [
   '%H',
   '%P',
@@ -86,10 +87,11 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
       i,
       i + FORMAT.length,
     );
-    const [label, tool, restored, head] = rest.map((value) => value || undefined);
+    const [label, tool, restored, by, head] = rest.map((value) => value || undefined);
     const parent = parents.split(' ')[0] || undefined;
     const time = new Date(Number(at) * 1000);
-    commits.push({ commit, parent, at: time, email, session, label, tool, restored, head });
+    const restoredBy = by as Moment['restoredBy'];
+    commits.push({ commit, parent, at: time, email, session, label, tool, restored, restoredBy, head });
   }
   return commits;
 }

@@ -14,8 +14,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CaptureTarget, capture } from '../../src/autocommit/capture.ts';
+import { TOP_FOLDERS } from '../../src/autocommit/tops.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import { openGit } from '../../src/git/git.ts';
 import { checkOutState } from '../../src/session/checkout/checkout.ts';
+import { type Moment, readHistory } from '../../src/session/history.ts';
+import { namedSession } from '../../src/session/locate.ts';
+import { findRepository, openRepository } from '../../src/session/repository.ts';
+import { restoreSession } from '../../src/session/restore/restore.ts';
 import { makeSession, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
 import { git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 
@@ -170,6 +176,63 @@ describe('capture and checkout', () => {
       [],
     );
     expect(checked.exitCode).toBe(0);
+  }, 300_000);
+
+  test('bring a folder from any state into any other, in place', async () => {
+    const session = makeSession({ a: 'a\n', 'src/b': 'b\n' });
+    const own = openGit(REAL_GIT, session.repository, process.env);
+    const at = target(session);
+    const found = await findRepository(own, session.repository);
+    if (found === undefined) throw new Error('no repository');
+    const repository = openRepository(own, found, {
+      env: {},
+      read: () => readSettings({ global: undefined, local: undefined }, {}),
+    });
+    const record = namedSession(repository, session.id);
+    let seconds = 1_767_600_000;
+    const now = () => new Date(++seconds * 1000);
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(edit, { maxLength: 10 }), { minLength: 2, maxLength: 4 }),
+        fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+        async (rounds, visits) => {
+          empty(session);
+          const states: { commit: string; disk: Map<string, string>; index: string }[] = [];
+          for (const steps of rounds) {
+            for (const step of steps) apply(session.folder, step);
+            run(REAL_GIT, ['add', '--', 'src'], { cwd: session.sandbox });
+            const { commit } = await capture(own, at, {
+              agentEmail: 'agt@local',
+              maxFileSize: 1 << 30,
+              now: now(),
+            });
+            states.push({
+              commit: commit as string,
+              disk: snapshotFolder(session.folder),
+              index: git(session.sandbox, 'ls-files', '--stage', '-v'),
+            });
+          }
+          for (const visit of visits) {
+            const state = states[visit % states.length] as (typeof states)[number];
+            const moment = (await readHistory(repository, record)).find(
+              ({ commit }) => commit === state.commit,
+            );
+            const done = await restoreSession(repository, record, {
+              scope: TOP_FOLDERS,
+              by: 'restore',
+              now: now(),
+              choose: async () => moment as Moment,
+            });
+            expect(done.mismatches).toEqual([]);
+            expect(snapshotFolder(session.folder)).toEqual(state.disk);
+            expect(git(session.sandbox, 'ls-files', '--stage', '-v')).toBe(state.index);
+          }
+        },
+      ),
+      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 25), seed: 20260106, endOnFailure: false },
+    );
+    expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
   }, 300_000);
 
   test('give the index back as it was', () => {

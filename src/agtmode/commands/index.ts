@@ -12,7 +12,9 @@ import { sessionList } from './session-list.ts';
 import { sessionNew } from './session-new.ts';
 import { sessionPath } from './session-path.ts';
 import { sessionRemove } from './session-remove.ts';
+import { sessionRestore } from './session-restore.ts';
 import { sessionShow } from './session-show.ts';
+import { sessionRedo, sessionUndo } from './session-undo.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
 
@@ -26,6 +28,9 @@ export const COMMANDS: readonly Command[] = [
   sessionExport,
   sessionRemove,
   autocommit,
+  sessionRestore,
+  sessionUndo,
+  sessionRedo,
   status,
   doctor,
   configList,

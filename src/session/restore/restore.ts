@@ -1,0 +1,175 @@
+/**
+ * `agt session restore`, and what `undo` and `redo` do: brings a session, or a part of it, back into a captured state.
+ * What is there is captured first, and what was brought back is recorded as a new state, so that history only grows and
+ * every restore can itself be undone.
+ */
+import { join } from 'node:path';
+import type { CaptureResult } from '../../autocommit/capture.ts';
+import { displayPath } from '../../autocommit/display.ts';
+import { readScanManifest } from '../../autocommit/scan-manifest.ts';
+import { AgtError } from '../../errors.ts';
+import { gitAnswer } from '../../git/git.ts';
+import { captureSession } from '../autocommit.ts';
+import { applyPlan, ChangedMeanwhile, type Folder } from '../checkout/apply.ts';
+import { prepareCheckout } from '../checkout/checkout.ts';
+import type { CheckoutPlan } from '../checkout/plan.ts';
+import { restoreHead, restoreIndex } from '../checkout/sandbox-state.ts';
+import { readState, type State } from '../checkout/state.ts';
+import type { Moment } from '../history.ts';
+import { withSessionLock } from '../lock.ts';
+import { readRecord, type SessionRecord, sessionFolder, workRef, writeRecord } from '../record.ts';
+import type { Repository } from '../repository.ts';
+import { makePlace } from './place.ts';
+import { listMismatches } from './verify.ts';
+
+export interface RestoreRequest {
+  /** Relative to the session folder, one byte per character; top-level folders, or paths in them. */
+  readonly scope: readonly string[];
+  readonly by: 'restore' | 'undo' | 'redo';
+  readonly now: Date;
+  /** Chooses the state; `uncaptured` where what is there is not captured, as in a preview. */
+  readonly choose: (uncaptured: boolean) => Promise<Moment>;
+}
+
+export interface Restored {
+  readonly record: SessionRecord;
+  readonly moment: Moment;
+  /** The state before, which undoes this; undefined where nothing was there. */
+  readonly before: string | undefined;
+  readonly commit: string;
+  readonly changed: number;
+  /** Paths that are not as they were, each readable. Empty: verified. */
+  readonly mismatches: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** How often what changes meanwhile is captured again before the restore is given up. */
+const ATTEMPTS = 3;
+
+export function restoreSession(
+  repository: Repository,
+  record: SessionRecord,
+  request: RestoreRequest,
+): Promise<Restored> {
+  const id = record.session_id;
+  return withSessionLock(repository, id, () =>
+    restore(repository, readRecord(repository, id) ?? record, request),
+  );
+}
+
+async function restore(
+  repository: Repository,
+  found: SessionRecord,
+  request: RestoreRequest,
+): Promise<Restored> {
+  if (found.state === 'creating' || found.state === 'removing') {
+    throw new AgtError(
+      `session "${found.session_id}" was never finished ${found.state.replace('ing', '')}ing`,
+      {
+        hints: ['see: agt doctor'],
+      },
+    );
+  }
+  // A removed session is told apart from one that lost its folder only by its metadata.
+  const record: SessionRecord = { ...found, state: 'active' };
+  const { now } = request;
+  const wasEmpty = await makePlace(repository, record, record.from_commit);
+  if (found.state !== 'active') writeRecord(repository, record);
+  const first = wasEmpty
+    ? undefined
+    : await captureSession(repository, record, { now, keep: await workTip(repository, record) });
+  const moment = await request.choose(false);
+  writeRecord(repository, { ...record, restoring: moment.commit });
+
+  const wanted = await readState(repository.git, moment.commit);
+  const changed = await bringBack(repository, record, first, wanted, request);
+  const warnings = [...(first?.warnings ?? [])];
+  if (request.scope.includes('sandbox')) {
+    warnings.push(...(await restoreSandbox(repository, record, moment, wanted)));
+  }
+  const after = await captureSession(repository, record, {
+    now,
+    restored: { commit: moment.commit, by: request.by },
+  });
+  const commit = after.commit as string;
+  const mismatches = await listMismatches(
+    repository.git,
+    await readState(repository.git, commit),
+    wanted,
+    request.scope,
+  );
+  writeRecord(repository, { ...record, last_activity_at: now.toISOString() });
+  return { record, moment, before: first?.commit, commit, changed, mismatches, warnings };
+}
+
+/** Files, links, directories and permissions. Returns how many paths were not as they should be. */
+async function bringBack(
+  repository: Repository,
+  record: SessionRecord,
+  first: CaptureResult | undefined,
+  wanted: State,
+  { scope, now }: RestoreRequest,
+): Promise<number> {
+  const changed = new Set<string>();
+  let captured = first?.commit;
+  for (let attempt = 1; ; attempt++) {
+    const from = captured === undefined ? undefined : await readState(repository.git, captured);
+    const plan = await prepareCheckout(repository.git, from, wanted, scope);
+    for (const path of pathsOf(plan)) changed.add(path);
+    try {
+      await applyPlan(repository.git, plan, openFolder(repository, record));
+      return changed.size;
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile)) throw error;
+      if (attempt === ATTEMPTS) {
+        throw new AgtError(`${displayPath(error.path)} keeps changing while it is restored`, {
+          hints: ['something works in the session: stop it, then run this again', 'every state is kept'],
+        });
+      }
+      captured = (await captureSession(repository, record, { now })).commit;
+    }
+  }
+}
+
+/** Every path that a plan would change. */
+export function pathsOf(plan: CheckoutPlan): string[] {
+  return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
+}
+
+/** The folder, with what the last capture saw in it. */
+function openFolder(repository: Repository, record: SessionRecord): Folder {
+  const seen = readScanManifest(join(repository.stateDir, 'scan', record.session_id))?.files;
+  return {
+    path: Buffer.from(sessionFolder(record)).toString('latin1'),
+    isCaptured: (path, stat) => {
+      const row = seen?.find(path) ?? -1;
+      return row >= 0 && seen?.isSame(row, stat, Number.POSITIVE_INFINITY) === true;
+    },
+  };
+}
+
+async function restoreSandbox(
+  repository: Repository,
+  record: SessionRecord,
+  moment: Moment,
+  wanted: State,
+): Promise<string[]> {
+  const then = readRecord(repository, moment.session as SessionRecord['session_id']);
+  const warnings = await restoreHead(repository.git, {
+    head: wanted.manifest.head,
+    sandbox: record.sandbox,
+    workBranch: record.work_branch,
+    workBranchThen: then?.work_branch ?? workRef(repository, moment.session as SessionRecord['session_id']),
+  });
+  await restoreIndex(repository.git, wanted, record.sandbox);
+  return warnings;
+}
+
+/** The work branch, which may be moved, where the sandbox's HEAD does not keep it. */
+async function workTip(repository: Repository, record: SessionRecord): Promise<string[]> {
+  const tip = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  if (tip === undefined) return [];
+  const kept = [record.branch, record.user_branch ?? record.from_commit];
+  const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
+  return missing === '' ? [] : [tip];
+}

@@ -1,0 +1,31 @@
+/** Which part of a session folder a command means, from paths as people write them. */
+import { realpathSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { isUnder, TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { usageError } from '../../errors.ts';
+import { type SessionRecord, sessionFolder } from '../record.ts';
+
+/**
+ * Relative to the session folder, one byte per character. A path is relative to the current folder if that is in the
+ * session folder, and else to the sandbox; `../xdg/log` is a file of xdg.
+ * @throws AgtError for a path that is in none of the session's folders.
+ */
+export function pathInSession(record: SessionRecord, path: string, cwd: string): string {
+  const folder = sessionFolder(record);
+  const here = relative(folder, real(cwd));
+  const base = isUnder(here, TOP_FOLDERS) ? join(folder, here) : record.sandbox;
+  const inside = relative(folder, resolve(base, path));
+  if (isUnder(inside, TOP_FOLDERS)) return Buffer.from(inside).toString('latin1');
+  throw usageError(
+    `'${path}' is not in session "${record.session_id}"`,
+    'paths are relative to the sandbox; those of the other folders begin with ../xdg or ../config',
+  );
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
