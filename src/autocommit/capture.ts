@@ -88,7 +88,7 @@ export function observeFolder(
   target: CaptureTarget,
   options: CaptureOptions,
 ): Promise<Observation> {
-  return observe(git, target, { ...options, dryRun: true }, new ObjectStream(git));
+  return observe(git, target, { ...options, dryRun: true }, new ObjectStream(git, target.commonDir));
 }
 
 /** The caller holds the session's lock, unless it is a dry run. */

@@ -83,7 +83,12 @@ async function restore(
 
   const wanted = await readState(repository.git, moment.commit);
   const changed = await bringBack(repository, record, first, wanted, request);
-  const warnings = [...(first?.warnings ?? [])];
+  const warnings = [
+    ...(first?.warnings ?? []),
+    ...(first?.failed ?? []).map(
+      ({ path, reason }) => `left as it is: ${path} could not be captured: ${reason}`,
+    ),
+  ];
   if (request.scope.includes('sandbox')) {
     warnings.push(...(await restoreSandbox(repository, record, moment, wanted)));
   }
