@@ -8,6 +8,7 @@ import {
 import { AgtError } from '../errors.ts';
 import { withSessionLock } from './lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
+import { refuseOwnStore } from './refused-places.ts';
 import type { Repository } from './repository.ts';
 import { requireSandbox } from './sandbox.ts';
 
@@ -57,6 +58,7 @@ export async function captureSession(
     });
   }
   requireSandbox(record);
+  refuseOwnStore(repository, sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
   return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

@@ -19,6 +19,7 @@ import {
   workRef,
   writeRecord,
 } from './record.ts';
+import { refuseWholeMachine } from './refused-places.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
 
@@ -40,7 +41,8 @@ export interface NewSession {
   readonly showProgress: boolean;
 }
 
-export function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+  refuseWholeMachine(repository);
   return withSessionLock(repository, wanted.id, () => create(repository, wanted));
 }
 

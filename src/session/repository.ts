@@ -101,8 +101,9 @@ async function askGit(git: Git): Promise<FoundRepository | undefined> {
     '--show-cdup',
   ]);
   if (answer === undefined) return undefined;
-  // The way up to the top of the worktree is made of dots; outside of a worktree there is no such line.
-  const [, commonDir = answer, up] = /^(.*)\n((?:\.\.\/)*)$/s.exec(answer) ?? [];
+  // The way up to the top of the worktree is made of dots, or is its path where core.worktree names another place; outside
+  // of a worktree there is no such line.
+  const [, commonDir = answer, up] = /^(.*)\n((?:\.\.\/)*|\/[^\n]*)$/s.exec(answer) ?? [];
   if (!isAbsolute(commonDir) || !existsSync(commonDir)) return undefined; // whatever answered is not git
   return {
     commonDir: realpathSync(commonDir),

@@ -1,0 +1,36 @@
+/** Where agt makes no session: on a whole home directory or disk, and around its own store, which it would capture. */
+import { realpathSync } from 'node:fs';
+import { sep } from 'node:path';
+import { AgtError } from '../errors.ts';
+import type { Repository } from './repository.ts';
+
+/** @throws AgtError where the repository's worktree is `/` or the home directory. */
+export function refuseWholeMachine({ git, worktree }: Repository): void {
+  const home = resolved(git.env['HOME'] || undefined);
+  for (const place of [git.cwd, worktree]) {
+    const here = resolved(place);
+    if (here === undefined || (here !== sep && here !== home)) continue;
+    const what = here === sep ? 'the root of the file system' : 'the home directory';
+    throw new AgtError(`the repository's worktree is ${what} (${here}): no sessions there`, {
+      hints: ['make a repository of the folder that the agent is to work in: git init, or agt clone URL'],
+    });
+  }
+}
+
+/** @throws AgtError where capturing `folder` would capture the states that it is captured into. */
+export function refuseOwnStore({ commonDir }: Repository, folder: string): void {
+  if (!`${commonDir}${sep}`.startsWith(`${resolved(folder) ?? folder}${sep}`)) return;
+  throw new AgtError(`the repository ${commonDir} is inside the session folder ${folder}`, {
+    hints: [
+      'every autocommit would capture all others; move the repository elsewhere, then: git worktree repair',
+    ],
+  });
+}
+
+function resolved(path: string | undefined): string | undefined {
+  try {
+    return path === undefined ? undefined : realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
