@@ -9,6 +9,7 @@ import { doctor } from './doctor.ts';
 import { sessionExport } from './session-export.ts';
 import { sessionFork } from './session-fork.ts';
 import { sessionList } from './session-list.ts';
+import { sessionLog } from './session-log.ts';
 import { sessionNew } from './session-new.ts';
 import { sessionPath } from './session-path.ts';
 import { sessionRemove } from './session-remove.ts';
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   sessionRestore,
   sessionUndo,
   sessionRedo,
+  sessionLog,
   status,
   doctor,
   configList,

@@ -1,4 +1,5 @@
 import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { readNamesakes } from '../../session/folder-paths.ts';
 import { findSession } from '../../session/locate.ts';
 import { resolveMoment } from '../../session/moment.ts';
 import { previewRestore } from '../../session/restore/preview.ts';
@@ -37,7 +38,8 @@ export const sessionRestore = defineCommand({
     const record = findSession(repository, args.id, program.cwd);
     const now = program.now();
     const moment = await resolveMoment(repository, record, args.to, now);
-    const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd));
+    const namesakes = await readNamesakes(repository.git, [moment.commit]);
+    const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd, namesakes));
     const tops = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
       scope: paths.length > 0 ? paths : tops,

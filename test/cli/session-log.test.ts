@@ -1,0 +1,146 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+interface Listed {
+  state: string;
+  commit: string;
+  label: string | null;
+  session_id: string;
+  changed: number;
+  added: number;
+  deleted: number;
+  size: number;
+  head: string;
+  files?: { path: string; kind: string; insertions: number | null; removals: number | null }[];
+}
+
+function log(session: TestSession, ...args: string[]): Listed[] {
+  const [before, after] = args.includes('--')
+    ? [args.slice(0, args.indexOf('--')), args.slice(args.indexOf('--'))]
+    : [args, []];
+  const output = agtOk(session.repository, 'session', 'log', session.id, '--json', ...before, ...after);
+  return JSON.parse(Buffer.from(output, 'latin1').toString()) as Listed[];
+}
+
+/** Newest first: `edit` by a tool, `first` with all kinds of changes against the start. */
+function twoStates(): TestSession {
+  const session = makeSession({
+    'src/a.c': 'a\n',
+    'src/b.c': 'b\n',
+    '.gitmodules': '[x]\n',
+    'config/x': 'x\n',
+  });
+  write(join(session.sandbox, 'src/a.c'), 'a\na\n');
+  rmSync(join(session.sandbox, 'src/b.c'));
+  write(join(session.sandbox, 'new'), '12345');
+  write(join(session.folder, 'config/settings'), 'own\n');
+  write(join(session.folder, 'xdg/log'), 'x\n');
+  autocommit(session, '--label', 'first');
+  write(join(session.sandbox, 'src/a.c'), Buffer.from([0, 1, 2]));
+  autocommit(session, '--tool', 'edit');
+  return session;
+}
+
+const pathsOf = (entry: Listed | undefined) => entry?.files?.map(({ kind, path }) => `${kind} ${path}`);
+
+describe('agt session log', () => {
+  test('counts what each autocommit changed, the first one against the commit that the session started at', () => {
+    const session = twoStates();
+    const [second, first] = log(session, '--stat');
+    expect(second).toMatchObject({ state: '@{0}', changed: 1, added: 0, deleted: 0, size: 3 });
+    expect(second?.files).toEqual([
+      { path: 'src/a.c', kind: 'changed', size: 3, insertions: null, removals: null },
+    ]);
+    expect(first).toMatchObject({
+      state: '@{1}',
+      label: 'first',
+      changed: 1,
+      added: 3,
+      deleted: 1,
+      size: 15,
+    });
+    expect(first?.head).toBe(git(session.repository, 'rev-parse', 'main'));
+    // The sandbox has a config/ of its own.
+    expect(pathsOf(first)).toEqual([
+      'added new',
+      'changed src/a.c',
+      'deleted src/b.c',
+      'added ../config/settings',
+      'added xdg/log',
+    ]);
+  });
+
+  test('is a table with a heading', () => {
+    const session = twoStates();
+    const lines = agtOk(session.repository, 'session', 'log', 's1', '--stat').split('\n');
+    expect(lines[0]).toBe(
+      'STATE  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE  HEAD        WHAT',
+    );
+    expect(lines[1]).toMatch(
+      /^@\{0\} {3}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}[0-9a-f]{10} {2}1 .* 3 .* \(edit\)$/,
+    );
+    expect(lines[2]).toBe('    M  binary, 3  src/a.c');
+    expect(lines[3]).toMatch(/ first$/);
+    expect(lines).toContain('    M  +1 -0  src/a.c');
+  });
+
+  test('can be cut short by number, by time and by path', () => {
+    const session = twoStates();
+    expect(log(session, '-n', '1')).toHaveLength(1);
+    expect(log(session, '--since', 'now')).toHaveLength(0);
+    expect(log(session, '--since', '1 hour ago')).toHaveLength(2);
+    const labels = (...paths: string[]) => log(session, '--', ...paths).map(({ label }) => label);
+    expect(labels('src')).toEqual([null, 'first']);
+    expect(labels('src/b.c')).toEqual(['first']);
+    expect(labels('xdg')).toEqual(['first']);
+    expect(labels('*.c')).toEqual([null, 'first']);
+    expect(labels('config')).toEqual([]);
+    expect(labels('../config')).toEqual(['first']);
+    expect(labels(join(session.folder, 'config/settings'))).toEqual(['first']);
+    expect(labels(':!src')).toEqual(['first']);
+    expect(labels('.gitmodules')).toEqual([]);
+    expect(log(session, '-n', '1', '--', 'xdg').map(({ added }) => added)).toEqual([1]);
+  });
+
+  test('of a fork goes on into the other session, and says so', () => {
+    const session = twoStates();
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
+    const listed = log({ ...session, id: 's2' });
+    expect(listed.map(({ session_id }) => session_id)).toEqual(['s1', 's1', 's1']);
+    expect(agtOk(session.repository, 'session', 'log', 's2')).toMatch(/first \(in s1\)$/);
+  });
+
+  test('of a session that was removed is still there; of one without autocommits it is empty', () => {
+    const session = twoStates();
+    agtOk(session.repository, 'session', 'remove', '--id', 's1');
+    expect(log(session).map(({ label }) => label)).toContain('first');
+    agtOk(session.repository, 'session', 'new', '--id', 'empty');
+    expect(agtOk(session.repository, 'session', 'log', 'empty')).toBe('');
+    expect(log({ ...session, id: 'empty' })).toEqual([]);
+  });
+
+  test('shows names that a tree must not hold, and bytes that are not UTF-8, as they are on disk', () => {
+    const session = makeSession();
+    write(join(session.sandbox, '.GIT/x'), '');
+    write(join(session.sandbox, 'é'), '');
+    autocommit(session);
+    expect(pathsOf(log(session, '--stat')[0])).toEqual(['added .GIT/x', 'added é']);
+    expect(log(session, '--', '.GIT')).toHaveLength(1);
+  });
+
+  test.each([
+    [['-n', 'x'], "error: 'x' is not a number of moments\n"],
+    [['--since', 'step 4'], /^error: 'step 4' is not a time\n/],
+    [['--', '../../etc'], /^error: '..\/..\/etc' is not in session "s1"\n/],
+    [['--', '/etc'], /^error: '\/etc' is not in session "s1"\n/],
+  ])('%j is wrong usage', (args, message) => {
+    const session = makeSession();
+    const outcome = agt(session.repository, 'session', 'log', 's1', ...args);
+    expect(outcome.exitCode).toBe(2);
+    expect(outcome.stdout).toBe('');
+    expect(outcome.stderr).toMatch(message);
+  });
+});
