@@ -5,6 +5,7 @@ import { clone } from './clone.ts';
 import { configGet } from './config-get.ts';
 import { configList } from './config-list.ts';
 import { configSet } from './config-set.ts';
+import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { sessionExport } from './session-export.ts';
 import { sessionFork } from './session-fork.ts';
@@ -38,6 +39,9 @@ export const COMMANDS: readonly Command[] = [
   configList,
   configGet,
   configSet,
+  cronInstall,
+  cronRemove,
+  cronShow,
   shimInstall,
   shimUninstall,
   shimPrint,

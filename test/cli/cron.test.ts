@@ -1,0 +1,207 @@
+/** agt cron, with a crontab program of the test's own: a file, read and replaced. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../src/session/crontab.ts';
+import { makeSession } from '../harness/session.ts';
+import {
+  AGT,
+  git,
+  makeRepository,
+  makeTempDir,
+  type Outcome,
+  REAL_GIT,
+  run,
+  write,
+} from '../harness/world.ts';
+
+let bin: string;
+let table: string;
+let repository: string;
+
+beforeEach(() => {
+  bin = makeTempDir('bin');
+  table = join(bin, 'table');
+  repository = makeRepository();
+  // As Debian's: a user without one is told so, with exit code 1.
+  const program = `#!/bin/sh
+case $1 in
+  -l) [ -f '${table}' ] && exec cat '${table}'; echo 'no crontab for ann' >&2; exit 1 ;;
+  -) cat >'${table}.new' && mv '${table}.new' '${table}' ;;
+  *) exit 2 ;;
+esac
+`;
+  write(join(bin, 'crontab'), program, 0o755);
+});
+
+function cron(...args: string[]): Outcome {
+  return cronIn(repository, ...args);
+}
+
+function cronIn(cwd: string, ...args: string[]): Outcome {
+  return run(AGT, ['cron', ...args], { cwd, env: { PATH: `${bin}:${process.env['PATH']}` } });
+}
+
+const content = () => (existsSync(table) ? readFileSync(table, 'latin1') : undefined);
+
+describe('install', () => {
+  test('one line with absolute paths, whoever reads it; again, with another interval, in its place', () => {
+    const line = (schedule: string) =>
+      `${schedule} AGT_GIT_PATH=${REAL_GIT} ${AGT} -C ${repository}/.git autocommit --all >/dev/null # agt autocommit of ${repository}/.git\n`.replace(
+        'AGT_GIT_PATH=/usr/bin/git ',
+        '',
+      );
+    expect(cron('install')).toMatchObject({ exitCode: 0, stdout: line('*/5 * * * *'), stderr: '' });
+    expect(content()).toBe(line('*/5 * * * *'));
+    const others = 'MAILTO=""\n# mine\n0 0 * * * true\xff\n\n';
+    writeFileSync(table, `${others}${content()}@daily last`, 'latin1');
+    expect(cron('install', '--interval', '15').exitCode).toBe(0);
+    expect(content()).toBe(`${others}${line('*/15 * * * *')}@daily last`);
+    expect(cron('install', '--interval', '15').exitCode).toBe(0);
+    expect(content()).toBe(`${others}${line('*/15 * * * *')}@daily last`);
+    expect(cron('show').stdout).toBe(line('*/15 * * * *'));
+    expect(JSON.parse(cron('show', '--json').stdout)).toEqual({
+      repository: join(repository, '.git'),
+      line: line('*/15 * * * *').trimEnd(),
+    });
+  });
+
+  test('after a last line that does not end; two repositories have a line each', () => {
+    writeFileSync(table, '@daily last');
+    cron('install');
+    expect(content()).toMatch(/^@daily last\n\*\/5 .*\n$/);
+    const other = makeRepository();
+    cronIn(other, 'install', '--interval', '60');
+    expect(content()?.match(/# agt autocommit of /g)).toHaveLength(2);
+    expect(cronIn(other, 'remove').stdout).toMatch(/^removed: 0 \* \* \* \* /);
+    expect(content()).toMatch(/^@daily last\n\*\/5 .*\n$/);
+    expect(cron('remove').exitCode).toBe(0);
+    expect(content()).toBe('@daily last\n');
+    expect(cron('remove')).toMatchObject({ exitCode: 0, stdout: 'no line for this repository\n' });
+    expect(cron('show').stdout).toBe('no line for this repository\n');
+  });
+
+  test('--dry-run shows and changes nothing', () => {
+    expect(cron('install', '--dry-run').stdout).toMatch(/^\*\/5 .*\n$/);
+    expect(content()).toBeUndefined();
+    cron('install');
+    const before = content();
+    expect(cron('remove', '--dry-run').stdout).toMatch(/^would remove: \*\/5 /);
+    expect(content()).toBe(before);
+  });
+
+  test('an interval that cron cannot say, or that is no number: exit code 2, nothing changed', () => {
+    for (const interval of ['0', '7', '90', '2880', '-5', '5m', '']) {
+      expect(cron('install', `--interval=${interval}`).exitCode).toBe(2);
+    }
+    expect(content()).toBeUndefined();
+  });
+
+  test('what the line runs captures, with the environment that cron gives', () => {
+    const session = makeSession();
+    write(join(session.sandbox, 'x'), 'x\n');
+    const { stdout } = cronIn(session.repository, 'install');
+    const command = stdout.trimEnd().split(' ').slice(5).join(' ');
+    const outcome = run(
+      '/usr/bin/env',
+      ['-i', `HOME=${process.env['HOME']}`, 'PATH=/usr/bin:/bin', 'sh', '-c', command],
+      {
+        cwd: '/',
+      },
+    );
+    expect(outcome).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/x')).toBe('x');
+  });
+});
+
+describe('what can go wrong', () => {
+  test('no crontab program: said, with what else there is', () => {
+    const outcome = run(AGT, ['cron', 'install'], { cwd: repository, env: { PATH: makeTempDir() } });
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain(
+      'error: there is no crontab program on PATH\nhint: install cron, or use',
+    );
+  });
+
+  test('a crontab that cannot be read is not written over', () => {
+    writeFileSync(table, '@daily mine\n');
+    const refusing = `#!/bin/sh\necho 'You (ann) are not allowed to use this program' >&2; [ "$1" = -l ] || : >'${table}'; exit 1\n`;
+    write(join(bin, 'crontab'), refusing, 0o755);
+    const outcome = cron('install');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain('error: the crontab cannot be read: You (ann) are not allowed');
+    expect(content()).toBe('@daily mine\n');
+  });
+
+  test('outside of a repository', () => {
+    expect(cronIn(makeTempDir(), 'install').exitCode).toBe(1);
+  });
+});
+
+describe('the line as cron and sh read it', () => {
+  /** What cron hands to sh: `%` ends the command unless a backslash stands before it, and that is taken away. */
+  function asCron(line: string): string {
+    const command = line.split(' ').slice(5).join(' ');
+    let out = '';
+    for (let i = 0; i < command.length; i++) {
+      const c = command[i] as string;
+      if (c === '\\') {
+        i++;
+        out += command[i] === '%' ? '%' : `\\${command[i] ?? ''}`;
+      } else if (c === '%') return out;
+      else out += c;
+    }
+    return out;
+  }
+
+  test.for([
+    '/plain/path',
+    "/it's/a b",
+    '/100%/x',
+    '/back\\slash',
+    '/both\\%',
+    '/$HOME/`id`/"q"',
+    '/#x',
+    '/%%',
+    "/'%'",
+  ])('%s', (path) => {
+    const line = cronLine({
+      schedule: '* * * * *',
+      environment: { AGT_GIT_PATH: path },
+      command: ['printf', '%s\\n', path],
+      repository: path,
+    });
+    const script = asCron(line)
+      .replace(' >/dev/null', '; printf "%s\\n" "$AGT_GIT_PATH"')
+      .replace(/^(AGT_GIT_PATH=)/, 'export $1')
+      .replace(/ printf/, '; printf');
+    expect(run('sh', ['-c', script], { cwd: '/' }).stdout).toBe(`${path}\n${path}\n`);
+    const crontab = withLine('@daily x\n', path, line);
+    expect(findLine(crontab, path)).toBe(line);
+    expect(findLine(crontab, `${path}x`)).toBeUndefined();
+    expect(withoutLine(crontab, path)).toBe('@daily x\n');
+  });
+
+  test('a commented line is not the one', () => {
+    const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/r' };
+    const off = `#${cronLine(job)}\n`;
+    expect(findLine(off, '/r')).toBeUndefined();
+    expect(withLine(off, '/r', cronLine(job))).toBe(`${off}${cronLine(job)}\n`);
+  });
+
+  test('a line break has no place there', () => {
+    const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/a\nb' };
+    expect(() => cronLine(job)).toThrow('a crontab cannot hold a line break');
+  });
+
+  test('schedules', () => {
+    expect([1, 5, 30, 60, 120, 1440].map(scheduleOf)).toEqual([
+      '* * * * *',
+      '*/5 * * * *',
+      '*/30 * * * *',
+      '0 * * * *',
+      '0 */2 * * *',
+      '0 0 * * *',
+    ]);
+  });
+});
