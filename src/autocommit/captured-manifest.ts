@@ -3,6 +3,7 @@
  * unchanged blob. Paths are relative to the session folder, in the form of display.ts.
  */
 import { jsonPath, pathFromJson } from './display.ts';
+import { type Operation, operationDigest } from './operation.ts';
 import type { Scanned } from './scan.ts';
 import { isUnder } from './tops.ts';
 
@@ -12,6 +13,8 @@ export interface CapturedManifest {
   readonly head: { readonly ref: string | null; readonly commit: string | null };
   /** `merge`, `rebase`, …: what git was in the middle of. */
   readonly operation: string | null;
+  /** Of its files, which are in `_/operation`; left out where there is none. */
+  readonly operation_digest?: string;
   readonly label: string | null;
   readonly tool: string | null;
   /** Permission bits, octal: what most files, programs and directories have, then the others by path. */
@@ -33,7 +36,7 @@ export interface CapturedManifest {
 export interface Described {
   readonly session: string;
   readonly head: CapturedManifest['head'];
-  readonly operation: string | null;
+  readonly operation: Operation | undefined;
   readonly label: string | undefined;
   readonly tool: string | undefined;
   readonly ignore: readonly string[] | undefined;
@@ -57,7 +60,8 @@ export function describeFolder(
     version: 1,
     session: at.session,
     head: at.head,
-    operation: at.operation,
+    operation: at.operation?.name ?? null,
+    ...(at.operation === undefined ? {} : { operation_digest: operationDigest(at.operation) }),
     label: at.label ?? null,
     tool: at.tool ?? null,
     modes: scanned.modes.describe(

@@ -1,10 +1,9 @@
 /** Where the refs and the sandbox's HEAD stand when a capture begins. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
 import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import type { CaptureTarget } from './capture.ts';
+import { type Operation, readOperation } from './operation.ts';
 
 export interface Circumstances {
   /** The sandbox's own git directory. */
@@ -17,7 +16,7 @@ export interface Circumstances {
   /** The user branch's tip, or the start commit where there is none. */
   readonly user: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
-  readonly operation: string | null;
+  readonly operation: Operation | undefined;
 }
 
 export async function readCircumstances(git: Git, target: CaptureTarget): Promise<Circumstances> {
@@ -51,19 +50,6 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     shadow,
     user: user ?? target.startCommit,
     head: { ref: ref ?? null, commit: commit ?? null },
-    operation: operationIn(gitDir),
+    operation: readOperation(gitDir),
   };
-}
-
-const OPERATIONS: readonly (readonly [file: string, name: string])[] = [
-  ['rebase-merge', 'rebase'],
-  ['rebase-apply', 'rebase'],
-  ['MERGE_HEAD', 'merge'],
-  ['CHERRY_PICK_HEAD', 'cherry-pick'],
-  ['REVERT_HEAD', 'revert'],
-  ['BISECT_LOG', 'bisect'],
-];
-
-function operationIn(gitDir: string): string | null {
-  return OPERATIONS.find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
 }

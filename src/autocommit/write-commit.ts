@@ -6,6 +6,7 @@ import type { Circumstances } from './circumstances.ts';
 import { type Content, streamContent } from './content.ts';
 import { requireSpace } from './disk-space.ts';
 import { type IndexState, stagedTree } from './index-state.ts';
+import { commitsOf, operationDigest } from './operation.ts';
 import type { Previous } from './previous.ts';
 import type { Scanned } from './scan.ts';
 import { encodePath } from './tree-names.ts';
@@ -96,9 +97,23 @@ export async function writeShadowCommit(
       await stream.data(newIndex.raw);
     }
   }
+  await writeOperation(stream, commit);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
   await stream.finish();
   return gitText(git, ['rev-parse', '--verify', target.tipRef]);
+}
+
+/** Written anew as a whole wherever one of its files has changed. */
+async function writeOperation(stream: FastImport, { at, previous }: ShadowCommit): Promise<void> {
+  const digest = at.operation === undefined ? undefined : operationDigest(at.operation);
+  if (digest === previous.manifest?.operation_digest) return;
+  await stream.write('D _/operation\n');
+  for (const [path, bytes] of at.operation?.files ?? []) {
+    await stream.write(
+      Buffer.concat([Buffer.from('M 100644 inline '), importPath(`_/operation/${path}`), NEWLINE]),
+    );
+    await stream.data(bytes);
+  }
 }
 
 const DELETE = Buffer.from('D ');
@@ -152,10 +167,19 @@ async function parentsOf(git: Git, { at, previous, options }: ShadowCommit): Pro
     at.head.commit !== null && at.head.commit !== (previous.manifest?.head.commit ?? undefined);
   if (isNewHead && !(await isReachable(git, at.head.commit as string, parents)))
     parents.push(at.head.commit as string);
-  for (const commit of [...(at.shadow === undefined ? [] : [at.shadow]), ...(options.keep ?? [])]) {
-    if (!(await isReachable(git, commit, parents))) parents.push(commit);
+  const operation = at.operation === undefined ? [] : commitsOf(at.operation);
+  for (const commit of [
+    ...(at.shadow === undefined ? [] : [at.shadow]),
+    ...(options.keep ?? []),
+    ...operation,
+  ]) {
+    if (!(await isReachable(git, commit, parents)) && (await isCommit(git, commit))) parents.push(commit);
   }
   return parents;
+}
+
+async function isCommit(git: Git, commit: string): Promise<boolean> {
+  return (await gitAnswer(git, ['cat-file', '-t', commit])) === 'commit';
 }
 
 async function isReachable(git: Git, commit: string, from: readonly string[]): Promise<boolean> {

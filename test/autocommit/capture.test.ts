@@ -365,6 +365,7 @@ describe('_/', () => {
     expect(git(session.repository, 'ls-tree', '--name-only', 'agtsessions/s1:_').split('\n')).toEqual([
       'index',
       'manifest.json',
+      'operation',
     ]);
     expect(manifestOf(session).operation).toBe('merge');
     git(session.sandbox, 'add', 'a.txt');

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotFolder, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 
 const write = (session: TestSession, path: string, text: string) =>
   writeFileSync(join(session.folder, path), text);
@@ -257,6 +257,54 @@ describe('restore', () => {
     expect(done.stderr).toMatch(/^warning: HEAD is detached at \w+: feature has moved since/);
     expect(git(session.sandbox, 'rev-parse', 'HEAD', 'feature')).toBe(`${then}\n${moved}`);
     expect(git(session.sandbox, 'rev-parse', '--symbolic-full-name', 'HEAD')).toBe('HEAD');
+  });
+
+  describe('in the middle of', () => {
+    /** A sandbox whose branch and main both changed `a`. */
+    const conflict = (): TestSession => {
+      const session = makeSession({ a: 'a\n' });
+      write(session, 'sandbox/a', 'theirs\n');
+      git(session.sandbox, 'commit', '-q', '-am', 'In the sandbox');
+      writeFileSync(join(session.repository, 'a'), 'ours\n');
+      git(session.repository, 'commit', '-q', '-am', 'On main');
+      return session;
+    };
+    test.each([
+      ['a merge', ['merge', 'main'], ['merge', '--continue']],
+      ['a rebase', ['rebase', 'main'], ['rebase', '--continue']],
+      ['a cherry-pick', ['cherry-pick', 'main'], ['cherry-pick', '--continue']],
+      ['a revert', ['revert', '--no-edit', 'HEAD'], ['revert', '--continue']],
+    ])('%s: it can go on after it was aborted', (_, start, proceed) => {
+      const session = conflict();
+      if (start[0] === 'revert') {
+        write(session, 'sandbox/a', 'on it\n');
+        git(session.sandbox, 'commit', '-q', '-am', 'On it');
+        start = [...start.slice(0, 2), 'HEAD~1'];
+      }
+      expect(run(REAL_GIT, start, { cwd: session.sandbox }).exitCode).not.toBe(0);
+      const status = git(session.sandbox, 'status', '--porcelain=v2');
+      autocommit(session, '--label', 'then');
+      expect(autocommit(session).outcome).toBe('unchanged');
+      git(session.sandbox, start[0] as string, '--abort');
+      const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
+      expect(done.stderr).toBe('');
+      expect(git(session.sandbox, 'status', '--porcelain=v2')).toBe(status);
+      write(session, 'sandbox/a', 'resolved\n');
+      git(session.sandbox, 'add', 'a');
+      const env = { GIT_EDITOR: 'true' };
+      expect(run(REAL_GIT, proceed, { cwd: session.sandbox, env })).toMatchObject({ exitCode: 0 });
+    });
+
+    test('a merge: undo ends it, redo brings it back', () => {
+      const session = conflict();
+      autocommit(session);
+      run(REAL_GIT, ['merge', 'main'], { cwd: session.sandbox });
+      agtOk(session.sandbox, 'session', 'undo');
+      expect(git(session.sandbox, 'status')).not.toContain('merg');
+      expect(git(session.sandbox, 'status', '--porcelain')).toBe('');
+      agtOk(session.sandbox, 'session', 'redo');
+      expect(git(session.sandbox, 'status')).toContain('You have unmerged paths');
+    });
   });
 
   test('a state that is not there: one line, exit code 1, nothing changed', () => {

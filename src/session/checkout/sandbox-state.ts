@@ -1,8 +1,9 @@
 /** What a state says of a sandbox beside its files: the index, HEAD, and where the work branch was. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { operationPaths, readOperation } from '../../autocommit/operation.ts';
 import { AgtError } from '../../errors.ts';
-import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../../git/git.ts';
+import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/git.ts';
 import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
 import { shortBranch } from '../record.ts';
 import { listWorktrees } from '../worktrees.ts';
@@ -29,6 +30,25 @@ export interface HeadWish {
   readonly workBranch: string;
   /** The work branch of the session that the state is of. */
   readonly workBranchThen: string;
+}
+
+/** Puts the sandbox back into the middle of the merge or rebase that it was in, or out of one. */
+export async function restoreOperation(git: Git, state: State, wish: Omit<HeadWish, 'head'>): Promise<void> {
+  const { sandbox, workBranch, workBranchThen } = wish;
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) throw new AgtError(`${sandbox} is no worktree`);
+  if (readOperation(gitDir) !== undefined)
+    for (const path of operationPaths(gitDir)) rmSync(path, { recursive: true });
+  if (state.manifest.operation === null) return;
+  const prefix = `${state.commit}:_/operation`;
+  const listed = await gitAnswer(git, ['ls-tree', '-r', '-z', '--name-only', prefix]);
+  for (const name of (listed ?? '').split('\0').filter((path) => path !== '')) {
+    mkdirSync(dirname(join(gitDir, name)), { recursive: true });
+    const bytes = await gitBytes(git, ['cat-file', 'blob', `${prefix}/${name}`]);
+    // The branch that a rebase moves when it ends must be this session's.
+    const isOther = /^rebase-\w+\/head-name$/.test(name) && bytes.toString().trim() === workBranchThen;
+    writeFileSync(join(gitDir, name), isOther ? `${workBranch}\n` : bytes);
+  }
 }
 
 /** Puts HEAD and the work branch where they were. Returns what could not be, in words. */

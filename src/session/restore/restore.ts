@@ -13,7 +13,7 @@ import { captureSession } from '../autocommit.ts';
 import { applyPlan, ChangedMeanwhile, type Folder } from '../checkout/apply.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';
 import type { CheckoutPlan } from '../checkout/plan.ts';
-import { restoreHead, restoreIndex } from '../checkout/sandbox-state.ts';
+import { restoreHead, restoreIndex, restoreOperation } from '../checkout/sandbox-state.ts';
 import { readState, type State } from '../checkout/state.ts';
 import type { Moment } from '../history.ts';
 import { withSessionLock } from '../lock.ts';
@@ -160,13 +160,15 @@ async function restoreSandbox(
   wanted: State,
 ): Promise<string[]> {
   const then = readRecord(repository, moment.session as SessionRecord['session_id']);
-  const warnings = await restoreHead(repository.git, {
+  const wish = {
     head: wanted.manifest.head,
     sandbox: record.sandbox,
     workBranch: record.work_branch,
     workBranchThen: then?.work_branch ?? workRef(repository, moment.session as SessionRecord['session_id']),
-  });
+  };
+  const warnings = await restoreHead(repository.git, wish);
   await restoreIndex(repository.git, wanted, record.sandbox);
+  await restoreOperation(repository.git, wanted, wish);
   return warnings;
 }
 

@@ -23,7 +23,10 @@ export async function listMismatches(
     ...missingDirectories(now, wanted, scope),
   ]);
   const mismatches = [...paths].sort().map(displayPath);
-  if (scope.includes('sandbox') && (await indexDigest(git, now)) !== (await indexDigest(git, wanted)))
+  if (!scope.includes('sandbox')) return mismatches;
+  if (now.manifest.operation_digest !== wanted.manifest.operation_digest)
+    mismatches.push(`the ${wanted.manifest.operation ?? now.manifest.operation} in the sandbox`);
+  if ((await indexDigest(git, now)) !== (await indexDigest(git, wanted)))
     mismatches.push('the index of the sandbox');
   return mismatches;
 }
