@@ -1,7 +1,7 @@
-import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeSession, snapshotFolder } from '../harness/session.ts';
+import { autocommit, makeSession, snapshotFolder } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
 describe('agt session fork', () => {
@@ -60,10 +60,93 @@ describe('agt session fork', () => {
     );
   });
 
+  test('goes on from any moment: files, index, HEAD and work branch as they were', () => {
+    const session = makeSession({ 'a.txt': 'a\n' });
+    write(join(session.sandbox, 'a.txt'), 'staged\n');
+    git(session.sandbox, 'add', 'a.txt');
+    write(join(session.sandbox, 'untracked'), 'x\n');
+    autocommit(session, '--label', 'then');
+    const before = snapshotFolder(session.folder);
+    const status = git(session.sandbox, 'status', '--porcelain');
+    git(session.sandbox, 'commit', '-q', '-m', 'later');
+    write(join(session.sandbox, 'untracked'), 'y\n');
+    autocommit(session);
+    write(join(session.sandbox, 'untracked'), 'not captured\n');
+
+    const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
+    const args = ['session', 'fork', '--from', 's1', '--id', 's2', '--at', 'then', '--json'];
+    const fork = JSON.parse(agtOk(session.repository, ...args));
+    expect(snapshotFolder(join(fork.sandbox, '..'))).toEqual(before);
+    expect(git(fork.sandbox, 'status', '--porcelain')).toBe(status);
+    expect(git(fork.sandbox, 'rev-parse', 'agt/s2')).toBe(git(session.repository, 'rev-parse', 'main'));
+    expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
+    expect(readFileSync(join(session.sandbox, 'untracked'), 'utf8')).toBe('not captured\n');
+  });
+
+  test('knows where the work branch was while HEAD was detached', () => {
+    const session = makeSession();
+    git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+    const work = git(session.sandbox, 'rev-parse', 'HEAD');
+    autocommit(session);
+    git(session.sandbox, 'checkout', '-q', '--detach', 'main');
+    autocommit(session, '--label', 'detached');
+    git(session.sandbox, 'checkout', '-q', 'agt/s1');
+    git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'another');
+    autocommit(session);
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2', '--at', 'detached');
+    const sandbox = agtOk(session.repository, 'session', 'path', 's2');
+    expect(git(session.repository, 'rev-parse', 'agt/s2')).toBe(work);
+    expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(session.repository, 'rev-parse', 'main'));
+    expect(git(sandbox, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('HEAD');
+  });
+
+  test.each(['removed', 'without its folder'])('from a session that is %s', (how) => {
+    const session = makeSession();
+    write(join(session.sandbox, 'x'), 'x\n');
+    autocommit(session, '--label', 'then');
+    if (how === 'removed') agtOk(session.repository, 'session', 'remove', '--id', 's1');
+    else rmSync(session.folder, { recursive: true });
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2', '--at', 'then');
+    const outcome = agt(session.repository, 'session', 'fork', '--from', 's1', '--id', 's3');
+    expect(outcome.exitCode).toBe(0);
+    expect(outcome.stderr).toMatch(/^warning: "s1" has no sandbox now: forked from its last state, of /);
+    for (const id of ['s2', 's3']) {
+      const sandbox = agtOk(session.repository, 'session', 'path', id);
+      expect(readFileSync(join(sandbox, 'x'), 'utf8')).toBe('x\n');
+    }
+  });
+
+  test('makes several that race, from one capture', () => {
+    const session = makeSession();
+    write(join(session.sandbox, 'x'), 'x\n');
+    const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3', '--json'];
+    const forks = JSON.parse(agtOk(session.repository, ...args)) as { session_id: string; sandbox: string }[];
+    expect(forks.map((fork) => fork.session_id)).toEqual(['try-1', 'try-2', 'try-3']);
+    for (const { sandbox } of forks) expect(readFileSync(join(sandbox, 'x'), 'utf8')).toBe('x\n');
+    const tips = forks.map((fork) => git(session.repository, 'rev-parse', `agtsessions/${fork.session_id}`));
+    expect(new Set(tips)).toEqual(new Set([git(session.repository, 'rev-parse', 'agtsessions/s1')]));
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--count', '2');
+    expect(JSON.parse(agtOk(session.repository, 'session', 'list', '--json'))).toHaveLength(6);
+  });
+
+  test('says which were made where one of several cannot be', () => {
+    const session = makeSession();
+    git(session.repository, 'branch', 'agt/try-2');
+    const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
+    const outcome = agt(session.repository, ...args);
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(
+      /^error: branch agt\/try-2 exists already\n.*hint: made before that: try-1\n$/s,
+    );
+    expect(existsSync(join(session.folder, '../try-3'))).toBe(false);
+  });
+
   test.each([
     ['an unknown session', ['--from', 'nope'], 1, /no session "nope"/],
     ['no session', [], 2, /missing required argument: from/],
     ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" exists already/],
+    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no state 'nope' in session "s1"/],
+    ['no forks', ['--from', 's1', '--count', '0'], 2, /'0' is not a number of forks/],
   ])('refuses %s and makes nothing', (_what, args, exitCode, message) => {
     const session = makeSession();
     const outcome = agt(session.repository, 'session', 'fork', ...args);
