@@ -59,6 +59,10 @@ async function examineSession(
     return [{ level: 'error', about, problem: 'was never finished being removed', mend: again }];
   }
   const findings: Finding[] = [];
+  if (record.restoring !== undefined) {
+    const mend = `agt session restore ${about} --to ${record.restoring.slice(0, 10)}`;
+    findings.push({ level: 'error', about, problem: 'was never finished being restored', mend });
+  }
   const missing = [record.branch, tipRef(about)].filter((ref) => !refs.has(ref));
   for (const ref of missing) {
     const kept = ref === record.branch ? tipRef(about) : record.branch;
@@ -82,7 +86,8 @@ async function examineSession(
   }
   const registered = worktrees.some((worktree) => worktree.path === record.sandbox);
   if (!existsSync(record.sandbox)) {
-    const mend = `agt session remove --id ${about} (its states are kept), or fork them: agt session fork --from ${about}`;
+    const tip = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', tipRef(about)]);
+    const mend = tip === record.from_commit ? again : `agt session restore ${about} --to @`;
     findings.push({ level: 'error', about, problem: `its sandbox is gone: ${record.sandbox}`, mend });
   } else if (!registered) {
     const mend = `agt git worktree repair ${record.sandbox}`;

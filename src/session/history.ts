@@ -28,7 +28,6 @@ const FORMAT = [
   '%H',
   '%P',
   '%ct',
-  '%ae',
   ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
 ];
 
@@ -40,11 +39,11 @@ export async function readHistory(repository: Repository, record: SessionRecord)
   let from = await chainEnd(repository, record);
   while (from !== undefined) {
     const page = await readPage(repository.git, from);
-    const end = page.findIndex(({ session, email }) => !session || email !== repository.settings.agentEmail);
+    const end = page.findIndex(({ session }) => !session);
     states.push(...(end < 0 ? page : page.slice(0, end)));
     from = end < 0 ? page.at(-1)?.parent : undefined;
   }
-  return states.map(({ email: _, parent, ...moment }, i) => ({
+  return states.map(({ parent, ...moment }, i) => ({
     ...moment,
     previous: i + 1 < states.length ? parent : undefined,
   }));
@@ -60,7 +59,6 @@ async function chainEnd(repository: Repository, record: SessionRecord): Promise<
 
 interface ListedCommit extends Omit<Moment, 'previous'> {
   readonly parent: string | undefined;
-  readonly email: string;
 }
 
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
@@ -83,15 +81,12 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
   const fields = output.split('\0');
   const commits: ListedCommit[] = [];
   for (let i = 0; i + FORMAT.length <= fields.length; i += FORMAT.length) {
-    const [commit = '', parents = '', at = '', email = '', session = '', ...rest] = fields.slice(
-      i,
-      i + FORMAT.length,
-    );
+    const [commit = '', parents = '', at = '', session = '', ...rest] = fields.slice(i, i + FORMAT.length);
     const [label, tool, restored, by, head] = rest.map((value) => value || undefined);
     const parent = parents.split(' ')[0] || undefined;
     const time = new Date(Number(at) * 1000);
     const restoredBy = by as Moment['restoredBy'];
-    commits.push({ commit, parent, at: time, email, session, label, tool, restored, restoredBy, head });
+    commits.push({ commit, parent, at: time, session, label, tool, restored, restoredBy, head });
   }
   return commits;
 }
