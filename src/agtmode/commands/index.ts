@@ -7,6 +7,7 @@ import { configList } from './config-list.ts';
 import { configSet } from './config-set.ts';
 import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
+import { sessionDiff } from './session-diff.ts';
 import { sessionExport } from './session-export.ts';
 import { sessionFork } from './session-fork.ts';
 import { sessionList } from './session-list.ts';
@@ -34,6 +35,7 @@ export const COMMANDS: readonly Command[] = [
   sessionUndo,
   sessionRedo,
   sessionLog,
+  sessionDiff,
   status,
   doctor,
   configList,

@@ -1,0 +1,209 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { autocommit, makeSession, snapshotFolder, type TestSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeTempDir, type Outcome, REAL_GIT, run, write } from '../harness/world.ts';
+
+function diff(session: TestSession, ...args: string[]): Outcome {
+  return agt(session.repository, 'session', 'diff', session.id, ...args);
+}
+
+/** What git itself prints for two folders with these files; paths relative to the folder. */
+function gitDiff(before: Record<string, string>, after: Record<string, string>, ...args: string[]): string {
+  const dir = makeTempDir();
+  git(dir, 'init', '-q');
+  for (const [path, content] of Object.entries(before)) write(join(dir, path), content);
+  git(dir, 'add', '-A', '-f');
+  git(dir, 'commit', '-q', '-m', 'before');
+  for (const path of Object.keys(before)) rmSync(join(dir, path));
+  for (const [path, content] of Object.entries(after)) write(join(dir, path), content);
+  git(dir, 'add', '-A', '-f');
+  return run(REAL_GIT, ['diff', '--cached', ...args], { cwd: dir }).stdout;
+}
+
+const lines = (n: number, changed?: string) =>
+  Array.from({ length: n }, (_, i) => (i === 3 && changed ? changed : `line ${i}`)).join('\n');
+
+describe('agt session diff', () => {
+  test('prints what git would, the sandbox at the top and the other folders beside it', () => {
+    const session = makeSession({ 'src/a.c': lines(9), 'gone.txt': 'x\n', 'same.txt': 'same\n' });
+    autocommit(session, '--label', 'then');
+    write(join(session.sandbox, 'src/a.c'), lines(9, 'changed'));
+    rmSync(join(session.sandbox, 'gone.txt'));
+    write(join(session.sandbox, '.env'), 'TOKEN\n');
+    write(join(session.folder, 'xdg/log'), 'logged\n');
+    write(join(session.folder, 'config/x'), 'set\n');
+    const before = { 'src/a.c': lines(9), 'gone.txt': 'x\n' };
+    const after = {
+      'src/a.c': lines(9, 'changed'),
+      '.env': 'TOKEN\n',
+      'xdg/log': 'logged\n',
+      'config/x': 'set\n',
+    };
+    for (const options of [[], ['--stat'], ['--name-status'], ['--name-only']]) {
+      const outcome = diff(session, ...options);
+      expect(outcome).toEqual({ exitCode: 0, stdout: gitDiff(before, after, ...options), stderr: '' });
+    }
+    autocommit(session);
+    expect(diff(session).stdout).toBe('');
+    expect(diff(session, 'then').stdout).toBe(gitDiff(before, after));
+    expect(diff(session, 'then', '@{0}').stdout).toBe(gitDiff(before, after));
+    expect(diff(session, '@{0}', 'then').stdout).toBe(gitDiff(after, before));
+  });
+
+  test('before the first autocommit compares with what the session started with', () => {
+    const session = makeSession({ 'a.txt': 'a\n', '.gitmodules': '[x]\n' });
+    expect(diff(session)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    write(join(session.sandbox, 'a.txt'), 'b\n');
+    write(join(session.sandbox, '.gitmodules'), '[y]\n');
+    const [before, after] = [
+      { 'a.txt': 'a\n', '.gitmodules': '[x]\n' },
+      { 'a.txt': 'b\n', '.gitmodules': '[y]\n' },
+    ];
+    expect(diff(session).stdout).toBe(gitDiff(before, after));
+    autocommit(session);
+    expect(diff(session).stdout).toBe('');
+  });
+
+  test('leaves everything as it is, and nothing behind', () => {
+    const session = makeSession();
+    autocommit(session);
+    write(join(session.sandbox, 'new'), 'x'.repeat(100_000));
+    const look = () => ({
+      files: snapshotFolder(session.folder),
+      refs: git(session.repository, 'for-each-ref'),
+      objects: git(session.repository, 'cat-file', '--batch-all-objects', '--batch-check'),
+      index: readFileSync(join(git(session.sandbox, 'rev-parse', '--absolute-git-dir'), 'index'), 'latin1'),
+      scratch: existsSync(join(session.repository, '.git/agt/scratch')),
+    });
+    const before = look();
+    expect(diff(session).stdout).toContain('+xxx');
+    expect(look()).toEqual(before);
+    expect(before.scratch).toBe(false);
+  });
+
+  test('shows links, programs, binary files and strange names as they are on disk', () => {
+    const session = makeSession({ program: '#!/bin/sh\n' });
+    autocommit(session);
+    chmodSync(join(session.sandbox, 'program'), 0o755);
+    symlinkSync('program', join(session.sandbox, 'link'));
+    write(join(session.sandbox, '.GIT/git~1/x'), 'x\n');
+    write(join(session.sandbox, 'a\nb'), 'x\n');
+    write(join(session.sandbox, 'large'), Buffer.alloc(5_000_000));
+    const { stdout } = diff(session);
+    expect(stdout).toContain('old mode 100644\nnew mode 100755\n');
+    expect(stdout).toContain('diff --git a/link b/link\nnew file mode 120000\n');
+    expect(stdout).toContain('diff --git a/.GIT/git~1/x b/.GIT/git~1/x\n');
+    expect(stdout).toContain('diff --git "a/a\\nb" "b/a\\nb"\n');
+    expect(diff(session, '--stat').stdout).toMatch(/ large +\| +Bin 0 -> 5000000 bytes\n/);
+    expect(diff(session, '--name-only', '--', '.GIT').stdout).toBe('.GIT/git~1/x\n');
+  });
+
+  test('tells permissions and empty directories, which git does not', () => {
+    const session = makeSession();
+    write(join(session.sandbox, '.env'), 'x\n', 0o644);
+    mkdirSync(join(session.sandbox, 'old/empty'), { recursive: true });
+    autocommit(session);
+    expect(diff(session, '--exit-code').exitCode).toBe(0);
+    chmodSync(join(session.sandbox, '.env'), 0o600);
+    rmSync(join(session.sandbox, 'old/empty'), { recursive: true });
+    mkdirSync(join(session.folder, 'xdg/new'));
+    const outcome = diff(session, '--exit-code');
+    expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(outcome.stderr).toBe(
+      'note: permissions of .env: 644 before, 600 after\n' +
+        'note: empty directory deleted: old/empty/\n' +
+        'note: empty directory added: xdg/new/\n',
+    );
+    expect(diff(session, '--name-status').stdout).toBe('M\t.env\nD\told/empty/\nA\txdg/new/\n');
+    expect(diff(session, '--name-status', '--', 'xdg').stdout).toBe('A\txdg/new/\n');
+  });
+
+  test('takes paths as the agent knows them', () => {
+    const session = makeSession({ 'src/a.c': 'a\n', 'src/b.h': 'b\n', top: 't\n' });
+    autocommit(session);
+    for (const path of ['src/a.c', 'src/b.h', 'top']) write(join(session.sandbox, path), 'new\n');
+    write(join(session.folder, 'xdg/log'), 'x\n');
+    const names = (...paths: string[]) =>
+      diff(session, '--name-only', '--', ...paths)
+        .stdout.split('\n')
+        .slice(0, -1);
+    expect(names('src')).toEqual(['src/a.c', 'src/b.h']);
+    expect(names('*.c')).toEqual(['src/a.c']);
+    expect(names('.')).toEqual(['src/a.c', 'src/b.h', 'top']);
+    expect(names('xdg')).toEqual(['xdg/log']);
+    expect(names('../xdg/log', 'top')).toEqual(['top', 'xdg/log']);
+    expect(names(':!src')).toEqual(['top', 'xdg/log']);
+    const inSource = agtOk(join(session.sandbox, 'src'), 'session', 'diff', '--name-only', '--', 'b.h');
+    expect(inSource).toBe('src/b.h');
+  });
+
+  test('tells a folder of the session from one of the same name in the sandbox', () => {
+    const session = makeSession({ 'config/x': 'x\n' });
+    autocommit(session);
+    write(join(session.sandbox, 'config/x'), 'y\n');
+    write(join(session.folder, 'config/deep/own'), 'own\n');
+    const names = (...paths: string[]) => diff(session, '--name-only', '--', ...paths).stdout;
+    expect(names()).toBe('../config/deep/own\nconfig/x\n');
+    expect(names('config')).toBe('config/x\n');
+    expect(names('../config')).toBe('../config/deep/own\n');
+    expect(names('../config/deep/own')).toBe('../config/deep/own\n');
+  });
+
+  test('is a list with --json', () => {
+    const session = makeSession({ a: 'a\n' });
+    autocommit(session);
+    write(join(session.sandbox, 'a'), 'b\n');
+    write(join(session.folder, 'xdg/x'), 'x\n');
+    mkdirSync(join(session.sandbox, 'empty'));
+    expect(JSON.parse(diff(session, '--json').stdout)).toEqual([
+      { path: 'a', status: 'M', old_mode: '100644', new_mode: '100644' },
+      { path: 'xdg/x', status: 'A', old_mode: null, new_mode: '100644' },
+      { path: 'empty/', status: 'A', old_permissions: null, new_permissions: null },
+    ]);
+    expect(diff(session, '--json', '--exit-code').exitCode).toBe(1);
+  });
+
+  test('finds the session from the current folder, and knows a session from a moment', () => {
+    const session = makeSession({ a: 'a\n' });
+    autocommit(session, '--label', 'one');
+    write(join(session.sandbox, 'a'), 'b\n');
+    autocommit(session, '--label', 'two');
+    const here = (...args: string[]) => agt(session.sandbox, 'session', 'diff', '--name-only', ...args);
+    expect(here('one').stdout).toBe('a\n');
+    expect(here('one', 'two').stdout).toBe('a\n');
+    expect(here('s1', 'one', 'two').stdout).toBe('a\n');
+    expect(here('two', 'one', 'one')).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(agt(session.repository, 'session', 'diff', 'one').stderr).toMatch(/^error: no session "one"/);
+    expect(here('three').stderr).toMatch(/^error: no state 'three' in session "s1"/);
+  });
+
+  test('compares moments of a session that was removed, but not with the disk', () => {
+    const session = makeSession({ a: 'a\n' });
+    autocommit(session, '--label', 'one');
+    write(join(session.sandbox, 'a'), 'b\n');
+    autocommit(session, '--label', 'two');
+    agtOk(session.repository, 'session', 'remove', '--id', 's1');
+    expect(diff(session, 'one', 'two', '--name-only').stdout).toBe('a\n');
+    const outcome = diff(session);
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(/^error: the sandbox of "s1" is gone/);
+  });
+
+  test("uses the user's pager and colours on a terminal", ({ skip }) => {
+    if (run('sh', ['-c', 'command -v script'], { cwd: '/' }).exitCode !== 0)
+      skip('no script(1) to make a terminal');
+    const session = makeSession({ a: 'a\n' });
+    autocommit(session);
+    write(join(session.sandbox, 'a'), 'b\n');
+    const command = `'${AGT}' session diff s1`;
+    const env = { GIT_PAGER: 'sed s/^/paged:/', TERM: 'xterm' };
+    const outcome = run('script', ['-qec', command, '/dev/null'], { cwd: session.repository, env });
+    expect(outcome.stdout).toContain('paged:\u001b[1mdiff --git a/a b/a');
+    const log = run('script', ['-qec', `'${AGT}' session log s1`, '/dev/null'], {
+      cwd: session.repository,
+      env,
+    });
+    expect(log.stdout).toContain('paged:STATE');
+  });
+});
