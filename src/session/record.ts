@@ -60,7 +60,7 @@ export function shortBranch(ref: string): string {
   return ref.replace(/^refs\/heads\//, '');
 }
 
-function recordsDir(repository: Repository): string {
+export function recordsDir(repository: Repository): string {
   return join(repository.stateDir, 'sessions');
 }
 

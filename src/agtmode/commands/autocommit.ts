@@ -2,12 +2,12 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { autocommit as captureSession } from '../../session/autocommit.ts';
 import { findSession } from '../../session/locate.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { listRecords } from '../../session/record.ts';
 import type { Repository } from '../../session/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command.ts';
-import { json, plural, showPath } from '../print.ts';
+import { json } from '../print.ts';
 import type { Program } from '../program.ts';
-import { printFailed } from './printed-session.ts';
+import { captureJson, printCapture } from './printed-capture.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit',
@@ -51,8 +51,8 @@ export const autocommit = defineCommand({
     if (args.all) return captureAll(program, repository, options, args.json);
     const record = findSession(repository, args['session-id'], program.cwd);
     const result = await captureSession(repository, record, options);
-    if (args.json) program.out(json(resultJson(record, result)));
-    else report(program, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
+    if (args.json) program.out(json(captureJson(record, result)));
+    else printCapture(program, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
     return exitCodeOf(result);
   },
 });
@@ -75,9 +75,9 @@ async function captureAll(
   for (const record of records.filter(({ state }) => state === 'active')) {
     try {
       const result = await captureSession(repository, record, options);
-      results.push(resultJson(record, result));
+      results.push(captureJson(record, result));
       if (worst === EXIT.done || worst === EXIT.busy) worst = exitCodeOf(result) || worst;
-      if (!asJson) report(program, record, result, { quietWhenUnchanged: true, list: false });
+      if (!asJson) printCapture(program, record, result, { quietWhenUnchanged: true, list: false });
     } catch (error) {
       program.err(formatError(error, false));
       const code = error instanceof AgtError ? error.exitCode : EXIT.failed;
@@ -87,42 +87,6 @@ async function captureAll(
   }
   if (asJson) program.out(json(results));
   return worst;
-}
-
-interface ReportOptions {
-  readonly quietWhenUnchanged: boolean;
-  /** Each path on a line of its own. */
-  readonly list: boolean;
-}
-
-function report(
-  program: Program,
-  record: SessionRecord,
-  result: CaptureResult,
-  options: ReportOptions,
-): void {
-  for (const warning of result.warnings) program.err(`warning: ${record.session_id}: ${warning}\n`);
-  for (const { path, reason } of result.skipped) {
-    program.err(`warning: ${record.session_id}: not captured: ${showPath(path)}: ${reason}\n`);
-  }
-  printFailed(program, record, result.failed);
-  const { outcome, changes, commit, failed } = result;
-  if (failed.length > 0) program.err(`error: ${record.session_id}: not everything could be captured\n`);
-  if (outcome === 'unchanged') {
-    if (!options.quietWhenUnchanged) program.out(`${record.session_id}: nothing changed\n`);
-    return;
-  }
-  if (options.list) {
-    const letters = { added: 'A', changed: 'M', deleted: 'D', mode: 'M' };
-    for (const { path, kind } of changes) program.out(`${letters[kind]} ${showPath(path)}\n`);
-  }
-  const what = plural(changes.length, 'path');
-  if (outcome === 'would-commit') program.out(`${record.session_id}: would capture ${what}\n`);
-  else program.out(`${record.session_id}: captured ${what} as ${commit?.slice(0, 10)}\n`);
-}
-
-function resultJson(record: SessionRecord, result: CaptureResult) {
-  return { session_id: record.session_id, ...result, commit: result.commit ?? null };
 }
 
 function parseSiblings(text: string): string[] {

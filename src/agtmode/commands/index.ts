@@ -20,6 +20,7 @@ import { sessionShow } from './session-show.ts';
 import { sessionRedo, sessionUndo } from './session-undo.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
+import { watch } from './watch.ts';
 
 export const COMMANDS: readonly Command[] = [
   clone,
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   sessionExport,
   sessionRemove,
   autocommit,
+  watch,
   sessionRestore,
   sessionUndo,
   sessionRedo,

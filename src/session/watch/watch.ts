@@ -1,0 +1,191 @@
+/**
+ * Captures sessions as their files change, until told to stop. One capture at a time. A session whose folder the kernel
+ * will not watch is captured periodically instead; one that could not be captured is tried again; one that was removed is
+ * left alone. Without named sessions, those that are made meanwhile are watched too.
+ */
+import { type FSWatcher, mkdirSync, watch } from 'node:fs';
+import type { CaptureResult } from '../../autocommit/capture.ts';
+import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { autocommit } from '../autocommit.ts';
+import type { SessionId } from '../id.ts';
+import { listRecords, recordsDir, type SessionRecord, sessionFolder } from '../record.ts';
+import type { Repository } from '../repository.ts';
+import { Alarm } from './alarm.ts';
+import { Debounce } from './debounce.ts';
+import { FolderWatch } from './folder-watch.ts';
+
+/** How often, and how long between, a last capture is tried while another agt works on the session. */
+const LAST_TRIES = 100;
+const BUSY_MS = 100;
+
+export type WatchEvent =
+  /** `reason`: why it is captured periodically. */
+  | { readonly kind: 'watching'; readonly id: SessionId; readonly reason: string | undefined }
+  | { readonly kind: 'captured'; readonly record: SessionRecord; readonly result: CaptureResult }
+  | { readonly kind: 'failed'; readonly id: SessionId; readonly error: unknown }
+  | { readonly kind: 'dropped'; readonly id: SessionId };
+
+export interface WatchOptions {
+  /** Undefined: all that are active. */
+  readonly ids: readonly SessionId[] | undefined;
+  /** Milliseconds without a change before a capture. */
+  readonly quiet: number;
+  /** Milliseconds: from the first change to the capture at most, and between two tries. */
+  readonly interval: number;
+  readonly now: () => Date;
+  readonly told: (event: WatchEvent) => void;
+}
+
+interface Watched {
+  readonly record: SessionRecord;
+  readonly debounce: Debounce;
+  folder: FolderWatch | undefined;
+  /** When to capture it even if nothing is known to have changed. */
+  retryAt: number | undefined;
+}
+
+export class SessionWatch {
+  private readonly repository: Repository;
+  private readonly options: WatchOptions;
+  private readonly sessions = new Map<SessionId, Watched>();
+  private readonly alarm = new Alarm();
+  private stopped = false;
+
+  constructor(repository: Repository, options: WatchOptions) {
+    this.repository = repository;
+    this.options = options;
+  }
+
+  /** Ends `run` after a last capture. */
+  stop(): void {
+    this.stopped = true;
+    this.alarm.ring();
+  }
+
+  /** Until stopped, or until the last of the named sessions is removed. True where the last captures were complete. */
+  async run(): Promise<boolean> {
+    const records = this.watchRecords();
+    try {
+      this.refresh();
+      while (!this.stopped && (this.options.ids === undefined || this.sessions.size > 0)) {
+        const next = this.next();
+        const wait = next === undefined ? undefined : next.at - Date.now();
+        if (next !== undefined && (wait as number) <= 0) await this.capture(next.session);
+        else
+          await this.alarm.sleep(
+            records === undefined ? Math.min(wait ?? Infinity, this.options.interval) : wait,
+          );
+        this.refresh();
+      }
+      let complete = true;
+      for (const session of this.sessions.values()) complete = (await this.lastCapture(session)) && complete;
+      return complete;
+    } finally {
+      records?.close();
+      for (const { folder } of this.sessions.values()) folder?.close();
+    }
+  }
+
+  /** Undefined where the kernel refuses: the records are then read again every now and then. */
+  private watchRecords(): FSWatcher | undefined {
+    try {
+      const dir = recordsDir(this.repository);
+      mkdirSync(dir, { recursive: true });
+      return watch(dir, () => this.alarm.ring()).on('error', () => undefined);
+    } catch {
+      return undefined;
+    }
+  }
+
+  private refresh(): void {
+    const { ids, told } = this.options;
+    const active = listRecords(this.repository).records.filter(({ state }) => state === 'active');
+    const wanted = active.filter(({ session_id }) => ids === undefined || ids.includes(session_id));
+    for (const record of wanted) if (!this.sessions.has(record.session_id)) this.begin(record);
+    const known = new Set(wanted.map(({ session_id }) => session_id));
+    for (const [id, { folder }] of this.sessions) {
+      if (known.has(id)) continue;
+      folder?.close();
+      this.sessions.delete(id);
+      told({ kind: 'dropped', id });
+    }
+  }
+
+  /** What has changed before counts as changed now. */
+  private begin(record: SessionRecord): void {
+    const debounce = new Debounce(this.options.quiet, this.options.interval);
+    const session: Watched = { record, debounce, folder: undefined, retryAt: Date.now() };
+    this.sessions.set(record.session_id, session);
+    let reason: string | undefined;
+    try {
+      session.folder = new FolderWatch(sessionFolder(record), record.sandbox, () => {
+        debounce.changed(Date.now());
+        this.alarm.ring();
+      });
+    } catch (error) {
+      reason = refusal(error);
+    }
+    this.options.told({ kind: 'watching', id: record.session_id, reason });
+  }
+
+  private next(): { session: Watched; at: number } | undefined {
+    const times = [...this.sessions.values()].flatMap((session) =>
+      [session.debounce.due(), session.retryAt]
+        .filter((at) => at !== undefined)
+        .map((at) => ({ session, at })),
+    );
+    return times.sort((a, b) => a.at - b.at)[0];
+  }
+
+  /** Another agt at work on the session is waited for. */
+  private async lastCapture(session: Watched): Promise<boolean> {
+    for (let attempt = 0; attempt < LAST_TRIES; attempt++) {
+      const outcome = await this.capture(session);
+      if (outcome !== 'busy') return outcome === 'complete';
+      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    }
+    return false;
+  }
+
+  private async capture(session: Watched): Promise<'complete' | 'failed' | 'busy'> {
+    const { record, debounce } = session;
+    const { now, told, interval, quiet } = this.options;
+    const id = record.session_id;
+    debounce.started();
+    session.retryAt = session.folder === undefined ? Date.now() + interval : undefined;
+    this.settle(session);
+    try {
+      const result = await autocommit(this.repository, record, { now: now() });
+      if (result.failed.length > 0) session.retryAt = Date.now() + interval;
+      told({ kind: 'captured', record, result });
+      return result.failed.length === 0 ? 'complete' : 'failed';
+    } catch (error) {
+      const busy = error instanceof AgtError && error.exitCode === EXIT.busy;
+      session.retryAt = Date.now() + (busy ? quiet : interval);
+      const isGone = !listRecords(this.repository).records.some(
+        ({ session_id, state }) => session_id === id && state === 'active',
+      );
+      if (!busy && !isGone) told({ kind: 'failed', id, error });
+      return busy ? 'busy' : 'failed';
+    }
+  }
+
+  private settle(session: Watched): void {
+    try {
+      session.folder?.settle();
+    } catch (error) {
+      session.folder?.close();
+      session.folder = undefined;
+      session.retryAt = Date.now() + this.options.interval;
+      this.options.told({ kind: 'watching', id: session.record.session_id, reason: refusal(error) });
+    }
+  }
+}
+
+function refusal(error: unknown): string {
+  const code = errorCode(error);
+  if (code === 'ENOSPC')
+    return "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
+  if (code === 'EMFILE') return "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
+  return (error as Error).message;
+}

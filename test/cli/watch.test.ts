@@ -1,0 +1,292 @@
+/** agt watch: captures follow changes, whoever makes them, until a signal. Deadlines are generous; nothing is timed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Alarm } from '../../src/session/watch/alarm.ts';
+import { Debounce } from '../../src/session/watch/debounce.ts';
+import { identify } from '../../src/state/lock.ts';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+
+const DEADLINE = 20_000;
+const running: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill('SIGKILL');
+});
+
+interface Watch {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** The exit code, once it has ended. */
+  readonly end: (signal?: NodeJS.Signals) => Promise<number | null>;
+}
+
+async function startWatch(cwd: string, ...args: string[]): Promise<Watch> {
+  return start(cwd, AGT, ['watch', ...(args.includes('--debounce') ? [] : ['--debounce', '0.1']), ...args]);
+}
+
+async function start(cwd: string, program: string, args: string[]): Promise<Watch> {
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, AGT_GIT_PATH: REAL_GIT },
+    detached: true,
+  });
+  running.push(child);
+  const text = { out: '', err: '' };
+  child.stdout.on('data', (data: Buffer) => {
+    text.out += data.toString();
+  });
+  child.stderr.on('data', (data: Buffer) => {
+    text.err += data.toString();
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  return {
+    child,
+    stdout: () => text.out,
+    stderr: () => text.err,
+    end: (signal) => {
+      if (signal !== undefined) child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** Looks until it is so. */
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + DEADLINE; !isSo(); ) {
+    if (Date.now() > end) throw new Error(`never came to be: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function captured({ repository, id }: TestSession, path: string): string | undefined {
+  const shown = run(REAL_GIT, ['show', `agtsessions/${id}:${path}`], { cwd: repository });
+  return shown.exitCode === 0 ? shown.stdout : undefined;
+}
+
+describe('what is seen', { timeout: 120_000 }, () => {
+  test('what was there before, files, directories made and moved meanwhile, the index; then it stops', async () => {
+    const session = makeSession({ 'a.txt': 'a\n', 'deep/er/b.txt': 'b\n' });
+    write(join(session.folder, 'xdg/before'), 'x');
+    const watch = await startWatch(session.repository);
+    const seen = (path: string, content: string) =>
+      until(`${path} = ${content}`, () => captured(session, path) === content);
+    await seen('xdg/before', 'x');
+    write(join(session.sandbox, 'a.txt'), 'aa\n');
+    await seen('sandbox/a.txt', 'aa\n');
+    write(join(session.sandbox, 'new/dir/c.txt'), 'c\n');
+    await seen('sandbox/new/dir/c.txt', 'c\n');
+    write(join(session.sandbox, 'new/dir/c.txt'), 'cc\n');
+    await seen('sandbox/new/dir/c.txt', 'cc\n');
+    renameSync(join(session.sandbox, 'new'), join(session.sandbox, 'deep/moved'));
+    await seen('sandbox/deep/moved/dir/c.txt', 'cc\n');
+    write(join(session.sandbox, 'deep/moved/dir/c.txt'), 'ccc\n');
+    await seen('sandbox/deep/moved/dir/c.txt', 'ccc\n');
+    rmSync(join(session.sandbox, 'deep'), { recursive: true });
+    await until('deep is gone', () => captured(session, 'sandbox/deep/er/b.txt') === undefined);
+    mkdirSync(join(session.sandbox, 'deep'));
+    write(join(session.sandbox, 'deep/again'), '1');
+    await seen('sandbox/deep/again', '1');
+    git(session.sandbox, 'add', 'deep/again');
+    await seen('_/staged/deep/again', '1');
+    expect(await watch.end('SIGTERM')).toBe(0);
+    expect(watch.stderr()).toBe('');
+    expect(watch.stdout()).toMatch(/^s1: watched\ns1: captured \d+ paths? as \w{10}\n/);
+    expect(
+      watch
+        .stdout()
+        .split('\n')
+        .filter((line) => line !== '' && !/^s1: (watched|captured )/.test(line)),
+    ).toEqual([]);
+  });
+
+  test('what changed just before the signal is captured before it ends; --json lines', async () => {
+    const session = makeSession();
+    const watch = await startWatch(
+      session.repository,
+      's1',
+      '--debounce',
+      '3600',
+      '--interval',
+      '3600',
+      '--json',
+    );
+    await until('it watches', () => watch.stdout().includes('"captured"'));
+    write(join(session.sandbox, 'last'), 'last\n');
+    expect(await watch.end('SIGINT')).toBe(0);
+    expect(captured(session, 'sandbox/last')).toBe('last\n');
+    const lines = watch
+      .stdout()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { event: 'watching', session_id: 's1', periodic: null },
+      { event: 'captured', session_id: 's1', outcome: 'committed' },
+      { event: 'captured', session_id: 's1', changes: [{ path: 'sandbox/last', kind: 'added' }] },
+    ]);
+  });
+
+  test('a signal to the whole group, as from a terminal, loses nothing either', async () => {
+    const session = makeSession();
+    const watch = await startWatch(session.repository);
+    await until('it watches', () => watch.stdout().includes('captured'));
+    for (let i = 0; i < 50; i++) write(join(session.sandbox, `f${i}`), Buffer.alloc(200_000, i));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    process.kill(-(watch.child.pid as number), 'SIGINT');
+    expect(await watch.end()).toBe(0);
+    expect(captured(session, 'sandbox/f49')).toBe('1'.repeat(200_000));
+    expect(agtOk(session.repository, 'autocommit', '--session-id', 's1')).toBe('s1: nothing changed');
+  });
+
+  test('.agtignore: what it names wakes nobody, and a change of it counts at once', async () => {
+    const session = makeSession();
+    write(join(session.folder, '.agtignore'), 'cache/\n');
+    write(join(session.sandbox, 'cache/x'), '1');
+    const watch = await startWatch(session.repository);
+    await until('it watches', () => watch.stdout().includes('captured'));
+    write(join(session.folder, '.agtignore'), '\n');
+    await until('cache is captured', () => captured(session, 'sandbox/cache/x') === '1');
+    write(join(session.sandbox, 'cache/x'), '2');
+    await until('cache is watched', () => captured(session, 'sandbox/cache/x') === '2');
+    expect(await watch.end('SIGTERM')).toBe(0);
+  });
+});
+
+describe('sessions that come and go', { timeout: 120_000 }, () => {
+  test('one made meanwhile is watched, one removed meanwhile is left alone', async () => {
+    const session = makeSession();
+    const watch = await startWatch(session.repository);
+    await until('it watches', () => watch.stdout().includes('s1: captured'));
+    agtOk(session.repository, 'session', 'new', '--id', 's2');
+    await until('s2', () => watch.stdout().includes('s2: captured'));
+    await until(
+      's1 is removed',
+      () => agt(session.repository, 'session', 'remove', '--id', 's1').exitCode === 0,
+    );
+    await until('s1 is left alone', () => watch.stdout().includes('s1: no longer there'));
+    write(join(session.folder, '../s2/sandbox/x'), 'x');
+    await until('x', () => captured({ ...session, id: 's2' }, 'sandbox/x') === 'x');
+    expect(await watch.end('SIGTERM')).toBe(0);
+    expect(watch.stderr()).toBe('');
+  });
+
+  test('without the last of the named ones it ends; an unknown one is refused', async () => {
+    const session = makeSession();
+    const watch = await startWatch(session.repository, 's1');
+    await until('it watches', () => watch.stdout().includes('captured'));
+    await until(
+      's1 is removed',
+      () => agt(session.repository, 'session', 'remove', '--id', 's1').exitCode === 0,
+    );
+    expect(await watch.end()).toBe(0);
+    expect(agt(session.repository, 'watch', 'nobody').stderr).toContain('error: no session "nobody"');
+    expect(agt(session.repository, 'watch', '--debounce', 'soon').exitCode).toBe(2);
+  });
+
+  test('two at once on the same sessions: everything is captured once', async () => {
+    const session = makeSession();
+    const watches = [await startWatch(session.repository), await startWatch(session.repository)];
+    await until('both watch', () => watches.every((watch) => watch.stdout().includes('watched')));
+    for (let i = 0; i < 5; i++) {
+      write(join(session.sandbox, 'x'), `${i}\n`);
+      await until(`x = ${i}`, () => captured(session, 'sandbox/x') === `${i}\n`);
+    }
+    expect(await Promise.all(watches.map((watch) => watch.end('SIGTERM')))).toEqual([0, 0]);
+    expect(watches.map((watch) => watch.stderr())).toEqual(['', '']);
+    const trees = git(
+      session.repository,
+      'log',
+      '--first-parent',
+      '--format=%T',
+      'main..agtsessions/s1',
+    ).split('\n');
+    expect(new Set(trees).size).toBe(trees.length);
+  });
+});
+
+describe('what can go wrong', { timeout: 120_000 }, () => {
+  test('what cannot be captured is said once and tried again', async () => {
+    const session = makeSession();
+    mkdirSync(join(session.folder, '.agtignore'));
+    const watch = await startWatch(session.repository, '--interval', '0.2');
+    await until('it is said', () => watch.stderr().includes('.agtignore is not a regular file'));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(watch.stderr().match(/^error: /gm)).toHaveLength(1);
+    rmSync(join(session.folder, '.agtignore'), { recursive: true });
+    await until('it is captured', () => watch.stdout().includes('s1: captured'));
+    expect(await watch.end('SIGTERM')).toBe(0);
+  });
+
+  test('a session that another agt works on is waited for', async () => {
+    const session = makeSession();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    write(lock, JSON.stringify(identify(process.pid)));
+    const watch = await startWatch(session.repository);
+    await until('it watches', () => watch.stdout().includes('watched'));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    rmSync(lock);
+    await until('it is captured', () => watch.stdout().includes('captured'));
+    expect(watch.stderr()).toBe('');
+    expect(await watch.end('SIGTERM')).toBe(0);
+  });
+
+  test.for([
+    ['max_inotify_watches', '5', 'fs.inotify.max_user_watches'],
+    ['max_inotify_instances', '0', 'fs.inotify.max_user_instances'],
+  ] as const)('%s: captured periodically, and said', async ([limit, value, reason], { skip }) => {
+    const session = makeSession({ 'a/b/c/d/e/f': 'x\n' });
+    const script = `echo ${value} >/proc/sys/user/${limit} || exit 77; exec '${AGT}' watch --debounce 0.1 --interval 0.3`;
+    const watch = await start(session.repository, 'unshare', ['-U', '-r', 'sh', '-c', script]);
+    const ended = watch.end();
+    await Promise.race([ended, until('it is said', () => watch.stderr() !== '')]);
+    skip(watch.child.exitCode !== null, 'the limit cannot be lowered here');
+    expect(watch.stderr()).toMatch(
+      new RegExp(`^warning: s1: captured periodically: the kernel's limit .*\\(${reason}\\)\n$`),
+    );
+    write(join(session.sandbox, 'a/b/c/d/e/f'), 'y\n');
+    await until('f', () => captured(session, 'sandbox/a/b/c/d/e/f') === 'y\n');
+    expect(await watch.end('SIGTERM')).toBe(0);
+  });
+
+  test('the limit reached later', async ({ skip }) => {
+    const session = makeSession();
+    const script = `echo 30 >/proc/sys/user/max_inotify_watches || exit 77; exec '${AGT}' watch --debounce 0.1 --interval 0.3`;
+    const watch = await start(session.repository, 'unshare', ['-U', '-r', 'sh', '-c', script]);
+    await Promise.race([watch.end(), until('it watches', () => watch.stdout().includes('captured'))]);
+    skip(watch.child.exitCode !== null, 'the limit cannot be lowered here');
+    for (let i = 0; i < 40; i++) write(join(session.sandbox, `d${i}/f`), '1');
+    await until('it is said', () => watch.stderr().includes('captured periodically'));
+    writeFileSync(join(session.sandbox, 'd39/f'), '2');
+    await until('f', () => captured(session, 'sandbox/d39/f') === '2');
+    expect(await watch.end('SIGTERM')).toBe(0);
+  });
+});
+
+test('when to capture what keeps changing', () => {
+  const debounce = new Debounce(2, 30);
+  expect(debounce.due()).toBeUndefined();
+  debounce.changed(100);
+  expect(debounce.due()).toBe(102);
+  debounce.changed(101);
+  expect(debounce.due()).toBe(103);
+  for (let now = 102; now < 140; now++) debounce.changed(now);
+  expect(debounce.due()).toBe(130);
+  debounce.started();
+  expect(debounce.due()).toBeUndefined();
+  debounce.changed(150);
+  expect(debounce.due()).toBe(152);
+});
+
+test('an alarm that rings before anyone sleeps wakes the next sleeper, once', async () => {
+  const alarm = new Alarm();
+  alarm.ring();
+  await alarm.sleep(undefined);
+  const sleeping = alarm.sleep(undefined);
+  alarm.ring();
+  await sleeping;
+  await alarm.sleep(1);
+});
