@@ -49,6 +49,24 @@ export const SETTING_KEYS = [
     check: (value) => (parseSize(value) === undefined ? 'not a size such as 512m or 2g' : undefined),
   },
   {
+    name: 'agt.retention',
+    fallback: '30 days',
+    summary:
+      'how long the states of a removed session are kept from agt gc: 30 days, 2 weeks, never (never dropped)',
+    check: (value) =>
+      parseRetention(value) === undefined
+        ? "not a time such as '30 days' or '2 weeks', nor 'never'"
+        : undefined,
+  },
+  {
+    name: 'agt.budget',
+    fallback: '',
+    summary:
+      'what the states of all sessions of a repository may cost on disk together, such as 10g; empty: no limit',
+    check: (value) =>
+      value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
+  },
+  {
     name: 'fs.snapshots',
     fallback: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
@@ -95,4 +113,24 @@ export function parseSize(text: string): number | undefined {
   const power = ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
   const bytes = Number(match[1]) * 1024 ** power;
   return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+const SECONDS: Readonly<Record<string, number>> = {
+  h: 3_600,
+  hour: 3_600,
+  d: 86_400,
+  day: 86_400,
+  w: 7 * 86_400,
+  week: 7 * 86_400,
+  month: 30 * 86_400,
+  y: 365 * 86_400,
+  year: 365 * 86_400,
+};
+
+/** Seconds of `30 days`, `30d` or git's `30.days.ago`; Infinity for `never`; otherwise undefined. */
+export function parseRetention(text: string): number | undefined {
+  if (/^never$/i.test(text.trim())) return Number.POSITIVE_INFINITY;
+  const match = /^(\d+)[ .]?([a-z]+?)s?(?:[ .]ago)?$/i.exec(text.trim());
+  const unit = SECONDS[(match?.[2] ?? '').toLowerCase()];
+  return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
 }

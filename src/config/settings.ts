@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';
 import { lastValue, parseGitConfig } from './gitconfig.ts';
-import { parseSize, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
+import { parseRetention, parseSize, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
 
 export interface Settings {
   /** Empty: look on PATH. */
@@ -17,6 +17,10 @@ export interface Settings {
   readonly workPrefix: string;
   /** Bytes. */
   readonly maxFileSize: number;
+  /** Seconds; Infinity where nothing is ever dropped. */
+  readonly retention: number;
+  /** Bytes; undefined where there is no limit. */
+  readonly budget: number | undefined;
   readonly snapshots: string;
   readonly workingCopy: string;
 }
@@ -69,6 +73,8 @@ export function toSettings(values: readonly SettingValue[]): Settings {
     branchPrefix: get('agt.branchPrefix'),
     workPrefix: get('agt.workPrefix'),
     maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
+    retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
+    budget: parseSize(get('agt.budget')),
     snapshots: get('fs.snapshots'),
     workingCopy: get('fs.workingCopy'),
   };

@@ -58,6 +58,11 @@ async function examineSession(
   if (record.state === 'removing') {
     return [{ level: 'error', about, problem: 'was never finished being removed', mend: again }];
   }
+  if (record.dropping === true) {
+    return [
+      { level: 'error', about, problem: 'its states were never finished being dropped', mend: 'agt gc' },
+    ];
+  }
   const findings: Finding[] = [];
   if (record.restoring !== undefined) {
     const mend = `agt session restore ${about} --to ${record.restoring.slice(0, 10)}`;

@@ -37,6 +37,8 @@ export interface SessionRecord {
   readonly state: SessionState;
   /** The state that is being brought back; seen only after a crash or from another process. */
   readonly restoring?: string;
+  /** Of a removed session whose states `agt gc` has begun to drop; seen only after a crash. */
+  readonly dropping?: true;
 }
 
 export function sessionFolder(record: SessionRecord): string {

@@ -7,6 +7,8 @@ import { configList } from './config-list.ts';
 import { configSet } from './config-set.ts';
 import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
+import { du } from './du.ts';
+import { gc } from './gc.ts';
 import { sessionDiff } from './session-diff.ts';
 import { sessionExport } from './session-export.ts';
 import { sessionFork } from './session-fork.ts';
@@ -38,7 +40,9 @@ export const COMMANDS: readonly Command[] = [
   sessionRedo,
   sessionLog,
   sessionDiff,
+  gc,
   status,
+  du,
   doctor,
   configList,
   configGet,

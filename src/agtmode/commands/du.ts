@@ -1,0 +1,46 @@
+import { diskUse } from '../../session/disk-use.ts';
+import { namedSession } from '../../session/locate.ts';
+import { listRecords } from '../../session/record.ts';
+import { readChain } from '../../session/retention/chain.ts';
+import { defineCommand, JSON_OPTION } from '../command.ts';
+import { json, plural, size, table } from '../print.ts';
+
+export const du = defineCommand({
+  usage: 'du [id]',
+  group: 'look',
+  summary: 'what the states of each session cost on disk',
+  description:
+    'Own is what would go with the states of that session alone; shared is what the states of others hold too. What ' +
+    "the user's branches or the work branches hold is not counted.",
+  positionals: { id: { type: 'string', describe: 'only this session' } },
+  options: { json: JSON_OPTION },
+  examples: [['agt du', 'every session, and what is free']],
+  run: async (args, program) => {
+    const repository = await program.repository();
+    const only = args.id === undefined ? undefined : namedSession(repository, args.id).session_id;
+    const { each, total, free } = await diskUse(repository);
+    const { records } = listRecords(repository);
+    const sessions = [];
+    for (const record of records.filter(({ session_id }) => only === undefined || session_id === only)) {
+      const { own = 0, shared = 0 } = each.get(record.session_id) ?? {};
+      const moments = (await readChain(repository, record)).moments.length;
+      sessions.push({ session_id: record.session_id, state: record.state, moments, own, shared });
+    }
+    const budget = repository.settings.budget ?? null;
+    if (args.json) {
+      program.out(json({ sessions, total, budget, free }));
+      return 0;
+    }
+    const rows = sessions.map(({ session_id, state, moments, own, shared }) => [
+      session_id,
+      state,
+      plural(moments, 'moment'),
+      `${size(own)} own`,
+      shared === 0 ? '' : `${size(shared)} shared`,
+    ]);
+    program.out(table(rows));
+    const limit = budget === null ? '' : ` of a budget of ${size(budget)}`;
+    program.out(`total ${size(total)}${limit}, ${size(free)} free\n`);
+    return 0;
+  },
+});

@@ -1,0 +1,56 @@
+/**
+ * Which moments stay when a history is thinned. Pure: moments and a clock in, names of commits out.
+ *
+ * Of a day that is over an hour's last state stays, of a week that is over a day's; hours and days are those of UTC, so
+ * that thinning again with another clock or in another place takes no more than it should.
+ */
+import type { StoredMoment } from './chain.ts';
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+type Marked = Pick<StoredMoment, 'oid' | 'at' | 'label' | 'restored'>;
+
+/** Everything of the last day, one an hour of the last week, one a day before; and whatever somebody may come back to. */
+export function keptWhenThinned(moments: readonly Marked[], now: number): Set<string> {
+  const kept = markedMoments(moments, (label) => label !== undefined);
+  const seen = new Set<string>();
+  for (const { oid, at } of moments) {
+    const age = now - at;
+    const slot =
+      age < DAY ? oid : age < 7 * DAY ? `hour ${Math.floor(at / HOUR)}` : `day ${Math.floor(at / DAY)}`;
+    if (!seen.has(slot)) kept.add(oid);
+    seen.add(slot);
+  }
+  for (const ends of [moments[0], moments.at(-1)]) if (ends !== undefined) kept.add(ends.oid);
+  return kept;
+}
+
+/** Of an ended session only what a person has named stays. */
+export function keptWhenEnded(moments: readonly Marked[]): Set<string> {
+  return markedMoments(moments, (label) => label !== undefined && !isOwnLabel(label), false);
+}
+
+/**
+ * Moments with such a label; and restores, what they brought back and what they replaced, since undo and redo read the
+ * steps of a session from them.
+ */
+function markedMoments(
+  moments: readonly Marked[],
+  isKept: (label: string | undefined) => boolean,
+  restores = true,
+): Set<string> {
+  const kept = new Set<string>();
+  const there = new Set(moments.map(({ oid }) => oid));
+  for (const [i, { oid, label, restored }] of moments.entries()) {
+    if (isKept(label)) kept.add(oid);
+    if (!restores || restored === undefined) continue;
+    for (const end of [oid, restored, moments[i + 1]?.oid ?? oid]) if (there.has(end)) kept.add(end);
+  }
+  return kept;
+}
+
+/** Labels that agt gives by itself. A label that is not known here counts as a person's, and is kept. */
+function isOwnLabel(label: string): boolean {
+  return label === 'before remove' || /^before fork to [A-Za-z0-9._-]+$/.test(label);
+}

@@ -1,0 +1,285 @@
+import { readdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { writeRecord } from '../../src/session/record.ts';
+import { autocommitAt, endedDaysAgo, openSession } from '../harness/opened.ts';
+import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+let session: TestSession;
+let repository: string;
+
+beforeEach(() => {
+  session = makeSession();
+  ({ repository } = session);
+});
+
+/** A moment of so long ago in which the file `a` says `text`. */
+async function moment(ago: { days?: number; minutes?: number }, text: string, marks = {}): Promise<string> {
+  write(join(session.sandbox, 'a'), `${text}\n`);
+  const back = (ago.days ?? 0) * 86_400_000 + (ago.minutes ?? 0) * 60_000;
+  // Noon, so that no test runs over the end of an hour or of a day.
+  const noon = new Date();
+  noon.setUTCHours(12, 0, 0, 0);
+  return autocommitAt(session, new Date(noon.getTime() - back), marks);
+}
+
+function chain(id = 's1'): string[] {
+  const range = ['rev-list', '--first-parent', `agtsessions/${id}`, '^main'];
+  return git(repository, ...range).split('\n');
+}
+
+const texts = (id?: string) => chain(id).map((commit) => git(repository, 'show', `${commit}:sandbox/a`));
+const refs = () => git(repository, 'for-each-ref', '--format=%(refname) %(objectname)');
+const objects = () => git(repository, 'cat-file', '--batch-all-objects', '--batch-check').split('\n').sort();
+const exists = (oid: string) => objects().some((line) => line.startsWith(oid));
+const fsck = () => git(repository, 'fsck', '--strict', '--full', '--no-dangling');
+
+function remove(id = 's1', daysAgo = 40): void {
+  agtOk(repository, 'session', 'remove', '--id', id);
+  endedDaysAgo({ ...session, id }, daysAgo);
+}
+
+describe('agt gc --thin', () => {
+  test('keeps the states that it keeps as they were, on a shorter chain', async () => {
+    await moment({ days: 20, minutes: 2 }, 'first');
+    await moment({ days: 20, minutes: 1 }, 'goes 1');
+    await moment({ days: 20 }, 'day');
+    await moment({ days: 3, minutes: 2 }, 'goes 2');
+    await moment({ days: 3, minutes: 1 }, 'named', { label: 'tests pass' });
+    await moment({ days: 3 }, 'hour');
+    autocommit(session);
+    write(join(session.sandbox, 'a'), 'now\n');
+    autocommit(session);
+    const before = new Map(texts().map((text, i) => [text, chain()[i] ?? '']));
+    const dates = (commit: string) =>
+      git(repository, 'show', '-s', '--format=%T %an %ae %at %cn %ct %B', commit);
+
+    const said = agtOk(repository, 'gc', '--thin');
+    expect(said).toMatch(/^thinned s1: 2 of 7 moments, [\d.]+ (bytes|KiB)\n/);
+    expect(texts()).toEqual(['now', 'hour', 'named', 'day', 'first']);
+    for (const commit of chain()) {
+      const old = before.get(git(repository, 'show', `${commit}:sandbox/a`)) ?? '';
+      expect(dates(commit)).toBe(dates(old));
+    }
+    expect(git(repository, 'rev-parse', 'refs/agt/tip/s1')).toBe(chain()[0]);
+    expect(chain().at(-1)).toBe(before.get('first'));
+    expect(fsck()).toBe('');
+    expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', warnings: [] });
+    expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned');
+  });
+
+  test('a commit of the agent, and one of the user, that only a dropped moment held stay reachable', async () => {
+    await moment({ days: 9, minutes: 9 }, 'first');
+    git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'amended away');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
+    const lost = ['agt/s1', 'main'].map((branch) => git(repository, 'rev-parse', branch));
+    await moment({ days: 9, minutes: 8 }, 'goes');
+    git(session.sandbox, 'reset', '-q', '--soft', 'HEAD~');
+    git(repository, 'reset', '-q', '--soft', 'HEAD~');
+    await moment({ days: 9, minutes: 7 }, 'goes too');
+    await moment({ days: 9 }, 'stays');
+    agtOk(repository, 'gc', '--thin');
+    expect(texts()).toEqual(['stays', 'first']);
+    const parents = git(repository, 'show', '-s', '--format=%P', 'agtsessions/s1').split(' ');
+    expect(parents.slice(1)).toEqual([git(repository, 'rev-parse', 'main'), ...lost.reverse()]);
+    git(repository, 'reflog', 'expire', '--expire=now', '--all');
+    agtOk(repository, 'gc', '--prune=now');
+    for (const commit of lost) expect(exists(commit)).toBe(true);
+  });
+
+  test('a restore still names the state that it brought back', async () => {
+    await moment({ days: 9, minutes: 9 }, 'first');
+    await moment({ days: 9, minutes: 8 }, 'goes');
+    const source = await moment({ days: 9, minutes: 7 }, 'source');
+    await moment({ days: 9, minutes: 6 }, 'source', { restored: { commit: source, by: 'restore' } });
+    await moment({ days: 9 }, 'tip');
+    agtOk(repository, 'gc', '--thin');
+    const [, restoring, restored] = chain();
+    expect(restored).not.toBe(source);
+    const message = git(repository, 'show', '-s', '--format=%B', restoring ?? '');
+    expect(message).toContain(`Agt-Restored: ${restored}\n`);
+    expect(message).toContain(`agt restore to ${restored?.slice(0, 10)}\n`);
+    expect(message).not.toContain(source.slice(0, 10));
+  });
+
+  test('gives the disk back with --prune=now, and leaves alone what a fork holds', async () => {
+    const kept = await moment({ days: 9, minutes: 9 }, 'held by the fork');
+    await moment({ days: 9, minutes: 8 }, 'held by the fork, too');
+    agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
+    const dropped = await moment({ days: 8, minutes: 9 }, 'goes');
+    const blob = git(repository, 'rev-parse', `${dropped}:sandbox/a`);
+    await moment({ days: 8 }, 'stays');
+    const fork = chain('s2');
+    agtOk(repository, 'gc', '--thin');
+    expect(exists(dropped)).toBe(true);
+    agtOk(repository, 'gc', '--prune=now');
+    expect(exists(dropped)).toBe(false);
+    expect(exists(blob)).toBe(false);
+    expect(chain('s2')).toEqual(fork);
+    expect(git(repository, 'show', `${kept}:sandbox/a`)).toBe('held by the fork');
+    expect(fsck()).toBe('');
+    expect(autocommit(session).outcome).toBe('unchanged');
+    expect(autocommit({ ...session, id: 's2' }).warnings).toEqual([]);
+  });
+
+  test('leaves a session alone whose branch was moved, or that another process works on', async () => {
+    await moment({ days: 9, minutes: 9 }, 'first');
+    await moment({ days: 9, minutes: 8 }, 'goes');
+    await moment({ days: 9 }, 'tip');
+    git(repository, 'branch', '-f', 'agtsessions/s1', 'main');
+    const before = refs();
+    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: left as it is: agtsessions/s1 was moved');
+    expect(refs()).toBe(before);
+  });
+
+  test('does nothing to active sessions unless asked', async () => {
+    await moment({ days: 90, minutes: 9 }, 'first');
+    await moment({ days: 90, minutes: 8 }, 'second');
+    await moment({ days: 90 }, 'tip');
+    const before = refs();
+    expect(agtOk(repository, 'gc')).toMatch(/^the object store takes/);
+    expect(refs()).toBe(before);
+  });
+});
+
+describe('agt gc of sessions that ended', () => {
+  test('drops states past agt.retention, the work branch only where the user has its commits', async () => {
+    write(join(session.sandbox, 'a'), 'x\n');
+    git(session.sandbox, 'add', 'a');
+    git(session.sandbox, 'commit', '-q', '-m', 'of the agent');
+    agtOk(repository, 'session', 'new', '--id', 's2');
+    const state = autocommit(session).commit ?? '';
+    remove('s1');
+    remove('s2');
+    agtOk(repository, 'config', 'set', 'agt.retention', '41 days');
+    const before = refs();
+    expect(agtOk(repository, 'gc')).not.toContain('dropped');
+    expect(refs()).toBe(before);
+
+    agtOk(repository, 'config', 'set', 'agt.retention', '39d');
+    const planned = agtOk(repository, 'gc', '--dry-run');
+    expect(planned).toMatch(
+      /^would drop s1: 2 of 2 moments, .*\nwould drop s2: 1 of 1 moment, .*\n.* would go$/,
+    );
+    expect(refs()).toBe(before);
+    const said = agtOk(repository, 'gc', '--prune=now');
+    expect(said).toMatch(/^dropped s1: .*\n {2}agt\/s1 stays: .*\ndropped s2: /);
+    expect(
+      refs()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['refs/heads/agt/s1', 'refs/heads/main']);
+    expect(exists(state)).toBe(false);
+    expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
+    expect(
+      ['sessions', 'scan', 'timestamps', 'locks'].flatMap((dir) =>
+        readdirSync(join(repository, '.git/agt', dir)),
+      ),
+    ).toEqual([]);
+    expect(fsck()).toBe('');
+  });
+
+  test('keeps what a person has labelled, and nothing else of them', async () => {
+    write(join(session.sandbox, 'a'), 'named\n');
+    autocommit(session, '--label', 'tests pass');
+    write(join(session.sandbox, 'a'), 'other\n');
+    remove();
+    expect(agtOk(repository, 'gc')).toContain('kept the labelled moments of s1: 1 of 2 moments');
+    expect(texts()).toEqual(['named']);
+    expect(agtOk(repository, 'gc')).not.toContain('labelled');
+    expect(agt(repository, 'doctor').exitCode).toBe(0);
+  });
+
+  test('a fork keeps all of its states', async () => {
+    write(join(session.sandbox, 'a'), 'shared\n');
+    autocommit(session);
+    agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
+    const before = chain('s2');
+    remove();
+    agtOk(repository, 'gc', '--prune=now');
+    expect(chain('s2')).toEqual(before);
+    expect(fsck()).toBe('');
+  });
+
+  test('finishes what was interrupted, which doctor names', async () => {
+    autocommit(session, '--label', 'named');
+    remove('s1', 0);
+    const { repository: opened, record } = openSession(session);
+    writeRecord(opened, { ...record, dropping: true });
+    git(repository, 'update-ref', '-d', 'refs/agt/tip/s1');
+    expect(agt(repository, 'doctor').stdout).toContain('its states were never finished being dropped');
+    agtOk(repository, 'gc');
+    expect(refs()).not.toContain('s1');
+    expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
+  });
+
+  test('leaves branches alone that are checked out somewhere', async () => {
+    write(join(session.sandbox, 'a'), 'x\n');
+    remove();
+    const look = join(repository, '../look');
+    git(repository, 'worktree', 'add', '-q', look, 'agtsessions/s1');
+    expect(agtOk(repository, 'gc')).toContain(`s1: left as it is: agtsessions/s1 is checked out in ${look}`);
+    git(look, 'checkout', '-q', 'agt/s1');
+    expect(agtOk(repository, 'gc')).toContain('dropped s1');
+    expect(git(look, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('agt/s1');
+  });
+});
+
+describe('the disk after agt gc', () => {
+  /** Four old packs, the second of them garbage for the most part. */
+  function packed(): string[] {
+    const oids: string[] = [];
+    for (const [i, keep] of [true, false, true].entries()) {
+      for (let j = 0; j < 20; j++) {
+        write(join(repository, `f${i}-${j}`), `${i} ${j} ${Math.random()}\n`.repeat(50));
+        oids.push(git(repository, 'hash-object', '-w', `f${i}-${j}`));
+      }
+      if (keep) git(repository, 'add', '-A');
+      git(
+        repository,
+        '-c',
+        'pack.packSizeLimit=0',
+        'repack',
+        '-d',
+        '-q',
+        '--geometric=2',
+        '--keep-pack=none',
+      );
+    }
+    return oids;
+  }
+
+  test('unreachable objects go from packs when they are old, and not before; others never', () => {
+    const oids = packed();
+    const gone = oids.slice(20, 40);
+    git(repository, 'commit', '-q', '-m', 'files');
+    for (const name of oids.slice(20, 40).map((_, j) => join(repository, `f1-${j}`))) write(name, 'x');
+    git(repository, 'rm', '-q', '--cached', '-r', '--ignore-unmatch', ...gone.map((_, j) => `f1-${j}`));
+    git(repository, 'commit', '-q', '--amend', '-m', 'files');
+    git(repository, 'reflog', 'expire', '--expire=now', '--all');
+    const there = () => gone.filter(exists).length;
+    expect(there()).toBe(20);
+    agtOk(repository, 'gc');
+    expect(there()).toBe(20);
+    const dir = join(repository, '.git/objects/pack');
+    for (const name of readdirSync(dir)) utimesSync(join(dir, name), 1e9, 1e9);
+    agtOk(repository, 'gc', '--prune=never');
+    expect(there()).toBe(20);
+    agtOk(repository, 'gc');
+    expect(there()).toBe(0);
+    expect(fsck()).toBe('');
+    expect(git(repository, 'status', '--porcelain', '--untracked-files=no')).toBe('');
+  });
+
+  test('a pack that the user keeps stays', () => {
+    packed();
+    git(repository, 'repack', '-a', '-d', '-q', '-k');
+    const dir = join(repository, '.git/objects/pack');
+    const [pack = ''] = readdirSync(dir).filter((name) => name.endsWith('.pack'));
+    write(join(dir, pack.replace(/pack$/, 'keep')), '');
+    git(repository, 'rm', '-q', '-r', '--cached', '.');
+    agtOk(repository, 'gc', '--prune=now');
+    expect(readdirSync(dir)).toContain(pack);
+  });
+});

@@ -1,0 +1,41 @@
+/** A session opened in this process, so that a test can set the clock. */
+import { join } from 'node:path';
+import { readSettings } from '../../src/config/settings.ts';
+import { openGit } from '../../src/git/git.ts';
+import { type AutocommitOptions, autocommit } from '../../src/session/autocommit.ts';
+import type { SessionId } from '../../src/session/id.ts';
+import { readRecord, type SessionRecord, writeRecord } from '../../src/session/record.ts';
+import { openRepository, type Repository } from '../../src/session/repository.ts';
+import type { TestSession } from './session.ts';
+import { REAL_GIT } from './world.ts';
+
+export function openSession({ repository, id }: TestSession): {
+  repository: Repository;
+  record: SessionRecord;
+} {
+  const found = { commonDir: join(repository, '.git'), worktree: repository };
+  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, {
+    env: process.env,
+    read: (local) => readSettings({ global: undefined, local }, process.env),
+  });
+  const record = readRecord(opened, id as SessionId);
+  if (record === undefined) throw new Error(`no record of ${id}`);
+  return { repository: opened, record };
+}
+
+/** An autocommit as if it were `now`. Returns the commit. */
+export async function autocommitAt(
+  session: TestSession,
+  now: Date,
+  marks: Pick<AutocommitOptions, 'label' | 'tool' | 'restored'> = {},
+): Promise<string> {
+  const { repository, record } = openSession(session);
+  return (await autocommit(repository, record, { now, ...marks })).commit ?? '';
+}
+
+/** As if the session had been removed that long ago. */
+export function endedDaysAgo(session: TestSession, days: number): void {
+  const { repository, record } = openSession(session);
+  const ended = new Date(Date.now() - days * 86_400_000).toISOString();
+  writeRecord(repository, { ...record, last_activity_at: ended });
+}
