@@ -9,6 +9,7 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { sessionCat } from './session-cat.ts';
 import { sessionDiff } from './session-diff.ts';
 import { sessionExport } from './session-export.ts';
 import { sessionFork } from './session-fork.ts';
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   sessionLog,
   sessionDiff,
   gc,
+  sessionCat,
   status,
   du,
   doctor,

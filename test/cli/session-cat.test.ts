@@ -1,0 +1,90 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, type Outcome, write } from '../harness/world.ts';
+
+function cat(session: TestSession, file: string): Outcome {
+  return agt(session.repository, 'session', 'cat', session.id, file);
+}
+
+/** `a`, then `b`, in src/a.c; labels `one` and `at 9:30`. */
+function twoStates(): TestSession {
+  const session = makeSession({ 'src/a.c': 'start\n', 'config/x': 'of the project\n' });
+  write(join(session.sandbox, 'src/a.c'), 'a\n');
+  write(join(session.sandbox, 'early'), 'early\n');
+  autocommit(session, '--label', 'one');
+  write(join(session.sandbox, 'src/a.c'), 'b\n');
+  write(join(session.sandbox, 'a:b'), 'colon\n');
+  write(join(session.folder, 'xdg/log'), 'logged\n');
+  write(join(session.folder, 'config/x'), 'of the session\n');
+  autocommit(session, '--label', 'at 9:30');
+  return session;
+}
+
+describe('agt session cat', () => {
+  test('prints a file as it was, by any name of a moment and a path', () => {
+    const session = twoStates();
+    const files: [string, string][] = [
+      ['one:src/a.c', 'a\n'],
+      ['@{1}:./src//a.c', 'a\n'],
+      ['@:src/a.c', 'b\n'],
+      ['at 9:30:src/a.c', 'b\n'],
+      ['at 9:30:a:b', 'colon\n'],
+      ['agtsessions/s1^:src/a.c', 'a\n'],
+      ['@:xdg/log', 'logged\n'],
+      ['@:../xdg/log', 'logged\n'],
+      ['@:config/x', 'of the project\n'],
+      ['@:../config/x', 'of the session\n'],
+      [`@:${join(session.folder, 'config/x')}`, 'of the session\n'],
+    ];
+    for (const [file, content] of files) {
+      expect([file, cat(session, file)]).toEqual([file, { exitCode: 0, stdout: content, stderr: '' }]);
+    }
+    expect(agt(join(session.sandbox, 'src'), 'session', 'cat', 'one:a.c').stdout).toBe('a\n');
+    agtOk(session.repository, 'session', 'remove', '--id', 's1');
+    expect(cat(session, 'one:src/a.c').stdout).toBe('a\n');
+  });
+
+  test('prints every byte, of a link its target', () => {
+    const session = makeSession();
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+    write(join(session.sandbox, 'bytes'), bytes);
+    write(join(session.sandbox, 'text'), 'one\r\ntwo');
+    write(join(session.sandbox, '.gitattributes'), '* text=auto eol=crlf\n');
+    write(join(session.sandbox, '.GIT'), 'encoded\n');
+    write(join(session.sandbox, 'é'), 'é\n');
+    symlinkSync('nowhere/at all', join(session.sandbox, 'link'));
+    autocommit(session);
+    expect(cat(session, '@:bytes').stdout).toBe(bytes.toString('latin1'));
+    expect(cat(session, '@:text').stdout).toBe('one\r\ntwo');
+    expect(cat(session, '@:link').stdout).toBe('nowhere/at all');
+    expect(cat(session, '@:.GIT').stdout).toBe('encoded\n');
+    expect(cat(session, '@:é').exitCode).toBe(0);
+  });
+
+  test('says where the file is instead', () => {
+    const session = twoStates();
+    expect(cat(session, '@:a.c')).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: "error: no file 'a.c' in '@'\nhint: of that name there is: src/a.c\n",
+    });
+    expect(cat(session, 'one:xdg/log').stderr).toBe(
+      "error: no file 'xdg/log' in 'one'\nhint: it is there in @{0} (at 9:30)\n",
+    );
+    expect(cat(session, '@:src').stderr).toBe("error: 'src' is a directory in '@'\nhint: it holds: a.c\n");
+    expect(cat(session, '@:_/manifest.json').stderr).toBe("error: no file '_/manifest.json' in '@'\n");
+  });
+
+  test.each([
+    ['src/a.c', 2, /^error: 'src\/a.c' is not a file of a moment\n/],
+    ['nope:src/a.c', 1, /^error: no state 'nope' in session "s1"/],
+    ['@:../../etc/passwd', 2, /^error: '..\/..\/etc\/passwd' is not in session "s1"\n/],
+  ])('%s is refused', (file, exitCode, message) => {
+    const outcome = cat(twoStates(), file);
+    expect(outcome.exitCode).toBe(exitCode);
+    expect(outcome.stdout).toBe('');
+    expect(outcome.stderr).toMatch(message);
+  });
+});
