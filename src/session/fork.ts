@@ -6,7 +6,7 @@ import { AgtError, isAgtError } from '../errors.ts';
 import { gitAnswer, inDirectory, runGit } from '../git/git.ts';
 import { autocommit } from './autocommit.ts';
 import { checkOutState } from './checkout/checkout.ts';
-import { restoreIndex } from './checkout/sandbox-state.ts';
+import { restoreIndex, restoreOperation } from './checkout/sandbox-state.ts';
 import { readState, type State } from './checkout/state.ts';
 import { createSession } from './create.ts';
 import { type Moment, readHistory } from './history.ts';
@@ -65,6 +65,8 @@ function idsOf({ id, count, now }: ForkRequest): SessionId[] {
 /** What the forks begin with. */
 interface Origin {
   readonly state: State;
+  /** The work branch of the session that the state is of. */
+  readonly workBranchThen: string;
   /** Where the work branches start. */
   readonly workCommit: string;
   /** Where HEAD is to be detached; undefined where it is on the work branch. */
@@ -116,17 +118,27 @@ async function describeOrigin(
 ): Promise<Origin> {
   const state = await readState(repository.git, moment.commit);
   const { ref, commit } = state.manifest.head;
-  if (commit !== null && ref === workRef(repository, moment.session as SessionId))
-    return { state, workCommit: commit, detached: undefined, warnings };
+  const workBranchThen = workRef(repository, moment.session as SessionId);
+  if (commit !== null && ref === workBranchThen)
+    return { state, workBranchThen, workCommit: commit, detached: undefined, warnings };
   if (commit === null)
     warnings.push('HEAD was on a branch without commits; in the fork it is on its work branch');
   else warnings.push(`HEAD is detached at ${commit.slice(0, 10)}, where it is in the other session`);
   return {
     state,
-    workCommit: (await workBranch()) ?? source.from_commit,
+    workBranchThen,
+    workCommit: (await rebasedBranch(repository, state)) ?? (await workBranch()) ?? source.from_commit,
     detached: commit ?? undefined,
     warnings,
   };
+}
+
+/** In a rebase the branch stays where it was until the end, and git notes where that is. */
+function rebasedBranch(repository: Repository, { commit, manifest }: State): Promise<string | undefined> {
+  const place = `${commit}:_/operation/rebase-merge/orig-head`;
+  return manifest.operation === 'rebase'
+    ? gitAnswer(repository.git, ['cat-file', 'blob', place])
+    : Promise.resolve(undefined);
 }
 
 /** Where the work branch was seen last. */
@@ -144,7 +156,7 @@ async function lastWorkCommit(
 function fork(
   repository: Repository,
   source: SessionRecord,
-  { state, workCommit, detached }: Origin,
+  { state, workBranchThen, workCommit, detached }: Origin,
   id: SessionId,
   now: Date,
 ): Promise<SessionRecord> {
@@ -162,9 +174,10 @@ function fork(
     fill: async (record) => {
       await checkOutState(repository.git, state.commit, sessionFolder(record));
       await restoreIndex(repository.git, state, record.sandbox);
+      const { sandbox, work_branch } = record;
+      await restoreOperation(repository.git, state, { sandbox, workBranch: work_branch, workBranchThen });
       if (detached === undefined) return;
-      const sandbox = inDirectory(repository.git, record.sandbox);
-      await runGit(sandbox, ['update-ref', '--no-deref', 'HEAD', detached]);
+      await runGit(inDirectory(repository.git, sandbox), ['update-ref', '--no-deref', 'HEAD', detached]);
     },
   });
 }

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from 'node:f
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotFolder } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 describe('agt session fork', () => {
   test('gives the new session the whole state of the other one, which stays as it is', () => {
@@ -98,6 +98,29 @@ describe('agt session fork', () => {
     expect(git(session.repository, 'rev-parse', 'agt/s2')).toBe(work);
     expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(session.repository, 'rev-parse', 'main'));
     expect(git(sandbox, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('HEAD');
+  });
+
+  test('goes on in the middle of a rebase, with a branch of its own', () => {
+    const session = makeSession({ a: 'start\n' });
+    write(join(session.sandbox, 'a'), 'by the agent\n');
+    git(session.sandbox, 'commit', '-q', '-a', '-m', 'by the agent');
+    const work = git(session.sandbox, 'rev-parse', 'HEAD');
+    write(join(session.repository, 'a'), 'by the user\n');
+    git(session.repository, 'commit', '-q', '-a', '-m', 'by the user');
+    run(REAL_GIT, ['rebase', '-q', 'main'], { cwd: session.sandbox });
+    autocommit(session, '--label', 'conflict');
+    const status = git(session.sandbox, 'status').replaceAll('agt/s1', 'agt/s2');
+    git(session.sandbox, 'rebase', '--abort');
+
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2', '--at', 'conflict');
+    const sandbox = agtOk(session.repository, 'session', 'path', 's2');
+    expect(git(sandbox, 'status')).toBe(status);
+    expect(git(session.repository, 'rev-parse', 'agt/s2')).toBe(work);
+    write(join(sandbox, 'a'), 'both\n');
+    git(sandbox, 'add', 'a');
+    git(sandbox, '-c', 'core.editor=true', 'rebase', '--continue');
+    expect(git(sandbox, 'log', '--format=%s', 'agt/s2')).toBe('by the agent\nby the user\nfirst');
+    expect(git(session.repository, 'rev-parse', 'agt/s1')).toBe(work);
   });
 
   test.each(['removed', 'without its folder'])('from a session that is %s', (how) => {
