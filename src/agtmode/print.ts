@@ -23,13 +23,6 @@ export function plural(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
-/** As `git count-objects -H` writes them: `12 bytes`, `3.46 KiB`, `1.20 GiB`. */
-export function size(bytes: number): string {
-  const power = [3, 2, 1].find((power) => bytes >= 1024 ** power) ?? 0;
-  if (power === 0) return plural(bytes, 'byte');
-  return `${(bytes / 1024 ** power).toFixed(2)} ${['', 'KiB', 'MiB', 'GiB'][power]}`;
-}
-
 const UNITS = [
   ['year', 365 * 86_400],
   ['month', 30 * 86_400],

@@ -115,6 +115,13 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
+/** As `git count-objects -H` writes it: `12 bytes`, `3.46 KiB`, `1.20 GiB`. */
+export function showSize(bytes: number): string {
+  const power = [3, 2, 1].find((power) => bytes >= 1024 ** power) ?? 0;
+  if (power === 0) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+  return `${(bytes / 1024 ** power).toFixed(2)} ${['', 'KiB', 'MiB', 'GiB'][power]}`;
+}
+
 const SECONDS: Readonly<Record<string, number>> = {
   h: 3_600,
   hour: 3_600,

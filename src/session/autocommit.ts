@@ -10,6 +10,8 @@ import { withSessionLock } from './lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';
 import { refuseOwnStore } from './refused-places.ts';
 import type { Repository } from './repository.ts';
+import { countAdded, keepWithinBudget } from './retention/budget.ts';
+import { tidyObjects } from './retention/tidy.ts';
 import { requireSandbox } from './sandbox.ts';
 
 export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;
@@ -29,21 +31,26 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
 }
 
 /** @throws AgtError, with exit code 75 while another process works on the session. */
-export function autocommit(
+export async function autocommit(
   repository: Repository,
   record: SessionRecord,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   const id = record.session_id;
   if (options.dryRun) return captureSession(repository, record, options);
-  return withSessionLock(repository, id, async () => {
+  const result = await withSessionLock(repository, id, async () => {
     const current = readRecord(repository, id) ?? record;
+    const wouldCapture = async () =>
+      (await captureSession(repository, current, { ...options, dryRun: true })).outcome !== 'unchanged';
+    const said = await keepWithinBudget(repository, current, options.now, wouldCapture);
     const result = await captureSession(repository, current, options);
     if (result.outcome === 'committed') {
       writeRecord(repository, { ...current, last_activity_at: options.now.toISOString() });
     }
-    return result;
+    return { ...result, warnings: [...said, ...result.warnings] };
   });
+  if (result.outcome === 'committed') await tidyObjects(repository);
+  return result;
 }
 
 /** For those who hold the session's lock. */
@@ -60,5 +67,9 @@ export async function captureSession(
   requireSandbox(record);
   refuseOwnStore(repository, sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
-  return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
+  const target = captureTarget(repository, record);
+  const result = await capture(repository.git, target, { agentEmail, maxFileSize, ...options });
+  if (result.outcome === 'committed' && result.commit !== undefined)
+    await countAdded(repository, record, result.commit);
+  return result;
 }

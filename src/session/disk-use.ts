@@ -83,7 +83,7 @@ export async function stateRefs(
 }
 
 export interface DiskUse extends Costs {
-  /** Bytes that this user may still write where the objects are. */
+  /** Bytes that this user may still write where the objects are; Infinity where the file system does not say. */
   readonly free: number;
 }
 
@@ -98,6 +98,6 @@ export async function diskUse(repository: Repository): Promise<DiskUse> {
 }
 
 export function freeDisk(path: string): number {
-  const { bavail, bsize } = statfsSync(path);
-  return bavail * bsize;
+  const { bavail, blocks, bsize } = statfsSync(path);
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }

@@ -1,9 +1,10 @@
+import { showSize } from '../../config/keys.ts';
 import { diskUse } from '../../session/disk-use.ts';
 import { namedSession } from '../../session/locate.ts';
 import { listRecords } from '../../session/record.ts';
 import { readChain } from '../../session/retention/chain.ts';
 import { defineCommand, JSON_OPTION } from '../command.ts';
-import { json, plural, size, table } from '../print.ts';
+import { json, plural, table } from '../print.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
@@ -35,12 +36,14 @@ export const du = defineCommand({
       session_id,
       state,
       plural(moments, 'moment'),
-      `${size(own)} own`,
-      shared === 0 ? '' : `${size(shared)} shared`,
+      `${showSize(own)} own`,
+      shared === 0 ? '' : `${showSize(shared)} shared`,
     ]);
     program.out(table(rows));
-    const limit = budget === null ? '' : ` of a budget of ${size(budget)}`;
-    program.out(`total ${size(total)}${limit}, ${size(free)} free\n`);
+    const limit = budget === null ? '' : ` of a budget of ${showSize(budget)}`;
+    program.out(
+      `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`,
+    );
     return 0;
   },
 });

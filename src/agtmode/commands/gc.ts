@@ -1,3 +1,4 @@
+import { showSize } from '../../config/keys.ts';
 import { EXIT, formatError } from '../../errors.ts';
 import { shortBranch } from '../../session/record.ts';
 import type { Repository } from '../../session/repository.ts';
@@ -10,7 +11,7 @@ import {
 import { obstacle, planRetention, type SessionPlan } from '../../session/retention/plan.ts';
 import { configuredExpiry, type Reclaimed, reclaim } from '../../session/retention/reclaim.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
-import { json, plural, size } from '../print.ts';
+import { json, plural } from '../print.ts';
 import type { Program } from '../program.ts';
 
 export const gc = defineCommand({
@@ -86,7 +87,7 @@ function printPlans(
   total: number,
 ): void {
   for (const outcome of report) program.out(describeOutcome(outcome, bytes, false));
-  program.out(report.length === 0 ? 'no states would go\n' : `${size(total)} would go\n`);
+  program.out(report.length === 0 ? 'no states would go\n' : `${showSize(total)} would go\n`);
 }
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {
@@ -104,7 +105,7 @@ function describeOutcome(
   const id = record.session_id;
   if (refused !== undefined) return `${id}: left as it is: ${refused}\n`;
   const verb = VERBS[action][done ? 0 : 1];
-  const cost = size(bytes.get(id) ?? 0);
+  const cost = showSize(bytes.get(id) ?? 0);
   const lines = [`${verb} ${id}: ${going} of ${plural(chain.moments.length, 'moment')}, ${cost}`];
   if (workBranch !== undefined) {
     lines.push(
@@ -117,10 +118,10 @@ function describeOutcome(
 function describeDisk({ before, after, young, left }: Reclaimed): string {
   const lines = [
     after <= before
-      ? `the object store takes ${size(after)}, ${size(before - after)} less`
-      : `the object store takes ${size(after)}`,
-    ...(young > 0 ? [`${size(young)} more can go once it is old enough (now: --prune=now)`] : []),
-    ...(left > 0 ? [`${size(left)} stays in packs of which too little would go to write them anew`] : []),
+      ? `the object store takes ${showSize(after)}, ${showSize(before - after)} less`
+      : `the object store takes ${showSize(after)}`,
+    ...(young > 0 ? [`${showSize(young)} more can go once it is old enough (now: --prune=now)`] : []),
+    ...(left > 0 ? [`${showSize(left)} stays in packs of which too little would go to write them anew`] : []),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { autocommitAt } from '../harness/opened.ts';
+import { autocommit, makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+
+let session: TestSession;
+let repository: string;
+
+beforeEach(() => {
+  session = makeSession();
+  ({ repository } = session);
+});
+
+const fill = (name: string, bytes: number) => write(join(session.sandbox, name), randomBytes(bytes));
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+const tip = () => git(repository, 'rev-parse', 'agtsessions/s1');
+
+describe('agt.budget', () => {
+  test('a capture past it is refused with the reason, and nothing is written', () => {
+    agtOk(repository, 'config', 'set', 'agt.budget', '100k');
+    fill('a', 60_000);
+    autocommit(session);
+    fill('b', 60_000);
+    autocommit(session);
+    const before = tip();
+    expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stdout: 's1: nothing changed\n' });
+    fill('c', 10);
+    const refused = tryAutocommit(session);
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^error: the states of all sessions take 1[12]\d\.\d\d KiB, past agt\.budget \(100\.00 KiB\): nothing captured\nhint: see what takes how much: agt du\n/,
+    );
+    expect(tip()).toBe(before);
+    expect(agt(repository, 'autocommit', '--all').exitCode).toBe(1);
+    expect(JSON.parse(agtOk(repository, 'du', '--json')).budget).toBe(102_400);
+
+    agtOk(repository, 'config', 'set', 'agt.budget', '1m');
+    expect(autocommit(session).outcome).toBe('committed');
+  });
+
+  test('active sessions are thinned first, which the capture says', async () => {
+    for (const minutes of [3, 2, 1, 0]) {
+      fill('a', 30_000);
+      const noon = daysAgo(9);
+      noon.setUTCHours(12, 0, 0, 0);
+      await autocommitAt(session, new Date(noon.getTime() - minutes * 60_000));
+    }
+    agtOk(repository, 'config', 'set', 'agt.budget', '100k');
+    fill('a', 10);
+    const captured = tryAutocommit(session);
+    expect(captured).toMatchObject({
+      exitCode: 0,
+      stderr: 'warning: s1: past agt.budget: thinned s1 (2 moments)\n',
+    });
+    expect(git(repository, 'rev-list', '--count', '--first-parent', 'agtsessions/s1', '^main')).toBe('3');
+    fill('a', 20);
+    expect(autocommit(session)).toMatchObject({ outcome: 'committed', warnings: [] });
+    expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeLessThan(100_000);
+  });
+
+  test('what others free is noticed, and removal and restore are never refused', () => {
+    agtOk(repository, 'config', 'set', 'agt.budget', '50k');
+    const other = { ...session, id: 's2' };
+    agtOk(repository, 'session', 'new', '--id', 's2');
+    write(join(session.folder, '../s2/sandbox/big'), randomBytes(60_000));
+    autocommit(other);
+    fill('a', 10);
+    expect(tryAutocommit(session).exitCode).toBe(1);
+    agtOk(repository, 'session', 'remove', 's2', '--delete-branch', '--force');
+    expect(autocommit(session).outcome).toBe('committed');
+    fill('a', 60_000);
+    autocommit(session);
+    fill('a', 10);
+    agtOk(repository, 'session', 'restore', 's1', '--to', '@');
+    agtOk(repository, 'session', 'remove', 's1');
+  });
+});
+
+describe('many packs', () => {
+  const packs = () => {
+    const names = readdirSync(join(repository, '.git/objects/pack'));
+    return names.filter((name) => name.endsWith('.pack')).length;
+  };
+
+  test('are joined by a capture, unless gc.auto is 0', () => {
+    for (let i = 0; i < 45; i++) {
+      const oid = run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: repository, input: `${i}` }).stdout;
+      run(REAL_GIT, ['pack-objects', '-q', '.git/objects/pack/pack'], { cwd: repository, input: oid });
+    }
+    git(repository, 'config', 'gc.auto', '0');
+    fill('a', 10);
+    autocommit(session);
+    expect(packs()).toBe(45);
+    git(repository, 'config', '--unset', 'gc.auto');
+    fill('a', 10);
+    autocommit(session);
+    expect(packs()).toBe(1);
+    expect(git(repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+    expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', warnings: [] });
+  });
+});
