@@ -2,6 +2,7 @@
  * The two sides of a comparison, each as a tree of a session folder: a captured state, the commit that a session started
  * at, or what is on disk now, which is written as objects for the time of the comparison.
  */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { observeFolder } from '../../autocommit/capture.ts';
 import type { CapturedManifest } from '../../autocommit/captured-manifest.ts';
@@ -104,6 +105,7 @@ async function editTree(
   writes: ReadonlyMap<string, string>,
   deletions: readonly string[],
 ): Promise<string> {
+  if (base.prefix === '' && writes.size + deletions.length === 0) return base.tree;
   const plain = [
     'core.splitIndex=false',
     'core.fsmonitor=false',
@@ -111,8 +113,9 @@ async function editTree(
     'core.sparseCheckout=false',
   ];
   const options = plain.flatMap((setting) => ['-c', setting]);
-  const env = { GIT_INDEX_FILE: join(dir, 'index') };
-  await gitText(git, [...options, 'read-tree', '--empty'], { env });
+  const index = join(dir, 'index');
+  rmSync(index, { force: true }); // the other side's
+  const env = { GIT_INDEX_FILE: index };
   const prefix = base.prefix === '' ? [] : [`--prefix=${base.prefix}`];
   await gitText(git, [...options, 'read-tree', ...prefix, `${base.tree}^{tree}`], { env });
   const nothing = '0'.repeat(base.tree.length);
