@@ -93,10 +93,12 @@ export function observeFolder(
 
 /** The caller holds the session's lock, unless it is a dry run. */
 export async function capture(
-  git: Git,
+  anyGit: Git,
   target: CaptureTarget,
   options: CaptureOptions,
 ): Promise<CaptureResult> {
+  // In a partial clone nothing is fetched for a capture: what is missing here is not on disk either (git 2.45 and newer).
+  const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
   const objects = new ObjectStream(git, target.commonDir);
   try {
     return await captureInto(git, target, options, objects);

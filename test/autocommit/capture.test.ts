@@ -592,32 +592,4 @@ describe('what can go wrong', () => {
     ]);
     expect(changedPaths(autocommit(session))).toEqual(['added sandbox/x']);
   });
-
-  test('a sha256 repository', () => {
-    const repository = join(makeTempDir(), 'project');
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main', '--object-format=sha256');
-    write(join(repository, 'a.txt'), 'a\n');
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
-    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
-    write(join(sandbox, 'b.txt'), 'b\n');
-    agtOk(repository, 'autocommit', '--session-id', 's1');
-    expect(git(repository, 'show', 'agtsessions/s1:sandbox/b.txt')).toBe('b');
-    expect(agtOk(repository, 'autocommit', '--session-id', 's1')).toBe('s1: nothing changed');
-    expect(run(REAL_GIT, ['fsck', '--strict'], { cwd: repository }).exitCode).toBe(0);
-  });
-
-  test('a split index is captured whole', () => {
-    const session = makeSession({ 'a.txt': 'a\n' });
-    git(session.sandbox, 'update-index', '--split-index');
-    write(join(session.sandbox, 'b.txt'), 'b\n');
-    git(session.sandbox, 'add', 'b.txt');
-    autocommit(session);
-    expect(git(session.repository, 'ls-tree', '--name-only', 'agtsessions/s1:_/staged').split('\n')).toEqual([
-      'a.txt',
-      'b.txt',
-    ]);
-    expect(autocommit(session).outcome).toBe('unchanged');
-  });
 });
