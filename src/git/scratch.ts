@@ -1,9 +1,19 @@
 /**
  * Objects that are wanted for the time of one command: git reads the repository's and writes into a directory of its own,
- * which goes when the command ends, by a signal too. What a crash leaves is swept away by a later command.
+ * which goes when the command ends, by a signal too. What a crash leaves is swept away by the next comparison.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { ownerIsGone, signOwner } from '../state/lock.ts';
 import type { Git } from './git.ts';
 
 export interface Scratch {
@@ -13,7 +23,8 @@ export interface Scratch {
   readonly dir: string;
 }
 
-const LEFT_OVER_MS = 24 * 3_600_000;
+const OWNER = 'owner';
+const SIGNED_WITHIN_MS = 60_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `stateDir` is agt's own in `commonDir`; both absolute. */
@@ -24,8 +35,9 @@ export async function withScratch<T>(
 ): Promise<T> {
   const parent = join(stateDir, 'scratch');
   mkdirSync(parent, { recursive: true });
-  sweep(parent);
+  for (const path of leftScratch(stateDir)) rmSync(path, { recursive: true, force: true });
   const dir = mkdtempSync(join(parent, 'objects-'));
+  signOwner(join(dir, OWNER));
   const remove = () => {
     rmSync(dir, { recursive: true, force: true });
     removeIfEmpty(parent);
@@ -56,11 +68,17 @@ function removeIfEmpty(directory: string): void {
   }
 }
 
-function sweep(parent: string): void {
-  for (const name of readdirSync(parent)) {
-    const path = join(parent, name);
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat !== undefined && Date.now() - stat.mtimeMs > LEFT_OVER_MS)
-      rmSync(path, { recursive: true, force: true });
-  }
+/** Directories whose command was killed; absolute. */
+export function leftScratch(stateDir: string): string[] {
+  const parent = join(stateDir, 'scratch');
+  if (!existsSync(parent)) return [];
+  return readdirSync(parent)
+    .map((name) => join(parent, name))
+    .filter((path) => (existsSync(join(path, OWNER)) ? ownerIsGone(join(path, OWNER)) : isOld(path)));
+}
+
+/** One that was killed before it could sign. */
+function isOld(path: string): boolean {
+  const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return since !== undefined && Math.abs(Date.now() - since) > SIGNED_WITHIN_MS;
 }

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gitAnswer, gitText } from '../git/git.ts';
+import { leftScratch } from '../git/scratch.ts';
 import { missingHideRefs } from './hidden-from-fetch.ts';
 import { idProblem } from './id.ts';
 import { listRecords, type SessionRecord, sessionFolder, shortBranch, tipRef } from './record.ts';
@@ -33,6 +34,7 @@ export async function examine(repository: Repository): Promise<Finding[]> {
   findings.push(...strayFolders(await repository.sessionsDir(), records));
   findings.push(...strayRefs(repository, records, refs));
   findings.push(...worktrees.flatMap(examineWorktree));
+  findings.push(...leftScratch(repository.stateDir).map(describeScratch));
   if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
   return findings;
 }
@@ -169,6 +171,11 @@ function examineWorktree(worktree: WorktreeEntry): Finding[] {
     findings.push({ level: 'note', about: inside, problem, mend: 'set what you want with: agt config set' });
   }
   return findings;
+}
+
+function describeScratch(path: string): Finding {
+  const problem = 'was left by a comparison that was killed; the next agt session diff removes it';
+  return { level: 'note', about: path, problem, mend: `rm -r ${path}` };
 }
 
 async function examineHideRefs(repository: Repository): Promise<Finding[]> {

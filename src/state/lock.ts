@@ -54,6 +54,15 @@ function tryLink(path: string, own: string): boolean {
   }
 }
 
+/** For a file that names the process which works on something: `signOwner` writes it. */
+export function ownerIsGone(path: string): boolean {
+  return isStale(path);
+}
+
+export function signOwner(path: string): void {
+  writeFileSync(path, JSON.stringify(identify(process.pid)));
+}
+
 /**
  * Removes the lock if its owner is gone; true where the lock is free now. Only one process breaks at a time, and looks
  * again once it may: so a fresh lock is never removed by one that saw the stale one before it.

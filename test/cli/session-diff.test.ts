@@ -1,5 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotFolder, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, type Outcome, REAL_GIT, run, write } from '../harness/world.ts';
@@ -81,6 +84,31 @@ describe('agt session diff', () => {
     expect(look()).toEqual(before);
     expect(before.scratch).toBe(false);
   });
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
+    'ended by %s leaves nothing for longer',
+    async (signal) => {
+      const session = makeSession();
+      autocommit(session);
+      write(join(session.sandbox, 'new'), 'x\n');
+      const scratch = join(session.repository, '.git/agt/scratch');
+      // An external diff that does not end, so that the command is surely in the middle.
+      const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
+      git(session.repository, 'config', 'diff.external', 'sleep 60; false');
+      const child = spawn(AGT, ['session', 'diff', 's1'], { cwd: session.repository, env, detached: true });
+      const ended = once(child, 'exit');
+      while (!existsSync(scratch) || readdirSync(scratch).length === 0) await delay(20);
+      await delay(signal === 'SIGINT' ? 0 : 500);
+      process.kill(-(child.pid as number), signal); // the terminal's signals go to the whole group
+      await ended;
+      if (signal === 'SIGKILL') {
+        expect(agtOk(session.repository, 'doctor')).toContain('was left by a comparison that was killed');
+        git(session.repository, 'config', '--unset', 'diff.external');
+        expect(diff(session, '--name-only').stdout).toBe('new\n');
+      }
+      expect(existsSync(scratch)).toBe(false);
+    },
+  );
 
   test('shows links, programs, binary files and strange names as they are on disk', () => {
     const session = makeSession({ program: '#!/bin/sh\n' });
