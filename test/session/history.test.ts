@@ -8,7 +8,7 @@ import { parseTime, resolveMoment } from '../../src/session/moment.ts';
 import { readRecord, type SessionRecord } from '../../src/session/record.ts';
 import { openRepository, type Repository } from '../../src/session/repository.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { agtOk, git, REAL_GIT, write } from '../harness/world.ts';
+import { agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
 
@@ -83,6 +83,53 @@ describe('the history of a session', () => {
     const other = { ...session, id: 's2' };
     autocommit(other, '--label', 'mine');
     expect((await history(other)).map(({ label }) => label)).toEqual(['mine']);
+  });
+});
+
+describe('the history is read the same', () => {
+  test('under settings that change what git prints', async () => {
+    const { session } = threeStates();
+    write(join(session.sandbox, 'a'), 'é\n');
+    autocommit(session, '--label', 'Agt-Session: é\u001f');
+    const before = await history(session);
+    expect(before[0]?.label).toBe('Agt-Session: é\u001f');
+    const settings = {
+      'trailer.separators': '#',
+      'log.showSignature': 'true',
+      'log.diffMerges': 'on',
+      'log.date': 'relative',
+      'log.decorate': 'full',
+      'i18n.logOutputEncoding': 'latin1',
+      'color.ui': 'always',
+      'format.pretty': 'oneline',
+      'core.quotePath': 'false',
+    };
+    for (const [name, value] of Object.entries(settings)) git(session.repository, 'config', name, value);
+    expect(await history(session)).toEqual(before);
+  });
+
+  test('however long it is, and however long the history before it', async () => {
+    const session = makeSession();
+    const first = autocommit(session).commit ?? '';
+    const main = git(session.repository, 'rev-parse', 'main');
+    const commit = (n: number) => {
+      const message = `agt autocommit\n\nAgt-Session: s1\nAgt-Label: ${n}\n`;
+      const from = n === 1 ? first : `:${n - 1}`;
+      const who = `agt <agt@local> ${2_000_000_000 + n} +0000`;
+      return (
+        `commit refs/agt/tip/s1\nmark :${n}\nauthor ${who}\ncommitter ${who}\n` +
+        `data ${message.length}\n${message}from ${from}\nmerge ${main}\n\n`
+      );
+    };
+    const input = Array.from({ length: 5000 }, (_, i) => commit(i + 1)).join('');
+    run(REAL_GIT, ['fast-import', '--quiet', '--force'], { cwd: session.repository, input });
+    const moments = await history(session);
+    expect(moments).toHaveLength(5001);
+    expect(moments.slice(0, -1).map(({ label }) => label)).toEqual(
+      Array.from({ length: 5000 }, (_, i) => String(5000 - i)),
+    );
+    expect(moments.slice(0, -1).every(({ previous }, i) => previous === moments[i + 1]?.commit)).toBe(true);
+    expect(moments.at(-1)).toMatchObject({ commit: first, previous: undefined });
   });
 });
 
