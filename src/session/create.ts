@@ -49,7 +49,7 @@ export async function createSession(repository: Repository, wanted: NewSession):
 async function create(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
   const folder = join(await repository.sessionsDir(), wanted.id);
   const record = describe(repository, wanted, folder);
-  await refuseExisting(repository, record, folder);
+  await refuseTaken(repository, wanted.id);
   const undo: (() => Promise<unknown> | unknown)[] = [];
   try {
     undo.push(() => deleteRecord(repository, record.session_id));
@@ -106,8 +106,8 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
   };
 }
 
-async function refuseExisting(repository: Repository, record: SessionRecord, folder: string): Promise<void> {
-  const id = record.session_id;
+/** @throws AgtError where an id is taken, or one of the names that a session of it would have. */
+export async function refuseTaken(repository: Repository, id: SessionId): Promise<void> {
   const existing = readRecord(repository, id);
   if (existing?.state === 'removed') {
     throw new AgtError(`session "${id}" was removed, and its states are kept`, {
@@ -115,8 +115,9 @@ async function refuseExisting(repository: Repository, record: SessionRecord, fol
     });
   }
   if (existing !== undefined) throw alreadyThere(`session "${id}"`);
+  const folder = join(await repository.sessionsDir(), id);
   if (existsSync(folder)) throw alreadyThere(`the folder ${folder}`);
-  for (const ref of [record.branch, record.work_branch, tipRef(id)]) {
+  for (const ref of [shadowRef(repository, id), workRef(repository, id), tipRef(id)]) {
     const found = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', ref]);
     if (found !== undefined) throw alreadyThere(`branch ${shortBranch(ref)}`);
   }

@@ -8,11 +8,11 @@ import { autocommit } from './autocommit.ts';
 import { checkOutState } from './checkout/checkout.ts';
 import { restoreIndex, restoreOperation } from './checkout/sandbox-state.ts';
 import { readState, type State } from './checkout/state.ts';
-import { createSession } from './create.ts';
+import { createSession, refuseTaken } from './create.ts';
 import { type Moment, readHistory } from './history.ts';
 import { checkId, generateId, type SessionId } from './id.ts';
 import { findMoment } from './moment.ts';
-import { readRecord, type SessionRecord, sessionFolder, workRef } from './record.ts';
+import { type SessionRecord, sessionFolder, workRef } from './record.ts';
 import type { Repository } from './repository.ts';
 import { sandboxIsThere } from './sandbox.ts';
 
@@ -37,11 +37,7 @@ export async function forkSession(
   request: ForkRequest,
 ): Promise<Forked> {
   const ids = idsOf(request);
-  for (const id of ids) {
-    if (readRecord(repository, id) !== undefined) {
-      throw new AgtError(`session "${id}" exists already`, { hints: ['choose another id'] });
-    }
-  }
+  for (const id of ids) await refuseTaken(repository, id);
   const origin = await readOrigin(repository, source, request, ids[0] as SessionId);
   const records: SessionRecord[] = [];
   try {

@@ -152,16 +152,29 @@ describe('agt session fork', () => {
     expect(JSON.parse(agtOk(session.repository, 'session', 'list', '--json'))).toHaveLength(6);
   });
 
-  test('says which were made where one of several cannot be', () => {
+  test('makes none of several where one id is taken', () => {
     const session = makeSession();
+    const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
     git(session.repository, 'branch', 'agt/try-2');
+    write(join(session.sandbox, 'x'), 'x\n');
     const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
     const outcome = agt(session.repository, ...args);
-    expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toMatch(
-      /^error: branch agt\/try-2 exists already\n.*hint: made before that: try-1\n$/s,
-    );
-    expect(existsSync(join(session.folder, '../try-3'))).toBe(false);
+    expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(outcome.stderr).toMatch(/^error: branch agt\/try-2 exists already\n/);
+    expect(JSON.parse(agtOk(session.repository, 'session', 'list', '--json'))).toHaveLength(1);
+    expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
+  });
+
+  test('says which were made where one of several cannot be', () => {
+    const session = makeSession();
+    write(join(session.repository, '.git/refs/heads/agt/try-2.lock'), '');
+    const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
+    const outcome = agt(session.repository, ...args);
+    expect(outcome.exitCode).not.toBe(0);
+    expect(outcome.stderr).toMatch(/^error: .*try-2.*\nhint: made before that: try-1\n$/s);
+    const listed = JSON.parse(agtOk(session.repository, 'session', 'list', '--json'));
+    expect(listed.map((found: { session_id: string }) => found.session_id)).toEqual(['s1', 'try-1']);
+    expect(existsSync(join(session.folder, '../try-2'))).toBe(false);
   });
 
   test.each([
