@@ -49,12 +49,14 @@ export function guessLooseObjects(objectsDir: string): number {
   return namesIn(join(objectsDir, '17')).length * 256;
 }
 
-/** Bytes of all files, as they were written. */
+/** Bytes that all files take on the disk: a small file takes a whole block. */
 export function storeSize(objectsDir: string): number {
   let bytes = 0;
   for (const dir of namesIn(objectsDir)) {
-    for (const name of namesIn(join(objectsDir, dir)))
-      bytes += statIfThere(join(objectsDir, dir, name))?.size ?? 0;
+    for (const name of namesIn(join(objectsDir, dir))) {
+      const stat = statIfThere(join(objectsDir, dir, name));
+      if (stat !== undefined) bytes += stat.blocks > 0 ? stat.blocks * 512 : stat.size;
+    }
   }
   return bytes;
 }

@@ -1,10 +1,14 @@
-import { readdirSync, utimesSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { withSessionLock } from '../../src/session/lock.ts';
 import { writeRecord } from '../../src/session/record.ts';
 import { autocommitAt, endedDaysAgo, openSession } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
 
 let session: TestSession;
 let repository: string;
@@ -123,7 +127,40 @@ describe('agt gc --thin', () => {
     expect(autocommit({ ...session, id: 's2' }).warnings).toEqual([]);
   });
 
-  test('leaves a session alone whose branch was moved, or that another process works on', async () => {
+  test('waits for a capture that is under way', async () => {
+    await moment({ days: 9, minutes: 9 }, 'first');
+    await moment({ days: 9, minutes: 8 }, 'goes');
+    await moment({ days: 9 }, 'tip');
+    const { repository: opened, record } = openSession(session);
+    let free = false;
+    const capture = withSessionLock(opened, record.session_id, async () => {
+      await sleep(1000);
+      free = true;
+    });
+    const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
+    const { stdout } = await promisify(execFile)(AGT, ['gc', '--thin'], { cwd: repository, env });
+    expect(stdout).toContain('thinned s1: 1 of 3 moments');
+    expect(free).toBe(true);
+    await capture;
+  });
+
+  test('in a sha256 repository', async () => {
+    repository = join(makeTempDir(), 'project');
+    mkdirSync(repository);
+    git(repository, 'init', '-q', '-b', 'main', '--object-format=sha256');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'first');
+    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
+    session = { repository, sandbox, folder: join(sandbox, '..'), id: 's1' };
+    await moment({ days: 9, minutes: 9 }, 'first');
+    const dropped = await moment({ days: 9, minutes: 8 }, 'goes');
+    await moment({ days: 9 }, 'tip');
+    agtOk(repository, 'gc', '--thin', '--prune=now');
+    expect(texts()).toEqual(['tip', 'first']);
+    expect(exists(dropped)).toBe(false);
+    expect(fsck()).toBe('');
+  });
+
+  test('leaves a session alone whose branch was moved', async () => {
     await moment({ days: 9, minutes: 9 }, 'first');
     await moment({ days: 9, minutes: 8 }, 'goes');
     await moment({ days: 9 }, 'tip');
@@ -270,6 +307,15 @@ describe('the disk after agt gc', () => {
     expect(there()).toBe(0);
     expect(fsck()).toBe('');
     expect(git(repository, 'status', '--porcelain', '--untracked-files=no')).toBe('');
+  });
+
+  test('--prune of what is no time changes nothing', () => {
+    remove();
+    const before = refs();
+    const refused = agt(repository, 'gc', '--prune=soon');
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/^error: 'soon' is no time\nhint: /);
+    expect(refs()).toBe(before);
   });
 
   test('a pack that the user keeps stays', () => {

@@ -9,7 +9,7 @@ import {
   worstExitCode,
 } from '../../session/retention/gc.ts';
 import { obstacle, planRetention, type SessionPlan } from '../../session/retention/plan.ts';
-import { configuredExpiry, type Reclaimed, reclaim } from '../../session/retention/reclaim.ts';
+import { expiryTime, type Reclaimed, reclaim } from '../../session/retention/reclaim.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
 import { json, plural } from '../print.ts';
 import type { Program } from '../program.ts';
@@ -40,6 +40,7 @@ export const gc = defineCommand({
   ],
   run: async (args, program) => {
     const repository = await program.repository();
+    const expire = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: program.now() };
     const planned = await planRetention(repository, request);
     for (const problem of planned.damaged) program.err(`error: ${problem}\n`);
@@ -53,7 +54,7 @@ export const gc = defineCommand({
       return planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
     }
     const { outcomes, failures } = await applyRetention(repository, request);
-    const disk = await attemptReclaim(repository, args.prune, failures);
+    const disk = await attemptReclaim(repository, expire, failures);
     if (args.json) {
       const errors = failures.map(({ id, error }) => ({ session_id: id, error: (error as Error).message }));
       program.out(json({ ...sessionsJson(outcomes, planned.bytes), errors, disk: disk.reclaimed ?? null }));
@@ -69,11 +70,10 @@ export const gc = defineCommand({
 
 async function attemptReclaim(
   repository: Repository,
-  prune: string | undefined,
+  expire: string,
   failures: readonly Failure[],
 ): Promise<{ reclaimed: Reclaimed | undefined; failures: readonly Failure[] }> {
   try {
-    const expire = prune ?? (await configuredExpiry(repository.git));
     return { reclaimed: await reclaim(repository, expire), failures };
   } catch (error) {
     return { reclaimed: undefined, failures: [...failures, { id: '', error }] };
@@ -121,7 +121,9 @@ function describeDisk({ before, after, young, left }: Reclaimed): string {
       ? `the object store takes ${showSize(after)}, ${showSize(before - after)} less`
       : `the object store takes ${showSize(after)}`,
     ...(young > 0 ? [`${showSize(young)} more can go once it is old enough (now: --prune=now)`] : []),
-    ...(left > 0 ? [`${showSize(left)} stays in packs of which too little would go to write them anew`] : []),
+    ...(left > after / 100
+      ? [`${showSize(left)} stays in packs of which too little would go to write them anew`]
+      : []),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }

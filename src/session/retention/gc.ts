@@ -1,10 +1,10 @@
 /** `agt gc`: what the plans say, session by session, each under its lock and planned anew there; then the disk. */
 import { AgtError, EXIT } from '../../errors.ts';
-import { withSessionLock } from '../lock.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { dropHistory } from './drop.ts';
 import { obstacle, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
+import { withPatience } from './quiet.ts';
 import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
@@ -25,7 +25,7 @@ export interface RetentionOutcome {
   readonly failures: readonly Failure[];
 }
 
-/** Goes on past a session that fails or is busy. */
+/** Waits for sessions that are busy, and goes on past one that fails. */
 export async function applyRetention(
   repository: Repository,
   request: RetentionRequest,
@@ -36,7 +36,7 @@ export async function applyRetention(
     const id = listed.session_id;
     try {
       if (!mayConcern(listed, request)) continue;
-      const outcome = await withSessionLock(repository, id, async () => {
+      const outcome = await withPatience(repository, id, async () => {
         const record = readRecord(repository, id);
         return record === undefined ? undefined : applyToSession(repository, record, request);
       });

@@ -21,19 +21,33 @@ export async function withQuietSessions<T>(repository: Repository, action: () =>
   return lockAll(repository, ids, Date.now() + PATIENCE_MS, action);
 }
 
-async function lockAll<T>(
+function lockAll<T>(
   repository: Repository,
   [id, ...others]: readonly SessionId[],
   until: number,
   action: () => Promise<T>,
 ): Promise<T> {
   if (id === undefined) return action();
+  return whenFree(repository, id, until, () => lockAll(repository, others, until, action));
+}
+
+/** The session's lock, waited for. @throws AgtError with exit code 75 where it stays busy. */
+export function withPatience<T>(repository: Repository, id: SessionId, action: () => Promise<T>): Promise<T> {
+  return whenFree(repository, id, Date.now() + PATIENCE_MS, action);
+}
+
+async function whenFree<T>(
+  repository: Repository,
+  id: SessionId,
+  until: number,
+  action: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     let locked = false;
     try {
       return await withSessionLock(repository, id, () => {
         locked = true;
-        return lockAll(repository, others, until, action);
+        return action();
       });
     } catch (error) {
       const isBusy = !locked && error instanceof AgtError && error.exitCode === EXIT.busy;

@@ -6,6 +6,7 @@
  * of the free disk. The others are left for later.
  */
 import { join } from 'node:path';
+import { usageError } from '../../errors.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/git.ts';
 import {
   listPacks,
@@ -125,8 +126,15 @@ export async function isPartialClone(git: Git): Promise<boolean> {
   return ((await gitAnswer(git, ['config', '--get-regexp', pattern])) ?? '') !== '';
 }
 
-/** How old an unreachable object must be to go: as git-gc(1) has it. */
-export async function configuredExpiry(git: Git): Promise<string> {
-  const run = await runGit(git, ['config', '--get', 'gc.pruneExpire']);
-  return run.stdout.toString().trim() || '2.weeks.ago';
+/**
+ * How old an unreachable object must be to go: as asked for, or as git-gc(1) has it. git finds some time in any word where
+ * it only parses one; where it expires something it is strict.
+ * @throws AgtError for what is no time.
+ */
+export async function expiryTime(git: Git, asked: string | undefined): Promise<string> {
+  const configured = await gitAnswer(git, ['config', '--get', 'gc.pruneExpire']);
+  const expire = asked ?? configured?.trim() ?? '2.weeks.ago';
+  const trial = await runGit(git, ['reflog', 'expire', '--dry-run', `--expire=${expire}`]); // of no reflog
+  if (trial.exitCode === 0) return expire;
+  throw usageError(`'${expire}' is no time`, "for example: --prune='3 days ago', --prune=now, --prune=never");
 }
