@@ -36,6 +36,9 @@ const COMMANDS = [
   'for-each-ref',
 ];
 
+/** Times through the body of the loop that are timed together; then it is the other's turn. */
+const TURNS = 4;
+
 try {
   main();
 } finally {
@@ -104,7 +107,7 @@ function compare(repository: string, sessions: number): void {
   console.log('');
 }
 
-/** A shell script of mixed calls, timed as a whole: real git first on PATH, then the shim. */
+/** A shell script of mixed calls, timed as a whole: real git first on PATH, then the shim, in turn. */
 function loop(repository: string): void {
   const body = [
     'status --porcelain',
@@ -120,24 +123,32 @@ function loop(repository: string): void {
     'commit --allow-empty -q -m x',
     'branch --show-current',
   ];
-  const count = Math.round(Number(options.loop) / body.length);
+  const rounds = Math.max(1, Math.round(Number(options.loop) / (body.length * TURNS)));
   const script = join(place, 'loop.sh');
   writeFileSync(
     script,
-    `i=0; while [ $i -lt ${count} ]; do i=$((i+1)); ${body.map((line) => `git ${line} >/dev/null`).join('; ')}; done\n`,
+    `i=0; while [ $i -lt ${TURNS} ]; do i=$((i+1)); ${body.map((line) => `git ${line} >/dev/null`).join('; ')}; done\n`,
   );
-  const seconds = (path: string) => {
+  // Each run begins with the same repository: the commits of one would slow down the next.
+  const begin = git(repository, 'rev-parse', 'HEAD');
+  const milliseconds = (path: string) => {
+    git(repository, 'reset', '-q', '--soft', begin);
+    git(repository, 'reflog', 'expire', '--expire=now', '--all');
+    git(repository, 'prune', '--expire=now');
     const start = process.hrtime.bigint();
     must(spawnSync('sh', [script], { cwd: repository, env: { ...env, PATH: path } }));
-    return Number(process.hrtime.bigint() - start) / 1e9;
+    return Number(process.hrtime.bigint() - start) / 1e6;
   };
-  const times = [0, 1, 2].map(
-    () => [seconds(env.PATH), seconds(`${join(place, 'bin')}:${env.PATH}`)] as const,
-  );
-  const git = median(times.map(([first]) => first));
-  const sh = median(times.map(([, second]) => second));
+  const paths = [env.PATH, `${join(place, 'bin')}:${env.PATH}`];
+  const times: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    for (const which of round % 2 === 0 ? [0, 1] : [1, 0])
+      times[which as 0 | 1].push(milliseconds(paths[which] as string));
+  }
+  const calls = TURNS * body.length;
+  const [plain, shimmed] = times.map((list) => median(list) / calls) as [number, number];
   console.log(
-    `${count * body.length} mixed calls in a shell loop: real git ${git.toFixed(2)} s, shim ${sh.toFixed(2)} s, ×${(sh / git).toFixed(2)}`,
+    `${rounds * calls} mixed calls in a shell loop, a call: real git ${plain.toFixed(2)} ms, shim ${shimmed.toFixed(2)} ms, ×${(shimmed / plain).toFixed(2)}`,
   );
 }
 

@@ -6,7 +6,7 @@
  * Nothing is left where that would not be enough: configuration that git reads from other files, a user's own choice
  * of decorations, hidden refs below a remote that is not configured.
  */
-import { renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { allBut } from '../filter/globs.ts';
 import { localSpaces, type Prefixes, remoteSpaces } from '../filter/spaces.ts';
@@ -16,6 +16,8 @@ import { REMOTES, type View } from './view.ts';
 
 /** File name in the git directory; also the first line's mark, with the format's number. */
 export const LOG_WORDS = 'agt-log-words';
+
+const MARGIN_MS = 1000;
 
 export function leaveLogWords(view: View, defaults: readonly string[], env: NodeJS.ProcessEnv): void {
   const file = join(view.gitDir, LOG_WORDS);
@@ -35,6 +37,10 @@ export function leaveLogWords(view: View, defaults: readonly string[], env: Node
     if (!onlyKnownFiles(view, env)) return;
     const unfinished = `${file}.${process.pid}`;
     writeFileSync(unfinished, text);
+    // Dated back: whatever is changed from now on is newer, even within the same tick of the clock.
+    const before = new Date(Date.now() - MARGIN_MS);
+    utimesSync(unfinished, before, before);
+    if (!isNewest(unfinished, view, env)) throw new Error('configuration has only just changed');
     renameSync(unfinished, file);
   } catch {
     try {

@@ -32,6 +32,18 @@ const WALKS = ['rev-list', 'shortlog'];
 const DECORATING = ['log', 'show', 'whatchanged'];
 
 const PASSED_ON_WORDS = [...PASSED_ON];
+/** Of these, what is called most: a list that is short is read at once. */
+const FREQUENT = [
+  'status',
+  'diff',
+  'add',
+  'commit',
+  'ls-files',
+  'symbolic-ref',
+  'cat-file',
+  'config',
+  'merge-base',
+];
 
 export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
   const names = [prefixes.branchPrefix, prefixes.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
@@ -54,17 +66,17 @@ agt_full=${quote(executable)}
 agt_settings=${quote(settingsFile)}
 
 # Most calls end here; what stands below has not even been read by then.
-if [ -z "\${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-}" ] && [ -x "$agt_real" ] &&
-  ! [ "$agt_settings" -nt "$0" ] && ! [ "$agt_full" -nt "$0" ]; then
-  case \${1-} in
-${caseList(PASSED_ON_WORDS, '  ')}
-    exec "$agt_real" "$@"
-    ;;
-  esac
-  agt_fresh=1
-else
-  agt_fresh=''
-fi
+agt_fresh=''
+case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
+'')
+  if [ -x "$agt_real" ] && ! [ "$agt_settings" -nt "$0" ] && ! [ "$agt_full" -nt "$0" ]; then
+    case \${1-} in
+    ${FREQUENT.join(' | ')}) exec "$agt_real" "$@" ;;
+    esac
+    agt_fresh=1
+  fi
+  ;;
+esac
 
 agt_exec() {
   if [ -x "$agt_full" ]; then exec "$agt_full" "$@"; fi
@@ -75,46 +87,50 @@ agt_exec() {
 # Anything about agt itself that is newer than this file, or said by the environment, is the executable's to judge.
 case $agt_fresh in '') agt_exec "$@" ;; esac
 
-agt_next='' agt_command='' agt_dir='' agt_plain=1
-for agt_word do
-  case $agt_next in
-  -C)
-    case $agt_dir in ?*) agt_exec "$@" ;; esac
-    agt_dir=$agt_word agt_next=''
-    continue
-    ;;
-  -c)
-    agt_plain=''
-    agt_next=''
-    continue
-    ;;
-  esac
-  case $agt_word in
-  -C | -c) agt_next=$agt_word ;;
-  --no-pager | -P | -p | --paginate | --no-optional-locks | --literal-pathspecs) ;;
-  -*) agt_exec "$@" ;;
-  *)
-    agt_command=$agt_word
-    break
-    ;;
-  esac
-done
-
+agt_command=\${1-} agt_dir='' agt_plain=1
 case $agt_command in
-${caseList(['""', ...PASSED_ON_WORDS])}
-  exec "$agt_real" "$@"
+-*)
+  agt_command='' agt_next=''
+  for agt_word do
+    case $agt_next in
+    -C)
+      case $agt_dir in ?*) agt_exec "$@" ;; esac
+      agt_dir=$agt_word agt_next=''
+      continue
+      ;;
+    -c)
+      agt_plain='' agt_next=''
+      continue
+      ;;
+    esac
+    case $agt_word in
+    -C | -c) agt_next=$agt_word ;;
+    --no-pager | -P | -p | --paginate | --no-optional-locks | --literal-pathspecs) ;;
+    -*) agt_exec "$@" ;;
+    *)
+      agt_command=$agt_word
+      break
+      ;;
+    esac
+  done
   ;;
 esac
 
-# A set of refs has to be shortened; so has, to be sure, the value of another option that looks like one.
+case $agt_command in
+${caseList([...WALKS, ...DECORATING, ...SETS_ONLY])} ;;
+*)
+  agt_passed='${['', '', ...PASSED_ON_WORDS, ''].join(' ')}'
+  case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
+  ;;
+esac
+
+# A set of refs has to be shortened; so has, to be sure, anything else that looks like one.
 agt_sets=''
-for agt_word do
-  case $agt_word in
-  --all | --branches* | --tags* | --remotes* | --glob* | --reflog | --stdin | --exclude* | -h) agt_sets=1 ;;
-  --disable-agt) agt_exec "$@" ;;
-  --) break ;;
-  esac
-done
+case " $* " in
+*' --all'* | *' --branches'* | *' --tags'* | *' --remotes'* | *' --glob'* | *' --reflog'* | *' --stdin'* | \\
+  *' --exclude'* | *' -h '*) agt_sets=1 ;;
+*' --disable-agt '*) agt_exec "$@" ;;
+esac
 case $agt_sets$agt_command in
 ${caseList(SETS_ONLY)}
   exec "$agt_real" "$@"
@@ -207,19 +223,18 @@ case $agt_plain\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYST
 1) ;;
 *) agt_exec "$@" ;;
 esac
-for agt_path in "$agt_common/config" "$agt_git/config.worktree" "\${HOME-}/.gitconfig" "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" /etc/gitconfig; do
-  if [ -e "$agt_path" ] && ! [ "$agt_words" -nt "$agt_path" ]; then agt_exec "$@"; fi
-done
+if [ "$agt_common/config" -nt "$agt_words" ] || [ "$agt_git/config.worktree" -nt "$agt_words" ] ||
+  [ "\${HOME-}/.gitconfig" -nt "$agt_words" ] || [ /etc/gitconfig -nt "$agt_words" ] ||
+  [ "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" -nt "$agt_words" ]; then agt_exec "$@"; fi
 { IFS= read -r agt_version && IFS= read -r agt_head && IFS= read -r agt_line; } 2>/dev/null <"$agt_words" || agt_exec "$@"
 IFS= read -r agt_now <"$agt_git/HEAD" || agt_exec "$@"
 case $agt_now in ${current.join(' | ')}) ;; *) agt_now=- ;; esac
 if [ "$agt_version" != ${LOG_WORDS}-1 ] || [ "$agt_now" != "$agt_head" ]; then agt_exec "$@"; fi
-for agt_word do
-  # Words that choose decorations, end the options, or might be the value of an option at the end of the line.
-  case $agt_word in
-  -- | --end-of-options | --decorate-refs* | --clear-decorations) agt_exec "$@" ;;
-  esac
-done
+# Words that choose decorations, end the options, or might be the value of an option at the end of the line.
+case " $* " in
+*' -- '* | *' --end-of-options '* | *' --decorate-refs'* | *' --clear-decorations '*) agt_exec "$@" ;;
+esac
+for agt_word do :; done
 case $agt_word in
 -*)
   case $agt_word in
