@@ -23,7 +23,7 @@ export const sessionDiff = defineCommand({
   description:
     'Compares moment A with moment B; without B with what is on disk now; without both, the last autocommit with what ' +
     'is on disk. git prints it, with its colours, pager and settings. Permissions and empty directories, of which git ' +
-    'knows nothing, are told after that. Paths after -- are relative to the sandbox; xdg/log or ../xdg/log is in another ' +
+    'knows nothing, are told after that. What cannot be read is named, and the exit code is then 1. Paths after -- are relative to the sandbox; xdg/log or ../xdg/log is in another ' +
     'folder of the session. Nothing is captured, and nothing is changed.',
   positionals: {
     id: SESSION_ID_OPTION,
@@ -72,7 +72,8 @@ export const sessionDiff = defineCommand({
     }
     for (const { path, reason } of unsure)
       program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
-    return exitCode === 0 && args['exit-code'] && beyond.length > 0 ? EXIT.failed : exitCode;
+    const differs = args['exit-code'] && beyond.length > 0;
+    return exitCode === 0 && (differs || unsure.length > 0) ? EXIT.failed : exitCode;
   },
 });
 
@@ -131,7 +132,7 @@ async function printList(
   ];
   program.out(json(list));
   for (const { path, reason } of unsure) program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
-  return asExitCode && list.length > 0 ? EXIT.failed : EXIT.done;
+  return (asExitCode && list.length > 0) || unsure.length > 0 ? EXIT.failed : EXIT.done;
 }
 
 function statusOf({ before, after }: Entry): 'A' | 'D' | 'M' {
