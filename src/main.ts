@@ -12,12 +12,17 @@ async function main(): Promise<number> {
   return /^git(\.exe)?$/i.test(calledName()) ? runGitMode(args) : loadAgtMode()(args);
 }
 
-main().then(
-  (exitCode) => {
-    process.exitCode = exitCode;
-  },
-  (error: unknown) => {
-    process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
-    process.exitCode = isAgtError(error) ? error.exitCode : EXIT.failed;
-  },
-);
+function fail(error: unknown): void {
+  process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
+  process.exitCode = isAgtError(error) ? error.exitCode : EXIT.failed;
+}
+
+// What no call waits for, such as a git for which there are no file descriptors left.
+process.on('uncaughtException', (error) => {
+  fail(error);
+  process.exit();
+});
+
+main().then((exitCode) => {
+  process.exitCode = exitCode;
+}, fail);

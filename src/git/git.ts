@@ -48,19 +48,7 @@ export function inDirectory(git: Git, cwd: string): Git {
 /** Runs git to its end, whatever the exit code. */
 export async function runGit(git: Git, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
   traceCommand(git.env, git.path, args);
-  const result = await execa(git.path, args, {
-    cwd: git.cwd,
-    env: { ...git.env, ...(options.stderr === 'inherit' ? git.userLocale : {}), ...options.env },
-    extendEnv: false,
-    encoding: 'buffer',
-    stripFinalNewline: false,
-    reject: false,
-    maxBuffer: Number.POSITIVE_INFINITY,
-    stdout: options.stdout ?? 'pipe',
-    stderr: options.stderr ?? 'pipe',
-    ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
-    ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
-  });
+  const result = await start(git, args, options);
   if (result.exitCode === undefined) {
     if (result.signal !== undefined) {
       throw new AgtError(`git ${args[0]} was killed by ${result.signal}`, { exitCode: EXIT.git });
@@ -76,6 +64,28 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
     stdout: asBuffer(result.stdout),
     stderr: asBuffer(result.stderr).toString(),
   };
+}
+
+/** @throws AgtError where there are no file descriptors for it; the reason comes as an event that nobody can wait for. */
+async function start(git: Git, args: readonly string[], options: RunOptions) {
+  try {
+    return await execa(git.path, args, {
+      cwd: git.cwd,
+      env: { ...git.env, ...(options.stderr === 'inherit' ? git.userLocale : {}), ...options.env },
+      extendEnv: false,
+      encoding: 'buffer',
+      stripFinalNewline: false,
+      reject: false,
+      maxBuffer: Number.POSITIVE_INFINITY,
+      stdout: options.stdout ?? 'pipe',
+      stderr: options.stderr ?? 'pipe',
+      ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
+      ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
+    });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new AgtError(`cannot run git in ${git.cwd}: ${message}`, { exitCode: EXIT.git, cause: error });
+  }
 }
 
 function asBuffer(bytes: Uint8Array | undefined): Buffer {

@@ -1,5 +1,5 @@
 /** `.agtignore` in the session folder: what is left out, what is noted of it, and where it has no say. */
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -104,4 +104,25 @@ test('one that cannot be used stops the capture: nothing is taken for ignored or
     rmSync(path, { recursive: true });
   }
   expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(commit);
+});
+
+test('a restore leaves what it names now, and what it named then', () => {
+  const session = makeSession();
+  write(join(session.sandbox, 'cache/x'), '1');
+  autocommit(session, '--label', 'without');
+  write(join(session.folder, '.agtignore'), 'cache/\n');
+  autocommit(session, '--label', 'with');
+  write(join(session.sandbox, 'cache/x'), '2');
+  write(join(session.sandbox, 'a.txt'), 'a\n');
+  const back = agt(session.repository, 'session', 'restore', 's1', '--to', 'without');
+  expect(back).toMatchObject({
+    exitCode: 0,
+    stderr: 'warning: not compared, since .agtignore names it: sandbox/cache/x\n',
+  });
+  expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('2');
+  rmSync(join(session.folder, '.agtignore'));
+  expect(agt(session.repository, 'session', 'restore', 's1', '--to', 'with').exitCode).toBe(0);
+  expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('2');
+  expect(agt(session.repository, 'session', 'restore', 's1', '--to', 'without').exitCode).toBe(0);
+  expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('1');
 });

@@ -20,7 +20,7 @@ import { withSessionLock } from '../lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, workRef, writeRecord } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { makePlace } from './place.ts';
-import { listMismatches } from './verify.ts';
+import { compareStates } from './verify.ts';
 
 export interface RestoreRequest {
   /** Relative to the session folder, one byte per character; top-level folders, or paths in them. */
@@ -97,12 +97,13 @@ async function restore(
     restored: { commit: moment.commit, by: request.by },
   });
   const commit = after.commit as string;
-  const mismatches = await listMismatches(
+  const { mismatches, ignored } = await compareStates(
     repository.git,
     await readState(repository.git, commit),
     wanted,
     request.scope,
   );
+  warnings.push(...ignored.map((path) => `not compared, since .agtignore names it: ${path}`));
   writeRecord(repository, { ...record, last_activity_at: now.toISOString() });
   return { record, moment, before: first?.commit, commit, changed, mismatches, warnings };
 }

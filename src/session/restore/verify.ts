@@ -1,5 +1,7 @@
 /** Whether a restore gave back what it should: the folder as it was captured afterwards, against the state. */
-import { displayPath } from '../../autocommit/display.ts';
+import { displayPath, pathFromJson } from '../../autocommit/display.ts';
+import { underAny } from '../../autocommit/failure.ts';
+import { IGNORED } from '../../autocommit/ignore-file.ts';
 import { digestOf } from '../../autocommit/index-state.ts';
 import { isUnder } from '../../autocommit/tops.ts';
 import { type Git, runGit } from '../../git/git.ts';
@@ -7,13 +9,20 @@ import { parseIndex } from '../../git/index-file.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';
 import type { State } from '../checkout/state.ts';
 
-/** What is not as it was, readable; `kept` is what the restore had to leave. */
-export async function listMismatches(
+export interface Comparison {
+  /** What is not as it was, readable. */
+  readonly mismatches: string[];
+  /** Paths that `.agtignore` names in one of the two, so that nobody can tell, readable. */
+  readonly ignored: string[];
+}
+
+/** `kept` is what the restore had to leave. */
+export async function compareStates(
   git: Git,
   now: State,
   wanted: State,
   scope: readonly string[],
-): Promise<string[]> {
+): Promise<Comparison> {
   const plan = await prepareCheckout(git, now, wanted, scope);
   const paths = new Set([
     ...plan.kept,
@@ -22,13 +31,21 @@ export async function listMismatches(
     ...plan.modes.keys(),
     ...missingDirectories(now, wanted, scope),
   ]);
-  const mismatches = [...paths].sort().map(displayPath);
-  if (!scope.includes('sandbox')) return mismatches;
+  const isIgnored = underAny(
+    [now, wanted]
+      .flatMap(({ manifest }) => manifest.skipped)
+      .filter(({ reason }) => reason === IGNORED)
+      .map(({ path }) => pathFromJson(path)),
+  );
+  const sorted = [...paths].sort();
+  const ignored = sorted.filter(isIgnored).map(displayPath);
+  const mismatches = sorted.filter((path) => !isIgnored(path)).map(displayPath);
+  if (!scope.includes('sandbox')) return { mismatches, ignored };
   if (now.manifest.operation_digest !== wanted.manifest.operation_digest)
     mismatches.push(`the ${wanted.manifest.operation ?? now.manifest.operation} in the sandbox`);
   if ((await indexDigest(git, now)) !== (await indexDigest(git, wanted)))
     mismatches.push('the index of the sandbox');
-  return mismatches;
+  return { mismatches, ignored };
 }
 
 function missingDirectories(now: State, wanted: State, scope: readonly string[]): string[] {
