@@ -6,6 +6,8 @@
 export interface SettingKey {
   readonly name: string;
   readonly fallback: string;
+  /** What the empty value means, where that is a value. */
+  readonly whenEmpty?: string;
   readonly env?: string;
   /** Honoured only from the user's own file and the environment: a repository must not choose what is executed. */
   readonly globalOnly?: true;
@@ -18,6 +20,7 @@ export const SETTING_KEYS = [
   {
     name: 'agt.gitPath',
     fallback: '',
+    whenEmpty: 'search PATH',
     env: 'AGT_GIT_PATH',
     globalOnly: true,
     summary: 'the real git; by default the first git on PATH that is not agt',
@@ -61,6 +64,7 @@ export const SETTING_KEYS = [
   {
     name: 'agt.budget',
     fallback: '',
+    whenEmpty: 'no limit',
     summary:
       'what the states of all sessions of a repository may cost on disk together, such as 10g; empty: no limit',
     check: (value) =>
@@ -87,6 +91,11 @@ export type SettingName = (typeof SETTING_KEYS)[number]['name'];
 /** The key by its name in any case, as git-config names are. */
 export function findKey(name: string): (SettingKey & { name: SettingName }) | undefined {
   return SETTING_KEYS.find((key) => key.name.toLowerCase() === name.toLowerCase());
+}
+
+/** A value as people read it. */
+export function showValue(name: SettingName, value: string): string {
+  return value || `(${findKey(name)?.whenEmpty ?? 'empty'})`;
 }
 
 function oneOf(...values: string[]): (value: string) => string | undefined {

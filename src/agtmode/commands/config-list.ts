@@ -1,3 +1,4 @@
+import { showValue } from '../../config/keys.ts';
 import { defineCommand, JSON_OPTION } from '../command.ts';
 import { json, table } from '../print.ts';
 
@@ -10,8 +11,7 @@ export const configList = defineCommand({
   run: async (args, program) => {
     const values = await program.settingValues();
     if (args.json) program.out(json(values));
-    else
-      program.out(table(values.map(({ name, value, origin }) => [name, value || '(search PATH)', origin])));
+    else program.out(table(values.map(({ name, value, origin }) => [name, showValue(name, value), origin])));
     return 0;
   },
 });

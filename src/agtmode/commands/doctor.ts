@@ -1,3 +1,4 @@
+import { showValue } from '../../config/keys.ts';
 import { AgtError } from '../../errors.ts';
 import { hasPcre } from '../../git/pcre.ts';
 import { examine, type Finding } from '../../session/doctor.ts';
@@ -56,7 +57,7 @@ export const doctor = defineCommand({
         const { records } = listRecords(repository);
         program.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
       }
-      const rows = settings.map(({ name, value, origin }) => [name, value || '(search PATH)', origin]);
+      const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
       program.out(`settings\n${table(rows, '  ')}`);
       program.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
       printFindings(program, findings);

@@ -1,0 +1,68 @@
+/** `agt gc` killed at arbitrary moments: every session stands before or after it, and the next one finishes. */
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { autocommitAt, endedDaysAgo } from '../harness/opened.ts';
+import { autocommit, makeSession } from '../harness/session.ts';
+import { AGT, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
+
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 12);
+/** From before anything is read to after a gc of this size ends on a quiet machine. */
+const [EARLIEST_MS, LATEST_MS] = [60, 700];
+
+test(`${KILLS} kills of gc lose no state that stays, and the next gc finishes`, async () => {
+  const session = makeSession();
+  const { repository, sandbox } = session;
+  const noon = new Date(Date.now() - 9 * 86_400_000).setUTCHours(12, 0, 0, 0);
+  let moments = 0;
+  let killed = 0;
+  const at = async (text: string, label?: string) => {
+    write(join(sandbox, 'a'), text.repeat(100));
+    const time = new Date(noon + 1000 * moments++);
+    return autocommitAt(session, time, label === undefined ? {} : { label });
+  };
+  for (let round = 0; round < KILLS; round++) {
+    for (let n = 0; n < 3; n++) await at(`${round} ${n}\n`);
+    await at(`named ${round}\n`, `named ${round}`);
+    const ended = { ...session, id: `ended-${round}` };
+    agtOk(repository, 'session', 'new', '--id', ended.id);
+    agtOk(repository, 'session', 'remove', '--id', ended.id);
+    endedDaysAgo(ended, 40);
+    git(repository, 'repack', '-d', '-q', '--geometric=2');
+    const tip = git(repository, 'rev-parse', 'refs/agt/tip/s1^{tree}');
+
+    const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
+    const child = spawn(AGT, ['gc', '--thin', '--prune=now'], {
+      cwd: repository,
+      env,
+      stdio: 'ignore',
+      detached: true, // a group of its own, so that git is killed with it
+    });
+    const end = new Promise<NodeJS.Signals | null>((resolve) =>
+      child.on('exit', (_, signal) => resolve(signal)),
+    );
+    const delay = EARLIEST_MS + ((LATEST_MS - EARLIEST_MS) * round) / KILLS;
+    const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), delay);
+    if ((await end) === 'SIGKILL') killed++;
+    clearTimeout(timer);
+
+    expect(git(repository, 'rev-parse', 'refs/agt/tip/s1^{tree}')).toBe(tip);
+    expect(git(repository, 'fsck', '--strict', '--full', '--no-dangling')).toBe('');
+    // Killed between the two, only agt's own tip has moved; doctor says this.
+    git(repository, 'update-ref', 'refs/heads/agtsessions/s1', 'refs/agt/tip/s1');
+  }
+  expect(killed).toBeGreaterThan(KILLS / 4);
+
+  agtOk(repository, 'gc', '--thin', '--prune=now');
+  const labels = git(repository, 'log', '--first-parent', '--format=%s', 'agtsessions/s1', '^main').split(
+    '\n',
+  );
+  expect(labels.filter((label) => label.startsWith('named'))).toHaveLength(KILLS);
+  expect(labels).toHaveLength(KILLS + 1); // and the first of all
+  expect(git(repository, 'for-each-ref', '--format=%(refname)')).not.toContain('ended');
+  expect(autocommit(session).outcome).toBe('unchanged');
+  expect(git(repository, 'fsck', '--strict', '--full', '--no-dangling')).toBe('');
+  const inGit = (pattern: string) => globSync(pattern, { cwd: join(repository, '.git') });
+  expect([...inGit('**/*.lock'), ...inGit('**/tmp_*'), ...inGit('agt/locks/*')]).toEqual([]);
+}, 300_000);
