@@ -6,12 +6,12 @@
  * changed within the same tick as the last scan could look the same after it, hence the second condition. The clock is
  * the file system's: the process's own may differ.
  */
-import { lstatSync, rmSync, type Stats, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import type { Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
 import type { CaptureTarget } from './capture.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
 import { failureReason, underAny } from './failure.ts';
+import { readFileClock } from './file-clock.ts';
 import type { IgnoreFile } from './ignore-file.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import { type Previous, treeMode } from './previous.ts';
@@ -72,7 +72,7 @@ export async function scan(
   options: ScanOptions,
 ): Promise<Scanned> {
   const folder = Buffer.from(target.folder).toString('latin1');
-  const clock = readClock(target.folder);
+  const clock = readFileClock(target.folder);
   const { cache } = previous;
   const table = cache?.files;
   const kept = table === undefined ? undefined : new Uint8Array(table.names.length);
@@ -196,15 +196,4 @@ async function readFile(
 
 function isLate(stat: Stats, { rereadSince }: ScanOptions): boolean {
   return rereadSince !== undefined && stat.mtimeMs >= rereadSince * 1000;
-}
-
-/** What the file system of the session folder calls now. */
-function readClock(folder: string): number {
-  const probe = join(folder, `.agt-clock-${process.pid}`);
-  try {
-    writeFileSync(probe, '');
-    return lstatSync(probe).mtimeMs;
-  } finally {
-    rmSync(probe, { force: true });
-  }
 }

@@ -9,6 +9,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -259,6 +260,13 @@ describe('clocks', () => {
     unlinkSync(join(session.folder, 'xdg/log'));
     expect(autocommit(session).changes).toContainEqual({ path: 'xdg/log', kind: 'deleted' });
     expectCaptured(session);
+  });
+
+  test('whoever was killed while it asked for the time is tidied up after', () => {
+    const session = makeTwins();
+    writeFileSync(join(session.folder, '.agt-clock-4000000'), '');
+    expect(autocommit(session).outcome).toBe('unchanged');
+    expect(readdirSync(session.folder).sort()).toEqual(['config', 'sandbox', 'xdg']);
   });
 
   test('a lost or damaged timestamp costs nothing', () => {
