@@ -90,6 +90,15 @@ test('a fork has the same, and a session with caches alone is removed without as
   agtOk(session.repository, 'session', 'remove', '--id', 's1');
 });
 
+test('a session that was removed comes back with it', () => {
+  const session = makeSession();
+  write(join(session.folder, '.agtignore'), 'cache/\n');
+  autocommit(session);
+  agtOk(session.repository, 'session', 'remove', '--id', 's1');
+  agtOk(session.repository, 'session', 'restore', 's1', '--to', '@{0}');
+  expect(readFileSync(join(session.folder, '.agtignore'), 'utf8')).toBe('cache/\n');
+});
+
 test('one that cannot be used stops the capture: nothing is taken for ignored or for wanted', () => {
   const session = makeSession();
   const { commit } = autocommit(session);

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { displayPath } from '../../autocommit/display.ts';
+import { bringBackIgnoreFile } from '../../autocommit/ignore-file.ts';
 import { readScanManifest } from '../../autocommit/scan-manifest.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer } from '../../git/git.ts';
@@ -82,6 +83,7 @@ async function restore(
   writeRecord(repository, { ...record, restoring: moment.commit });
 
   const wanted = await readState(repository.git, moment.commit);
+  if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   const changed = await bringBack(repository, record, first, wanted, request);
   const warnings = [
     ...(first?.warnings ?? []),
