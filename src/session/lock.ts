@@ -1,14 +1,51 @@
-/** One process at a time changes a session. */
+/**
+ * One process at a time changes a session; and none does while unreachable objects are removed, or what a capture is
+ * about to refer to might go (retention/quiet.ts).
+ */
 import { join } from 'node:path';
-import { withLock } from '../state/lock.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AgtError, EXIT } from '../errors.ts';
+import { isLocked, withLock } from '../state/lock.ts';
 import type { SessionId } from './id.ts';
 import type { Repository } from './repository.ts';
 
+/** How long the removal of objects is waited for: it takes seconds. */
+const PATIENCE_MS = 15_000;
+const BETWEEN_LOOKS_MS = 50;
+
 /** @throws AgtError with exit code 75 while another process holds it. */
-export function withSessionLock<T>(
+export async function withSessionLock<T>(
   repository: Repository,
   id: SessionId,
   action: () => Promise<T>,
 ): Promise<T> {
-  return withLock(join(repository.stateDir, 'locks', id), `session "${id}"`, action);
+  const pruning = pruningLock(repository);
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    while (isLocked(pruning) && Date.now() < until) await sleep(BETWEEN_LOOKS_MS);
+    // Looked at again under the session's lock: whoever removes objects takes its own lock first, then looks at these.
+    const done = await withLock(join(locksDir(repository), id), `session "${id}"`, async () =>
+      isLocked(pruning) ? undefined : { result: await action() },
+    );
+    if (done !== undefined) return done.result;
+    if (Date.now() < until) continue;
+    throw new AgtError('agt gc is removing objects', {
+      exitCode: EXIT.busy,
+      hints: ['try again in a moment'],
+    });
+  }
+}
+
+export function locksDir(repository: Repository): string {
+  return join(repository.stateDir, 'locks');
+}
+
+/** Held while unreachable objects are removed; no session's id begins with a dot. */
+export function pruningLock(repository: Repository): string {
+  return join(locksDir(repository), '.prune');
+}
+
+/** Held while packs are joined or written anew. */
+export function packingLock(repository: Repository): string {
+  return join(locksDir(repository), '.pack');
 }

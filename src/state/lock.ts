@@ -3,7 +3,16 @@
  * over when the owner is gone: the process ended, its number went to another one, or the machine was started anew. Of an
  * owner in another container nothing can be known; its lock stands for longer than any work on a session takes.
  */
-import { linkSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
@@ -38,6 +47,11 @@ export async function withLock<T>(path: string, what: string, action: () => Prom
   } finally {
     if (readIfThere(path) === own) rmSync(path, { force: true });
   }
+}
+
+/** True while a process holds the lock that is there to be asked. */
+export function isLocked(path: string): boolean {
+  return existsSync(path) && !isStale(path) && existsSync(path);
 }
 
 function tryLink(path: string, own: string): boolean {

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { SessionId } from '../../src/session/id.ts';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { writeRecord } from '../../src/session/record.ts';
+import { withQuietSessions } from '../../src/session/retention/quiet.ts';
 import { autocommitAt, endedDaysAgo, openSession } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
@@ -316,6 +318,26 @@ describe('the disk after agt gc', () => {
     expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
     expect(refused.stderr).toMatch(/^error: 'soon' is no time\nhint: /);
     expect(refs()).toBe(before);
+  });
+
+  test('is given back while nobody captures: who comes waits, and who is there is waited for', async () => {
+    const { repository: opened, record } = openSession(session);
+    const order: string[] = [];
+    const step = async (name: string, ms: number) => {
+      order.push(`${name} begins`);
+      await sleep(ms);
+      order.push(`${name} ends`);
+    };
+    const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
+    const removal = withQuietSessions(opened, () => step('removal', 300));
+    await sleep(50);
+    // Also a session that nobody knew when the removal began.
+    const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));
+    await Promise.all([before, removal, after]);
+    expect(order).toEqual(
+      ['capture', 'removal', 'new session'].flatMap((name) => [`${name} begins`, `${name} ends`]),
+    );
+    expect(readdirSync(join(repository, '.git/agt/locks'))).toEqual([]);
   });
 
   test('a pack that the user keeps stays', () => {

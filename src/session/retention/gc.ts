@@ -1,5 +1,6 @@
 /** `agt gc`: what the plans say, session by session, each under its lock and planned anew there; then the disk. */
 import { AgtError, EXIT } from '../../errors.ts';
+import { withSessionLock } from '../lock.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { dropHistory } from './drop.ts';
@@ -36,10 +37,13 @@ export async function applyRetention(
     const id = listed.session_id;
     try {
       if (!mayConcern(listed, request)) continue;
-      const outcome = await withPatience(repository, id, async () => {
-        const record = readRecord(repository, id);
-        return record === undefined ? undefined : applyToSession(repository, record, request);
-      });
+      const outcome = await withPatience<SessionOutcome | undefined>(
+        (action) => withSessionLock(repository, id, action),
+        async () => {
+          const record = readRecord(repository, id);
+          return record === undefined ? undefined : applyToSession(repository, record, request);
+        },
+      );
       if (outcome !== undefined) outcomes.push(outcome);
     } catch (error) {
       failures.push({ id, error });

@@ -1,51 +1,57 @@
 /**
- * Keeps every session from being captured while unreachable objects are removed. `git fast-import` reuses an object
- * that is there already, however old and unreachable; one that is removed between that and the move of the ref would
- * be missing. What git's own commands reuse they make young first, so that the time of grace protects it.
+ * Waiting for others. `git fast-import` reuses an object that is there already, however old and unreachable; one that is
+ * removed between that and the move of the ref would be missing. So objects are removed only while nobody captures. What
+ * git's own commands reuse they make young first, so that the time of grace protects it.
  */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgtError, EXIT } from '../../errors.ts';
-import type { SessionId } from '../id.ts';
-import { withSessionLock } from '../lock.ts';
-import { listRecords } from '../record.ts';
+import { isLocked, withLock } from '../../state/lock.ts';
+import { idProblem } from '../id.ts';
+import { locksDir, pruningLock } from '../lock.ts';
 import type { Repository } from '../repository.ts';
 
-/** How long captures that are under way are waited for. */
+/** How long whoever is at work is waited for. */
 const PATIENCE_MS = 60_000;
-const BETWEEN_TRIES_MS = 100;
+const BETWEEN_TRIES_MS = 50;
 
-/** @throws AgtError with exit code 75 where a session stays busy. */
-export async function withQuietSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
-  const { records } = listRecords(repository);
-  const ids = records.filter(({ state }) => state !== 'removed').map((record) => record.session_id);
-  return lockAll(repository, ids, Date.now() + PATIENCE_MS, action);
+/**
+ * Runs `action` while nobody works on any session, also on none that is made meanwhile: who comes now waits for the
+ * lock that is taken here (../lock.ts), and who came before is waited for.
+ * @throws AgtError with exit code 75 where a session stays busy.
+ */
+export function withQuietSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
+  return withLock(pruningLock(repository), 'the object store', async () => {
+    const dir = locksDir(repository);
+    for (const id of readdirSync(dir).filter((name) => idProblem(name) === undefined)) {
+      const until = Date.now() + PATIENCE_MS;
+      while (isLocked(join(dir, id))) {
+        if (Date.now() > until) throw busy(id);
+        await sleep(BETWEEN_TRIES_MS);
+      }
+    }
+    return action();
+  });
 }
 
-function lockAll<T>(
-  repository: Repository,
-  [id, ...others]: readonly SessionId[],
-  until: number,
+function busy(id: string): AgtError {
+  return new AgtError(`session "${id}" is being worked on by another agt`, {
+    exitCode: EXIT.busy,
+    hints: ['no objects were removed; try again in a moment'],
+  });
+}
+
+/** `lock` runs its action under some lock, or throws that it is busy: then it is tried again for a while. */
+export async function withPatience<T>(
+  lock: (action: () => Promise<T>) => Promise<T>,
   action: () => Promise<T>,
 ): Promise<T> {
-  if (id === undefined) return action();
-  return whenFree(repository, id, until, () => lockAll(repository, others, until, action));
-}
-
-/** The session's lock, waited for. @throws AgtError with exit code 75 where it stays busy. */
-export function withPatience<T>(repository: Repository, id: SessionId, action: () => Promise<T>): Promise<T> {
-  return whenFree(repository, id, Date.now() + PATIENCE_MS, action);
-}
-
-async function whenFree<T>(
-  repository: Repository,
-  id: SessionId,
-  until: number,
-  action: () => Promise<T>,
-): Promise<T> {
+  const until = Date.now() + PATIENCE_MS;
   for (;;) {
     let locked = false;
     try {
-      return await withSessionLock(repository, id, () => {
+      return await lock(() => {
         locked = true;
         return action();
       });

@@ -16,9 +16,11 @@ import {
   storeSize,
   surveyObjects,
 } from '../../git/object-store.ts';
+import { withLock } from '../../state/lock.ts';
 import { freeDisk } from '../disk-use.ts';
+import { packingLock } from '../lock.ts';
 import type { Repository } from '../repository.ts';
-import { withQuietSessions } from './quiet.ts';
+import { withPatience, withQuietSessions } from './quiet.ts';
 
 /** The part of a pack that must go for it to be written anew. */
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
@@ -46,8 +48,15 @@ export interface Reclaimed {
   readonly left: number;
 }
 
-/** `expire` is a time in git's words, `now` or `never`. */
-export async function reclaim(repository: Repository, expire: string): Promise<Reclaimed> {
+/** `expire` is a time in git's words, `now` or `never`. One process at a time writes packs anew. */
+export function reclaim(repository: Repository, expire: string): Promise<Reclaimed> {
+  return withPatience<Reclaimed>(
+    (action) => withLock(packingLock(repository), 'the object store', action),
+    () => reclaimNow(repository, expire),
+  );
+}
+
+async function reclaimNow(repository: Repository, expire: string): Promise<Reclaimed> {
   const { git } = repository;
   const objectsDir = join(repository.commonDir, 'objects');
   const before = storeSize(objectsDir);

@@ -7,6 +7,7 @@ import { AgtError, EXIT } from '../../errors.ts';
 import { gitAnswer } from '../../git/git.ts';
 import { guessLooseObjects, listPacks } from '../../git/object-store.ts';
 import { withLock } from '../../state/lock.ts';
+import { packingLock } from '../lock.ts';
 import type { Repository } from '../repository.ts';
 import { isPartialClone, joinPacks } from './reclaim.ts';
 
@@ -16,16 +17,14 @@ const AT_ONCE = 128 * 1024 * 1024;
 
 /** Does nothing where gc.auto is 0, where another agt is at it, or where it fails: the next one or `agt gc` will. */
 export async function tidyObjects(repository: Repository): Promise<void> {
-  const { git, commonDir, stateDir } = repository;
+  const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   const isTidy = guessLooseObjects(objectsDir) < MANY.loose && listPacks(objectsDir).length < MANY.packs;
   if (isTidy) return;
   if ((await gitAnswer(git, ['config', '--type=int', '--get', 'gc.auto'])) === '0') return;
   if (await isPartialClone(git)) return;
   try {
-    await withLock(join(stateDir, 'locks', '.tidy'), 'the object store', () =>
-      joinPacks(git, objectsDir, AT_ONCE),
-    );
+    await withLock(packingLock(repository), 'the object store', () => joinPacks(git, objectsDir, AT_ONCE));
   } catch (error) {
     if (!(error instanceof AgtError) || ![EXIT.busy, EXIT.git].includes(error.exitCode as never)) throw error;
   }
