@@ -17,7 +17,7 @@ import { type Scanned, scan } from './scan.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
 import { TOP_FOLDERS } from './tops.ts';
-import { ObjectStream, writeShadowCommit } from './write-commit.ts';
+import { listUnreachable, ObjectStream, writeShadowCommit } from './write-commit.ts';
 
 /** What is captured, and where it goes. Paths are absolute. */
 export interface CaptureTarget {
@@ -51,6 +51,8 @@ export interface CaptureOptions {
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
   /** Commits that the new state has to keep reachable beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
+  /** The label is for a state that is captured anyway, and worth none of its own. */
+  readonly onlyIfChanged?: boolean;
 }
 
 export interface NotCaptured {
@@ -159,9 +161,11 @@ async function captureInto(
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };
   const marked =
-    (options.keep ?? []).length > 0 ||
+    (await listUnreachable(git, options.keep ?? [], [at.tip, at.user])).length > 0 ||
     options.restored !== undefined ||
-    (options.label !== undefined && options.label !== previous.manifest?.label);
+    (options.label !== undefined &&
+      options.label !== previous.manifest?.label &&
+      options.onlyIfChanged !== true);
   const same =
     scanned.writes.size + scanned.deletions.length === 0 &&
     previous.index === index.digest &&

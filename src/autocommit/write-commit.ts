@@ -168,14 +168,22 @@ async function parentsOf(git: Git, { at, previous, options }: ShadowCommit): Pro
   if (isNewHead && !(await isReachable(git, at.head.commit as string, parents)))
     parents.push(at.head.commit as string);
   const operation = at.operation === undefined ? [] : commitsOf(at.operation);
-  for (const commit of [
-    ...(at.shadow === undefined ? [] : [at.shadow]),
-    ...(options.keep ?? []),
-    ...operation,
-  ]) {
-    if (!(await isReachable(git, commit, parents)) && (await isCommit(git, commit))) parents.push(commit);
+  const wanted = [...(at.shadow === undefined ? [] : [at.shadow]), ...(options.keep ?? []), ...operation];
+  return [...parents, ...(await listUnreachable(git, wanted, parents))];
+}
+
+/** Those of `commits` that neither `from` nor one of the others before it keeps; what is no commit is left out. */
+export async function listUnreachable(
+  git: Git,
+  commits: readonly string[],
+  from: readonly string[],
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const commit of commits) {
+    if (!(await isReachable(git, commit, [...from, ...found])) && (await isCommit(git, commit)))
+      found.push(commit);
   }
-  return parents;
+  return found;
 }
 
 async function isCommit(git: Git, commit: string): Promise<boolean> {

@@ -71,6 +71,12 @@ export const SETTING_KEYS = [
       value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
   },
   {
+    name: 'agt.guard',
+    fallback: 'true',
+    summary: 'capture the session before a git command in its sandbox that can destroy work',
+    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+  },
+  {
     name: 'fs.snapshots',
     fallback: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
@@ -113,6 +119,12 @@ function checkPrefix(value: string): string | undefined {
         /^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(part) && !part.includes('..') && !/\.(lock)?$/.test(part),
     );
   return good ? undefined : 'must be made of letters, digits, ".", "_" and "-", with slashes between';
+}
+
+/** As git reads one; undefined for what is none. */
+export function parseBoolean(text: string): boolean | undefined {
+  if (/^(true|yes|on|1)$/i.test(text)) return true;
+  return /^(false|no|off|0|)$/i.test(text) ? false : undefined;
 }
 
 /** Bytes of a size in git's notation (`512m`), or undefined. */

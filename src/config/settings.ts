@@ -7,7 +7,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';
 import { lastValue, parseGitConfig } from './gitconfig.ts';
-import { parseRetention, parseSize, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
+import {
+  parseBoolean,
+  parseRetention,
+  parseSize,
+  SETTING_KEYS,
+  type SettingKey,
+  type SettingName,
+} from './keys.ts';
 
 export interface Settings {
   /** Empty: look on PATH. */
@@ -21,6 +28,7 @@ export interface Settings {
   readonly retention: number;
   /** Bytes; undefined where there is no limit. */
   readonly budget: number | undefined;
+  readonly guard: boolean;
   readonly snapshots: string;
   readonly workingCopy: string;
 }
@@ -74,6 +82,7 @@ export function toSettings(values: readonly SettingValue[]): Settings {
     workPrefix: get('agt.workPrefix'),
     maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
     retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
+    guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
     snapshots: get('fs.snapshots'),
     workingCopy: get('fs.workingCopy'),

@@ -13,6 +13,8 @@ import { findGit, ownFiles } from '../git/find.ts';
 import { packed } from '../invocation.ts';
 import { expandAlias } from './alias.ts';
 import { PASSED_ON } from './commands.ts';
+import { destroys } from './guard/destroys.ts';
+import { guardWork } from './guard/guard.ts';
 import { becomeGit } from './hand-over.ts';
 import { leaveLogWords } from './log-words.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine, startOf, withoutPager } from './parse.ts';
@@ -30,12 +32,16 @@ export async function runGitMode(words: string[]): Promise<number> {
   const { words: given, disabled } = dropDisableFlag(words);
   const git = realGit(env);
   const line = parseCommandLine(given);
-  if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined || PASSED_ON.has(line.command)) {
+  if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined) return becomeGit(git, given, env);
+  if (PASSED_ON.has(line.command)) {
+    guard(line, git, env);
     return becomeGit(git, given, env);
   }
   let plan: readonly string[] | Rendering = given;
   try {
-    plan = decide(line, given, git, env);
+    const decided = decide(line, given, git, env);
+    plan = decided.plan;
+    guard(decided.line, git, env);
   } catch (error) {
     if (PUBLISHING.has(line.command)) throw error;
     warn(error);
@@ -43,26 +49,40 @@ export async function runGitMode(words: string[]): Promise<number> {
   return 'render' in plan ? plan.render() : await becomeGit(git, plan, env);
 }
 
-function decide(
-  line: CommandLine,
-  given: readonly string[],
-  git: string,
-  env: NodeJS.ProcessEnv,
-): readonly string[] | Rendering {
+interface Decision {
+  readonly plan: readonly string[] | Rendering;
+  /** With aliases expanded, where git mode knows what they mean. */
+  readonly line: CommandLine;
+}
+
+function decide(line: CommandLine, given: readonly string[], git: string, env: NodeJS.ProcessEnv): Decision {
   const view = viewFrom(line, git, env);
-  if (view === undefined || view.spaces.length + view.worktrees.length === 0) return given;
+  if (view === undefined || view.spaces.length + view.worktrees.length === 0) return { plan: given, line };
   if (line.command === 'log') leaveLogWords(view, defaultChoice([], view), env);
-  if (RULES.has(line.command)) return planCommand(line, view);
+  if (RULES.has(line.command)) return { plan: planCommand(line, view), line };
   const expanded = expandAlias(line, view, env);
-  return expanded === undefined || !RULES.has(expanded.command) ? given : planCommand(expanded, view);
+  if (expanded === undefined) return { plan: given, line };
+  return { plan: RULES.has(expanded.command) ? planCommand(expanded, view) : given, line: expanded };
+}
+
+function guard(line: CommandLine, git: string, env: NodeJS.ProcessEnv): void {
+  if (!destroys(line)) return;
+  const repository = locate(line, env);
+  const globals = withoutPager(line.globals);
+  const ask = (args: readonly string[]) => askGit(git, [...globals, ...args], env);
+  if (repository !== undefined) guardWork(line, repository, { env, ask });
+}
+
+function locate(line: CommandLine, env: NodeJS.ProcessEnv) {
+  const start = startOf(line.globals);
+  const cwd = start.directories.reduce((dir, next) => resolve(dir, next), process.cwd());
+  const gitDir = start.gitDir ?? env['GIT_DIR'] ?? (start.bare ? '.' : undefined);
+  return discoverRepository(cwd, gitDir === undefined ? env : { ...env, GIT_DIR: gitDir });
 }
 
 /** The view of the repository that git would find, or undefined where there is none. */
 function viewFrom(line: CommandLine, git: string, env: NodeJS.ProcessEnv): View | undefined {
-  const start = startOf(line.globals);
-  const cwd = start.directories.reduce((dir, next) => resolve(dir, next), process.cwd());
-  const gitDir = start.gitDir ?? env['GIT_DIR'] ?? (start.bare ? '.' : undefined);
-  const repository = discoverRepository(cwd, gitDir === undefined ? env : { ...env, GIT_DIR: gitDir });
+  const repository = locate(line, env);
   if (repository === undefined) return undefined;
   const files = { global: globalConfigPath(env), local: localConfigPath(repository.commonDir) };
   const settings = toSettings(readSettingValues(files, env));

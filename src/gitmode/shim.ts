@@ -13,6 +13,7 @@ import { SHIM_MARK } from '../git/find.ts';
 import { shellQuote } from '../git/trace.ts';
 import { AGENTS_IN_HISTORY } from './agents-in-history.ts';
 import { PASSED_ON } from './commands.ts';
+import { GUARDED } from './guard/destroys.ts';
 import { LOG_WORDS, usualLogWords } from './log-words.ts';
 
 export interface ShimFacts {
@@ -31,7 +32,8 @@ const SETS_ONLY = ['rev-parse', 'fast-export', 'format-patch'];
 const WALKS = ['rev-list', 'shortlog'];
 const DECORATING = ['log', 'show', 'whatchanged'];
 
-const PASSED_ON_WORDS = [...PASSED_ON];
+const GUARDED_WORDS = GUARDED.filter((word) => PASSED_ON.has(word));
+const PASSED_ON_WORDS = [...PASSED_ON].filter((word) => !GUARDED_WORDS.includes(word));
 /** Of these, what is called most: a list that is short is read at once. */
 const FREQUENT = [
   'status',
@@ -168,6 +170,16 @@ elif [ -f "$agt_dir/HEAD" ] && [ -d "$agt_dir/objects" ] && [ -d "$agt_dir/refs"
 else
   agt_exec "$@"
 fi
+
+# In a sandbox work is captured before a command that can destroy it; elsewhere the command is git's alone.
+case $agt_command in
+${caseList(GUARDED_WORDS)}
+  if [ -d "$agt_common/agt/sessions" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
+    case $agt_line in */sandbox/.git) agt_exec "$@" ;; esac
+  fi
+  exec "$agt_real" "$@"
+  ;;
+esac
 if [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
 
 # Nothing of agt in it: real git.

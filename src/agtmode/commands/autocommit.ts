@@ -1,5 +1,6 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { gitAnswer } from '../../git/git.ts';
 import { autocommit as captureSession } from '../../session/autocommit.ts';
 import { findSession } from '../../session/locate.ts';
 import { listRecords } from '../../session/record.ts';
@@ -22,6 +23,12 @@ export const autocommit = defineCommand({
     'session-id': SESSION_ID_OPTION,
     all: { type: 'boolean', default: false, describe: 'every active session, for cron' },
     label: { type: 'string', describe: 'a name for this moment, used as the subject' },
+    'if-changed': { type: 'boolean', default: false, describe: 'a label alone is not worth an autocommit' },
+    keep: {
+      type: 'string',
+      array: true,
+      describe: 'a commit that the state keeps reachable, such as a stash before it is dropped',
+    },
     tool: { type: 'string', describe: 'the tool call that led here, kept with the commit' },
     siblings: { type: 'string', describe: 'scan only these top-level folders: sandbox,xdg,config' },
     timestamp: {
@@ -41,6 +48,8 @@ export const autocommit = defineCommand({
     if (args.all && args['session-id'] !== undefined)
       throw usageError('--all and --session-id exclude each other');
     const options = {
+      onlyIfChanged: args['if-changed'],
+      keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
       now: program.now(),
       dryRun: args['dry-run'],
       ...(args.label === undefined ? {} : { label: args.label }),
@@ -56,6 +65,18 @@ export const autocommit = defineCommand({
     return exitCodeOf(result);
   },
 });
+
+async function resolveCommit({ git }: Repository, name: string): Promise<string> {
+  const commit = await gitAnswer(git, [
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    `${name}^{commit}`,
+  ]);
+  if (commit !== undefined) return commit;
+  throw new AgtError(`'${name}' is no commit in this repository`, { hints: ['nothing was captured'] });
+}
 
 function exitCodeOf({ failed }: CaptureResult): number {
   return failed.length > 0 ? EXIT.failed : EXIT.done;

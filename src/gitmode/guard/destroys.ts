@@ -1,0 +1,82 @@
+/**
+ * Which command lines can destroy work: files that are not committed, ignored ones included, what is staged, or
+ * commits that nothing else keeps. Where that cannot be seen from the words, they can.
+ */
+import type { CommandLine } from '../parse.ts';
+
+type Test = (args: readonly string[]) => boolean;
+
+/** By command; a command that is not here destroys nothing. */
+const TESTS: Readonly<Record<string, Test>> = {
+  reset: (args) => has(args, '--hard', 5) || has(args, '--merge', 4) || has(args, '--keep', 3),
+  clean: (args) => !has(args, '--dry-run', 4) && !hasLetter(args, 'n', 'e'),
+  checkout: (args) => !makesBranchOnly(args, ['-b']),
+  switch: (args) => !makesBranchOnly(args, ['-c', '--create']),
+  restore: (args) => {
+    const staged = has(args, '--staged', 4) || hasLetter(args, 'S', 's');
+    return !staged || has(args, '--worktree', 3) || hasLetter(args, 'W', 's');
+  },
+  stash: ([verb = 'push']) => ['drop', 'clear', 'pop', 'push', 'save'].includes(verb) || verb.startsWith('-'),
+  branch: (args) =>
+    has(args, '--force', 4) || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u')),
+  rebase: (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  merge: (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  pull: () => true,
+  'cherry-pick': (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  revert: (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  am: (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  rm: (args) => !has(args, '--cached', 4) && !has(args, '--dry-run', 4) && !hasLetter(args, 'n', ''),
+  worktree: ([verb]) => verb === 'remove',
+  'filter-branch': () => true,
+  gc: (args) => args.some((arg) => /^--prun?e?=/.test(arg)),
+  prune: (args) => !has(args, '--dry-run', 4) && !hasLetter(args, 'n', ''),
+  reflog: ([verb]) => verb === 'expire' || verb === 'delete',
+  'update-ref': (args) => args.some((arg) => arg === '-d' || arg === '--stdin'),
+};
+
+/** Commands that may be asked about; the shim sends these to the executable in a sandbox. */
+export const GUARDED: readonly string[] = Object.keys(TESTS);
+
+const PROCEEDING = new Set(['--continue', '--quit', '--edit-todo', '--show-current-patch']);
+
+export function destroys({ command, args }: CommandLine): boolean {
+  return !args.includes('-h') && (TESTS[command]?.(args) ?? false);
+}
+
+/** Commits that the command takes a name from: what to ask `git rev-list` for, a line of words each. */
+export function namesTaken({ command, args }: CommandLine): readonly (readonly string[])[] {
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  if (command === 'branch') return words.map((name) => ['--no-walk', `refs/heads/${name}`, '--']);
+  if (command === 'update-ref') return words.slice(0, 1).map((name) => ['--no-walk', name, '--']);
+  if (command === 'stash' && (words[0] === 'drop' || words[0] === 'pop')) {
+    const entry = words[1] ?? '0';
+    return [['--no-walk', /^\d+$/.test(entry) ? `stash@{${entry}}` : entry, '--']];
+  }
+  if (command === 'stash' && words[0] === 'clear') return [['--walk-reflogs', 'refs/stash', '--']];
+  if (['reflog', 'gc', 'prune', 'filter-branch'].includes(command))
+    return [['--reflog', '--not', '--all', '--']];
+  return [];
+}
+
+/** A long option, also cut short to `shortest` letters after the dashes; nothing after `--` is one. */
+function has(args: readonly string[], option: string, shortest: number): boolean {
+  return optionsOf(args).some((arg) => arg.length >= shortest && option.startsWith(arg));
+}
+
+/** A letter in a bundle of short options, before one of those that take the rest for their value. */
+function hasLetter(args: readonly string[], letter: string, valued: string): boolean {
+  const before = valued === '' ? '' : `[^${valued}-]*`;
+  const bundle = new RegExp(`^-${before === '' ? '[^-]*' : before}${letter}`);
+  return optionsOf(args).some((arg) => !arg.startsWith('--') && bundle.test(arg));
+}
+
+function optionsOf(args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.slice(0, end < 0 ? undefined : end).filter((arg) => arg.startsWith('-') && arg !== '-');
+}
+
+/** A new branch here and nothing else: no file changes. */
+function makesBranchOnly(args: readonly string[], making: readonly string[]): boolean {
+  const words = args.filter((arg) => !['-q', '--quiet', '--no-track'].includes(arg));
+  return words.length === 2 && making.includes(words[0] as string);
+}
