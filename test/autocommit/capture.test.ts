@@ -531,6 +531,21 @@ describe('what can go wrong', () => {
     expect(tryAutocommit(session).exitCode).toBe(0);
   });
 
+  test('--wait: until the other is done, and no longer than that', async () => {
+    const session = makeSession();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    write(lock, JSON.stringify(identify(process.pid)));
+    expect(tryAutocommit(session, '--wait', '0.2').exitCode).toBe(75);
+    const { AGT } = await import('../harness/world.ts');
+    const child = spawn(AGT, ['autocommit', '--all', '--wait', '60'], { cwd: session.repository });
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    rmSync(lock);
+    expect(await ended).toBe(0);
+    expect(manifestOf(session).session).toBe('s1');
+    expect(tryAutocommit(session, '--wait', 'long').exitCode).toBe(2);
+  });
+
   test('a lock whose owner was killed and not yet waited for is taken over', async () => {
     const session = makeSession();
     // The child ends at once; what its parent has become never asks for it.

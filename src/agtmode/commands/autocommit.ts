@@ -3,9 +3,11 @@ import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { gitAnswer } from '../../git/git.ts';
 import { autocommit as captureSession } from '../../session/autocommit.ts';
 import { findSession } from '../../session/locate.ts';
-import { listRecords } from '../../session/record.ts';
+import { patiently } from '../../session/patience.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import type { Repository } from '../../session/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command.ts';
+import { milliseconds } from '../durations.ts';
 import { json } from '../print.ts';
 import type { Program } from '../program.ts';
 import { captureJson, printCapture } from './printed-capture.ts';
@@ -35,6 +37,11 @@ export const autocommit = defineCommand({
       type: 'string',
       describe: 'read every file again that was modified at this Unix time or later',
     },
+    wait: {
+      type: 'string',
+      default: '0',
+      describe: 'seconds to wait for another agt that works on the session',
+    },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
@@ -47,6 +54,7 @@ export const autocommit = defineCommand({
     const repository = await program.repository();
     if (args.all && args['session-id'] !== undefined)
       throw usageError('--all and --session-id exclude each other');
+    const wait = milliseconds('wait', args.wait);
     const options = {
       onlyIfChanged: args['if-changed'],
       keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
@@ -57,9 +65,11 @@ export const autocommit = defineCommand({
       ...(args.siblings === undefined ? {} : { siblings: parseSiblings(args.siblings) }),
       ...(args.timestamp === undefined ? {} : { rereadSince: parseTimestamp(args.timestamp) }),
     };
-    if (args.all) return captureAll(program, repository, options, args.json);
+    const capture = (record: SessionRecord) =>
+      patiently(wait, () => captureSession(repository, record, options));
+    if (args.all) return captureAll(program, repository, capture, args.json);
     const record = findSession(repository, args['session-id'], program.cwd);
-    const result = await captureSession(repository, record, options);
+    const result = await capture(record);
     if (args.json) program.out(json(captureJson(record, result)));
     else printCapture(program, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
     return exitCodeOf(result);
@@ -86,7 +96,7 @@ function exitCodeOf({ failed }: CaptureResult): number {
 async function captureAll(
   program: Program,
   repository: Repository,
-  options: Parameters<typeof captureSession>[2],
+  capture: (record: SessionRecord) => Promise<CaptureResult>,
   asJson: boolean,
 ): Promise<number> {
   const { records, damaged } = listRecords(repository);
@@ -95,7 +105,7 @@ async function captureAll(
   const results: unknown[] = [];
   for (const record of records.filter(({ state }) => state === 'active')) {
     try {
-      const result = await captureSession(repository, record, options);
+      const result = await capture(record);
       results.push(captureJson(record, result));
       if (worst === EXIT.done || worst === EXIT.busy) worst = exitCodeOf(result) || worst;
       if (!asJson) printCapture(program, record, result, { quietWhenUnchanged: true, list: false });

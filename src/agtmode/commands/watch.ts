@@ -1,7 +1,8 @@
-import { EXIT, formatError, usageError } from '../../errors.ts';
+import { EXIT, formatError } from '../../errors.ts';
 import { namedSession } from '../../session/locate.ts';
 import { SessionWatch, type WatchEvent } from '../../session/watch/watch.ts';
 import { defineCommand } from '../command.ts';
+import { milliseconds } from '../durations.ts';
 import type { Program } from '../program.ts';
 import { captureJson, printCapture } from './printed-capture.ts';
 
@@ -29,8 +30,8 @@ export const watch = defineCommand({
     ['agt watch fix-login --debounce 0.5', 'one session, soon after each change'],
   ],
   run: async (args, program) => {
-    const quiet = milliseconds('debounce', args.debounce);
-    const interval = milliseconds('interval', args.interval);
+    const quiet = Math.max(milliseconds('debounce', args.debounce), SHORTEST_MS);
+    const interval = Math.max(milliseconds('interval', args.interval), SHORTEST_MS);
     const repository = await program.repository();
     const named = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
     const watching = new SessionWatch(repository, {
@@ -44,6 +45,9 @@ export const watch = defineCommand({
     return (await watching.run()) ? EXIT.done : EXIT.failed;
   },
 });
+
+/** Between two captures. */
+const SHORTEST_MS = 10;
 
 /** A second signal ends it at once. */
 function stopOnSignal(watching: SessionWatch): void {
@@ -59,13 +63,6 @@ function stopOnSignal(watching: SessionWatch): void {
       asked = true;
     });
   }
-}
-
-function milliseconds(option: string, text: string): number {
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(seconds) || seconds > 86_400)
-    throw usageError(`'${text}' is no number of seconds`, `for example: --${option} 5`);
-  return Math.max(seconds * 1000, 10);
 }
 
 /** One line for each capture; what stays wrong is said once. */

@@ -5,18 +5,18 @@
  */
 import { type FSWatcher, mkdirSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { errorCode } from '../../errors.ts';
 import { autocommit } from '../autocommit.ts';
 import type { SessionId } from '../id.ts';
+import { isBusy, patiently } from '../patience.ts';
 import { listRecords, recordsDir, type SessionRecord, sessionFolder } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { Alarm } from './alarm.ts';
 import { Debounce } from './debounce.ts';
 import { FolderWatch } from './folder-watch.ts';
 
-/** How often, and how long between, a last capture is tried while another agt works on the session. */
-const LAST_TRIES = 100;
-const BUSY_MS = 100;
+/** How long a last capture waits for another agt that works on the session. */
+const LAST_WAIT_MS = 10_000;
 
 export type WatchEvent =
   /** `reason`: why it is captured periodically. */
@@ -78,7 +78,8 @@ export class SessionWatch {
         this.refresh();
       }
       let complete = true;
-      for (const session of this.sessions.values()) complete = (await this.lastCapture(session)) && complete;
+      for (const session of this.sessions.values())
+        complete = (await this.capture(session, LAST_WAIT_MS)) && complete;
       return complete;
     } finally {
       records?.close();
@@ -137,17 +138,8 @@ export class SessionWatch {
     return times.sort((a, b) => a.at - b.at)[0];
   }
 
-  /** Another agt at work on the session is waited for. */
-  private async lastCapture(session: Watched): Promise<boolean> {
-    for (let attempt = 0; attempt < LAST_TRIES; attempt++) {
-      const outcome = await this.capture(session);
-      if (outcome !== 'busy') return outcome === 'complete';
-      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
-    }
-    return false;
-  }
-
-  private async capture(session: Watched): Promise<'complete' | 'failed' | 'busy'> {
+  /** Another agt at work on the session is waited for, so many milliseconds. True where the capture was complete. */
+  private async capture(session: Watched, wait = 0): Promise<boolean> {
     const { record, debounce } = session;
     const { now, told, interval, quiet } = this.options;
     const id = record.session_id;
@@ -155,18 +147,18 @@ export class SessionWatch {
     session.retryAt = session.folder === undefined ? Date.now() + interval : undefined;
     this.settle(session);
     try {
-      const result = await autocommit(this.repository, record, { now: now() });
+      const result = await patiently(wait, () => autocommit(this.repository, record, { now: now() }));
       if (result.failed.length > 0) session.retryAt = Date.now() + interval;
       told({ kind: 'captured', record, result });
-      return result.failed.length === 0 ? 'complete' : 'failed';
+      return result.failed.length === 0;
     } catch (error) {
-      const busy = error instanceof AgtError && error.exitCode === EXIT.busy;
+      const busy = isBusy(error);
       session.retryAt = Date.now() + (busy ? quiet : interval);
       const isGone = !listRecords(this.repository).records.some(
         ({ session_id, state }) => session_id === id && state === 'active',
       );
       if (!busy && !isGone) told({ kind: 'failed', id, error });
-      return busy ? 'busy' : 'failed';
+      return false;
     }
   }
 
