@@ -17,7 +17,7 @@ export interface Pack {
 }
 
 export interface SurveyedPack extends Pack {
-  /** Bytes of unreachable objects that are old enough to go. */
+  /** Bytes of unreachable objects that are old enough to go; 0 of a special pack. */
   readonly expired: number;
 }
 
@@ -83,7 +83,7 @@ export async function surveyObjects(git: Git, objectsDir: string, before: number
   }
   const surveyed = packs.map(({ index, reachable, time, ...pack }) => {
     let expired = 0;
-    if (reachable.includes(0)) {
+    if (!pack.special && reachable.includes(0)) {
       for (const [row, bytes] of index.sizes(pack.bytes).entries()) {
         if (reachable[row] === 1) continue;
         if ((index.timeOf(row) ?? time) < before) expired += bytes;

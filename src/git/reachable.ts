@@ -3,6 +3,9 @@ import { spawn } from 'node:child_process';
 import { type Git, gitBytes, gitFailed } from './git.ts';
 import { traceCommand } from './trace.ts';
 
+/** In a partial clone, what is only promised is neither listed nor fetched; elsewhere this changes nothing. */
+const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-promisor-objects'];
+
 /**
  * Objects reachable from `roots` (object or ref names; trees may be among them) and not from `others`. git looks for
  * the trees and files of `others` only where both meet: a file that an old commit of theirs also holds may be listed.
@@ -14,7 +17,7 @@ export async function reachableObjects(
 ): Promise<string[]> {
   if (roots.length === 0) return [];
   const input = [...roots, ...others.map((name) => `^${name}`)].map((name) => `${name}\n`).join('');
-  const listed = await gitBytes(git, ['rev-list', '--objects', '--no-object-names', '--stdin'], { input });
+  const listed = await gitBytes(git, [...LIST_OBJECTS, '--stdin'], { input });
   return lines(listed);
 }
 
@@ -38,7 +41,7 @@ const EVERYTHING = ['--all', '--reflog', '--indexed-objects'];
 
 /** Visits the binary name of every object that git would keep, without holding the list in memory. */
 export async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<void> {
-  const args = ['rev-list', '--objects', '--no-object-names', ...EVERYTHING];
+  const args = [...LIST_OBJECTS, ...EVERYTHING];
   traceCommand(git.env, git.path, args);
   const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, utimesSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -159,6 +159,33 @@ describe('agt gc --thin', () => {
     agtOk(repository, 'gc', '--thin', '--prune=now');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
+    expect(fsck()).toBe('');
+  });
+
+  test('in a partial clone, whose origin need not be there', async () => {
+    const origin = session.repository;
+    write(join(origin, 'old'), 'only in an old commit\n');
+    git(origin, 'add', 'old');
+    git(origin, 'commit', '-q', '-m', 'old');
+    git(origin, 'rm', '-q', 'old');
+    git(origin, 'commit', '-q', '-m', 'not any more');
+    git(origin, 'config', 'uploadpack.allowFilter', 'true');
+    repository = join(makeTempDir(), 'project');
+    git(origin, 'clone', '-q', '--filter=blob:none', `file://${origin}`, repository);
+    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
+    session = { repository, sandbox, folder: join(sandbox, '..'), id: 's1' };
+    await moment({ days: 9, minutes: 9 }, 'first');
+    const dropped = await moment({ days: 9, minutes: 8 }, 'goes');
+    await moment({ days: 9 }, 'tip');
+    renameSync(origin, `${origin}.away`);
+    agtOk(repository, 'config', 'set', 'agt.budget', '10m');
+    const said = agtOk(repository, 'gc', '--thin', '--prune=now');
+    expect(said).toContain('thinned s1: 1 of 3 moments');
+    expect(said).not.toContain('stays');
+    expect(texts()).toEqual(['tip', 'first']);
+    expect(exists(dropped)).toBe(false);
+    expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeGreaterThan(100);
+    expect(autocommit(session).outcome).toBe('unchanged');
     expect(fsck()).toBe('');
   });
 

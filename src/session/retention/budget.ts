@@ -34,7 +34,16 @@ export async function countAdded(
 ): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {
-    const args = ['rev-list', '--objects', '--disk-usage', commit, '--not', `${commit}^@`, '--'];
+    const args = [
+      'rev-list',
+      '--objects',
+      '--exclude-promisor-objects',
+      '--disk-usage',
+      commit,
+      '--not',
+      `${commit}^@`,
+      '--',
+    ];
     const added = Number(await gitText(repository.git, args));
     const before = readAdded(repository)[record.session_id] ?? 0;
     writeFileAtomic(join(usageDir(repository), record.session_id), `${before + added}\n`);
