@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { autocommitAt } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
-import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, agtOk, GIT_MODE, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 let session: TestSession;
 let repository: string;
@@ -53,12 +53,32 @@ describe('agt.budget', () => {
     const captured = tryAutocommit(session);
     expect(captured).toMatchObject({
       exitCode: 0,
-      stderr: 'warning: s1: past agt.budget: thinned s1 (2 moments)\n',
+      stderr: 'warning: s1: past agt.budget: thinned s1 (2 of 4 moments)\n',
     });
     expect(git(repository, 'rev-list', '--count', '--first-parent', 'agtsessions/s1', '^main')).toBe('3');
     fill('a', 20);
     expect(autocommit(session)).toMatchObject({ outcome: 'committed', warnings: [] });
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeLessThan(100_000);
+  });
+
+  test('a guard tells that it thinned, and that nothing was captured', async () => {
+    const noon = daysAgo(9).setUTCHours(12, 0, 0, 0);
+    for (const n of [0, 1, 2]) {
+      fill('a', 30_000);
+      await autocommitAt(session, new Date(noon + n * 60_000));
+    }
+    agtOk(repository, 'config', 'set', 'agt.budget', '70k');
+    const clean = () => {
+      fill('a', 30_000);
+      return run(GIT_MODE, ['clean', '-fdq'], { cwd: session.sandbox });
+    };
+    expect(clean()).toMatchObject({
+      exitCode: 0,
+      stderr: 'warning: s1: past agt.budget: thinned s1 (1 of 3 moments)\n',
+    });
+    expect(clean().stderr).toMatch(
+      /^warning: agt: work was not captured before this: the states of all sessions take .*\n$/,
+    );
   });
 
   test('what others free is noticed, and removal and restore are never refused', () => {

@@ -60,6 +60,7 @@ describe('which moments stay when a history is thinned', () => {
       moment('a', 1, { label: 'before remove' }),
       moment('b', 2, { label: 'before remove of old files' }),
       moment('c', 3, { label: 'before fork to s2' }),
+      moment('guard', 3, { label: 'before git reset --hard' }),
       moment('d', 4, { restored: 'c' }),
       moment('e', 5),
     ];

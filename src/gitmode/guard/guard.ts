@@ -92,7 +92,11 @@ function captureSession(
     },
   );
   if (run.error !== undefined) throw run.error;
-  if (run.status === 0) return;
+  if (run.status === 0) {
+    const thinned = run.stderr.split('\n').find((text) => text.includes(': past agt.budget: '));
+    if (thinned !== undefined) writeSync(2, `${thinned}\n`);
+    return;
+  }
   const [reason = `exit code ${run.status}`] = run.stderr
     .split('\n')
     .filter((text) => /^(error|warning): /.test(text))

@@ -94,7 +94,7 @@ async function thinActive(repository: Repository, own: SessionRecord, now: Date)
       if (record?.state !== 'active') return;
       const outcome = await applyToSession(repository, record, { thin: true, now });
       if (outcome !== undefined && outcome.refused === undefined)
-        said.push(`${id} (${outcome.plan.going} moments)`);
+        said.push(`${id} (${outcome.plan.going} of ${outcome.plan.chain.moments.length} moments)`);
     };
     try {
       await (id === own.session_id ? thin() : withSessionLock(repository, id, thin));

@@ -1,11 +1,12 @@
 /** `agt gc`: what the plans say, session by session, each under its lock and planned anew there; then the disk. */
 import { AgtError, EXIT } from '../../errors.ts';
 import { withSessionLock } from '../lock.ts';
+import { patiently } from '../patience.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { dropHistory } from './drop.ts';
 import { obstacle, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
-import { withPatience } from './quiet.ts';
+import { PATIENCE_MS } from './quiet.ts';
 import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
@@ -37,12 +38,11 @@ export async function applyRetention(
     const id = listed.session_id;
     try {
       if (!mayConcern(listed, request)) continue;
-      const outcome = await withPatience<SessionOutcome | undefined>(
-        (action) => withSessionLock(repository, id, action),
-        async () => {
+      const outcome = await patiently(PATIENCE_MS, () =>
+        withSessionLock(repository, id, async () => {
           const record = readRecord(repository, id);
           return record === undefined ? undefined : applyToSession(repository, record, request);
-        },
+        }),
       );
       if (outcome !== undefined) outcomes.push(outcome);
     } catch (error) {

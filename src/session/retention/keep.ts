@@ -52,5 +52,5 @@ function markedMoments(
 
 /** Labels that agt gives by itself. A label that is not known here counts as a person's, and is kept. */
 function isOwnLabel(label: string): boolean {
-  return label === 'before remove' || /^before fork to [A-Za-z0-9._-]+$/.test(label);
+  return /^before (remove|fork to [A-Za-z0-9._-]+|git .*)$/.test(label);
 }

@@ -13,7 +13,7 @@ import { locksDir, pruningLock } from '../lock.ts';
 import type { Repository } from '../repository.ts';
 
 /** How long whoever is at work is waited for. */
-const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 60_000;
 const BETWEEN_TRIES_MS = 50;
 
 /**
@@ -40,25 +40,4 @@ function busy(id: string): AgtError {
     exitCode: EXIT.busy,
     hints: ['no objects were removed; try again in a moment'],
   });
-}
-
-/** `lock` runs its action under some lock, or throws that it is busy: then it is tried again for a while. */
-export async function withPatience<T>(
-  lock: (action: () => Promise<T>) => Promise<T>,
-  action: () => Promise<T>,
-): Promise<T> {
-  const until = Date.now() + PATIENCE_MS;
-  for (;;) {
-    let locked = false;
-    try {
-      return await lock(() => {
-        locked = true;
-        return action();
-      });
-    } catch (error) {
-      const isBusy = !locked && error instanceof AgtError && error.exitCode === EXIT.busy;
-      if (!isBusy || Date.now() > until) throw error;
-    }
-    await sleep(BETWEEN_TRIES_MS);
-  }
 }

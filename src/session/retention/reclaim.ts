@@ -19,8 +19,9 @@ import {
 import { withLock } from '../../state/lock.ts';
 import { freeDisk } from '../disk-use.ts';
 import { packingLock } from '../lock.ts';
+import { patiently } from '../patience.ts';
 import type { Repository } from '../repository.ts';
-import { withPatience, withQuietSessions } from './quiet.ts';
+import { PATIENCE_MS, withQuietSessions } from './quiet.ts';
 
 /** The part of a pack that must go for it to be written anew. */
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
@@ -50,9 +51,8 @@ export interface Reclaimed {
 
 /** `expire` is a time in git's words, `now` or `never`. One process at a time writes packs anew. */
 export function reclaim(repository: Repository, expire: string): Promise<Reclaimed> {
-  return withPatience<Reclaimed>(
-    (action) => withLock(packingLock(repository), 'the object store', action),
-    () => reclaimNow(repository, expire),
+  return patiently(PATIENCE_MS, () =>
+    withLock(packingLock(repository), 'the object store', () => reclaimNow(repository, expire)),
   );
 }
 
