@@ -174,6 +174,30 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
     expect(watch.stderr()).toBe('');
   });
 
+  test('one that loses its folder and gets it back is watched again', async () => {
+    const session = makeSession({ 'a.txt': 'a\n' });
+    const watch = await startWatch(session.repository, '--interval', '0.5');
+    await until('it watches', () => watch.stdout().includes('s1: captured'));
+    const restore = () => agt(session.repository, 'session', 'restore', 's1', '--to', '@{0}').exitCode === 0;
+    for (const [round, gone] of [session.sandbox, session.folder].entries()) {
+      rmSync(gone, { recursive: true });
+      await until('it is back', restore);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      write(join(session.sandbox, 'dir/x'), `${round}`);
+      await until(`x = ${round}`, () => captured(session, 'sandbox/dir/x') === `${round}`);
+      write(join(session.sandbox, 'dir/x'), `${round} again`);
+      await until(`x = ${round} again`, () => captured(session, 'sandbox/dir/x') === `${round} again`);
+    }
+    expect(
+      watch
+        .stdout()
+        .trimEnd()
+        .split('\n')
+        .filter((line) => line === 's1: watched').length,
+    ).toBeGreaterThan(1);
+    expect(await watch.end('SIGTERM')).toBe(0);
+  });
+
   test('without the last of the named ones it ends; an unknown one is refused', async () => {
     const session = makeSession();
     const watch = await startWatch(session.repository, 's1');
@@ -218,6 +242,7 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     expect(watch.stderr().match(/^error: /gm)).toHaveLength(1);
     rmSync(join(session.folder, '.agtignore'), { recursive: true });
     await until('it is captured', () => watch.stdout().includes('s1: captured'));
+    expect(watch.stdout()).toContain('s1: watched\n');
     expect(await watch.end('SIGTERM')).toBe(0);
   });
 

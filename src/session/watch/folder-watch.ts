@@ -5,7 +5,7 @@
  * It only says that something changed; what, the scan finds. So an event more or less does not matter, but a directory
  * without a watch would: after more events than the kernel's queue may hold, all directories are gone through again.
  */
-import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { IGNORE_FILE, readIgnoreFile } from '../../autocommit/ignore-file.ts';
 import { TOP_FOLDERS } from '../../autocommit/tops.ts';
@@ -24,63 +24,69 @@ interface Directory {
 }
 
 export class FolderWatch {
+  private readonly place: { readonly folder: string; readonly sandbox: string };
+  /** The folder's path, one byte per character. */
   private readonly folder: string;
+  private readonly identity: string;
   private readonly changed: () => void;
-  private readonly others: FSWatcher[] = [];
-  private tops = new Map<string, Directory>();
+  private others: FSWatcher[] = [];
+  private readonly tops = new Map<string, Directory>();
   private ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
   private events = 0;
 
   /** `folder` is absolute. @throws the system's error where its limits are reached; nothing is watched then. */
   constructor(folder: string, sandbox: string, changed: () => void) {
+    this.place = { folder, sandbox };
     this.folder = Buffer.from(folder).toString('latin1');
+    this.identity = identify(folder);
     this.changed = changed;
+    this.rebuild();
+  }
+
+  /** True where another folder stands there now, or none. */
+  isGone(): boolean {
+    return identify(this.place.folder) !== this.identity;
+  }
+
+  /** To be called before a capture. @throws as the constructor. */
+  settle(): void {
+    if (this.events >= QUEUE) this.rebuild();
+  }
+
+  close(): void {
+    for (const watcher of this.others) watcher.close();
+    for (const directory of this.tops.values()) closeAll(directory);
+    this.others = [];
+    this.tops.clear();
+  }
+
+  private rebuild(): void {
+    this.close();
+    this.events = 0;
     try {
-      this.watchOthers(folder, sandbox);
-      this.watchTops(folder);
+      this.watchOthers();
+      this.ignores = readIgnoreFile(this.place.folder)?.ignores;
+      for (const top of TOP_FOLDERS) this.add(this.tops, top, top);
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  /** To be called before a capture. @throws as the constructor. */
-  settle(): void {
-    if (this.events < QUEUE) return;
-    this.rebuild();
-  }
-
-  close(): void {
-    for (const watcher of this.others) watcher.close();
-    for (const directory of this.tops.values()) closeAll(directory);
-    this.tops.clear();
-  }
-
-  private watchOthers(folder: string, sandbox: string): void {
-    const beside = watch(folder, (_, name) => {
-      if (name === IGNORE_FILE) this.rebuild();
-      else if (name === null || !TOP_FOLDERS.includes(name)) return;
+  /** The session folder itself, and the sandbox's own git directory. */
+  private watchOthers(): void {
+    const beside = watch(this.place.folder, (event, name) => {
+      if (name !== null && name !== IGNORE_FILE && !TOP_FOLDERS.includes(name)) return;
+      if (name === IGNORE_FILE || event === 'rename') this.events = QUEUE;
       this.changed();
     });
     this.others.push(quiet(beside));
-    const gitDir = worktreeGitDir(sandbox);
+    const gitDir = worktreeGitDir(this.place.sandbox);
     if (gitDir === undefined) return;
     const git = watch(gitDir, (_, name) => {
       if (name === null || GIT_FILES.test(name)) this.changed();
     });
     this.others.push(quiet(git));
-  }
-
-  private watchTops(folder: string): void {
-    this.ignores = readIgnoreFile(folder)?.ignores;
-    for (const top of TOP_FOLDERS) this.add(this.tops, top, top);
-  }
-
-  private rebuild(): void {
-    this.events = 0;
-    for (const directory of this.tops.values()) closeAll(directory);
-    this.tops.clear();
-    this.watchTops(Buffer.from(this.folder, 'latin1').toString());
   }
 
   /** Watches what stands at `path` if it is a directory, and everything in it. */
@@ -122,6 +128,12 @@ export class FolderWatch {
     }
     this.changed();
   }
+}
+
+/** Inode numbers are used again; the time of birth is not. */
+function identify(folder: string): string {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.birthtimeMs}`;
 }
 
 function closeAll({ watcher, children }: Directory): void {

@@ -40,6 +40,8 @@ interface Watched {
   readonly record: SessionRecord;
   readonly debounce: Debounce;
   folder: FolderWatch | undefined;
+  /** Why the kernel does not watch it; empty where that has not been tried yet. */
+  reason: string | undefined;
   /** When to capture it even if nothing is known to have changed. */
   retryAt: number | undefined;
 }
@@ -50,6 +52,13 @@ export class SessionWatch {
   private readonly sessions = new Map<SessionId, Watched>();
   private readonly alarm = new Alarm();
   private stopped = false;
+  /** Whether sessions may have come or gone. */
+  private recordsChanged = false;
+
+  private readonly recordsChange = () => {
+    this.recordsChanged = true;
+    this.alarm.ring();
+  };
 
   constructor(repository: Repository, options: WatchOptions) {
     this.repository = repository;
@@ -65,17 +74,15 @@ export class SessionWatch {
   /** Until stopped, or until the last of the named sessions is removed. True where the last captures were complete. */
   async run(): Promise<boolean> {
     const records = this.watchRecords();
+    const timer = records === undefined ? setInterval(this.recordsChange, this.options.interval) : undefined;
     try {
       this.refresh();
       while (!this.stopped && (this.options.ids === undefined || this.sessions.size > 0)) {
         const next = this.next();
         const wait = next === undefined ? undefined : next.at - Date.now();
         if (next !== undefined && (wait as number) <= 0) await this.capture(next.session);
-        else
-          await this.alarm.sleep(
-            records === undefined ? Math.min(wait ?? Infinity, this.options.interval) : wait,
-          );
-        this.refresh();
+        else await this.alarm.sleep(wait);
+        if (this.recordsChanged) this.refresh();
       }
       let complete = true;
       for (const session of this.sessions.values())
@@ -83,6 +90,7 @@ export class SessionWatch {
       return complete;
     } finally {
       records?.close();
+      clearInterval(timer);
       for (const { folder } of this.sessions.values()) folder?.close();
     }
   }
@@ -92,17 +100,25 @@ export class SessionWatch {
     try {
       const dir = recordsDir(this.repository);
       mkdirSync(dir, { recursive: true });
-      return watch(dir, () => this.alarm.ring()).on('error', () => undefined);
+      return watch(dir, this.recordsChange).on('error', () => undefined);
     } catch {
       return undefined;
     }
   }
 
   private refresh(): void {
+    this.recordsChanged = false;
     const { ids, told } = this.options;
     const active = listRecords(this.repository).records.filter(({ state }) => state === 'active');
     const wanted = active.filter(({ session_id }) => ids === undefined || ids.includes(session_id));
-    for (const record of wanted) if (!this.sessions.has(record.session_id)) this.begin(record);
+    for (const record of wanted) {
+      const known = this.sessions.get(record.session_id);
+      if (known?.folder?.isGone()) {
+        known.folder.close();
+        this.sessions.delete(record.session_id);
+      }
+      if (!this.sessions.has(record.session_id)) this.begin(record);
+    }
     const known = new Set(wanted.map(({ session_id }) => session_id));
     for (const [id, { folder }] of this.sessions) {
       if (known.has(id)) continue;
@@ -115,18 +131,30 @@ export class SessionWatch {
   /** What has changed before counts as changed now. */
   private begin(record: SessionRecord): void {
     const debounce = new Debounce(this.options.quiet, this.options.interval);
-    const session: Watched = { record, debounce, folder: undefined, retryAt: Date.now() };
+    const session: Watched = { record, debounce, folder: undefined, reason: '', retryAt: Date.now() };
     this.sessions.set(record.session_id, session);
-    let reason: string | undefined;
+    this.follow(session);
+  }
+
+  /** Sees to it that the kernel watches the folder, and tells where that has changed. */
+  private follow(session: Watched): void {
+    const { record, debounce, reason: before } = session;
     try {
-      session.folder = new FolderWatch(sessionFolder(record), record.sandbox, () => {
+      session.folder?.settle();
+      session.folder ??= new FolderWatch(sessionFolder(record), record.sandbox, () => {
+        // A later change moves the capture further off: whoever sleeps until then looks again.
+        const isFirst = debounce.due() === undefined;
         debounce.changed(Date.now());
-        this.alarm.ring();
+        if (isFirst) this.alarm.ring();
       });
+      session.reason = undefined;
     } catch (error) {
-      reason = refusal(error);
+      session.folder?.close();
+      session.folder = undefined;
+      session.reason = refusal(error);
     }
-    this.options.told({ kind: 'watching', id: record.session_id, reason });
+    if (session.reason !== before)
+      this.options.told({ kind: 'watching', id: record.session_id, reason: session.reason });
   }
 
   private next(): { session: Watched; at: number } | undefined {
@@ -144,8 +172,9 @@ export class SessionWatch {
     const { now, told, interval, quiet } = this.options;
     const id = record.session_id;
     debounce.started();
+    // A limit stays for longer than a capture, and finding it out again takes all the watches that there are.
+    if (session.reason === undefined || !LIMITS.includes(session.reason)) this.follow(session);
     session.retryAt = session.folder === undefined ? Date.now() + interval : undefined;
-    this.settle(session);
     try {
       const result = await patiently(wait, () => autocommit(this.repository, record, { now: now() }));
       if (result.failed.length > 0) session.retryAt = Date.now() + interval;
@@ -161,23 +190,14 @@ export class SessionWatch {
       return false;
     }
   }
-
-  private settle(session: Watched): void {
-    try {
-      session.folder?.settle();
-    } catch (error) {
-      session.folder?.close();
-      session.folder = undefined;
-      session.retryAt = Date.now() + this.options.interval;
-      this.options.told({ kind: 'watching', id: session.record.session_id, reason: refusal(error) });
-    }
-  }
 }
+
+const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
+const NO_WATCHERS = "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
+const LIMITS: readonly string[] = [NO_WATCHES, NO_WATCHERS];
 
 function refusal(error: unknown): string {
   const code = errorCode(error);
-  if (code === 'ENOSPC')
-    return "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
-  if (code === 'EMFILE') return "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
-  return (error as Error).message;
+  if (code === 'ENOSPC') return NO_WATCHES;
+  return code === 'EMFILE' ? NO_WATCHERS : (error as Error).message;
 }
