@@ -1,6 +1,6 @@
 /** No disk, no inodes, no file descriptors, a limit on file sizes: a clear error, the old state, nothing left behind. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { requireSpace, reserveOf } from '../../src/autocommit/disk-space.ts';
@@ -79,6 +79,8 @@ describe('on a small disk', () => {
     skip(problem !== undefined, problem);
     const free = () => Number(execFileSync('df', ['--output=iavail', disk]).toString().split('\n')[1]);
     const before = refs(repository);
+    const timestamp = join(repository, '.git/agt/timestamps/s1');
+    writeFileSync(timestamp, '1000\n');
     const codes: (number | null)[] = [];
     for (let left = 0; left < 20 && codes.at(-1) !== 0; left++) {
       for (let i = 0; i < 5; i++) write(join(sandbox, `${left}-${i}`), `${left} ${i}\n`);
@@ -93,9 +95,11 @@ describe('on a small disk', () => {
         expect(refs(repository)).toBe(before);
       }
       expect(leftovers(disk)).toEqual([]);
+      if (outcome.exitCode !== 0) expect(readFileSync(timestamp, 'utf8')).toBe('1000\n');
       rmSync(fill, { recursive: true });
     }
     expect(codes.length).toBeGreaterThan(2);
+    expect(Number(readFileSync(timestamp, 'utf8'))).toBeGreaterThan(1000);
     expect(codes.at(-1)).toBe(0);
     expect(agtOk(sandbox, 'autocommit')).toBe('s1: nothing changed');
     expect(git(repository, 'fsck', '--strict', '--no-dangling')).toBe('');

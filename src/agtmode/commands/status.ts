@@ -50,7 +50,7 @@ export const status = defineCommand({
     );
     const kept = removed > 0 ? `, ${removed} removed with their states kept` : '';
     program.out(`${plural(active.length, 'session')}${kept}\n`);
-    const rows = sessions.map(({ view, changed, failed }) => [
+    const rows = sessions.map(({ view, changed }) => [
       view.record.session_id,
       view.sandboxPresent ? view.record.state : 'sandbox gone',
       view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
@@ -60,7 +60,7 @@ export const status = defineCommand({
         : changed === 0
           ? 'nothing changed since'
           : `${plural(changed, 'path')} changed since`,
-      failed.length === 0 ? '' : `last complete ${completeText(view, program)}`,
+      `last complete ${completeText(view, program)}`,
     ]);
     if (rows.length > 0) program.out(`\n${table(rows, '  ')}`);
     for (const { view, failed, problem } of sessions) {
