@@ -1,4 +1,7 @@
-/** Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else). */
+/**
+ * Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else).
+ * `--failure-points` bundles into dist/failure-points what tests can kill between two steps (src/state/failure-point.ts).
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -9,9 +12,12 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** What the bundles hold, for a look at what startup loads: `npm run bundle -- --list`. */
 const list = process.argv.includes('--list');
 
+const failurePoints = process.argv.includes('--failure-points');
+const outdir = failurePoints ? 'dist/failure-points' : 'dist';
+
 for (const [entry, outfile] of [
-  ['src/main.ts', 'dist/main.cjs'],
-  ['src/agtmode/main.ts', 'dist/agtmode.cjs'],
+  ['src/main.ts', `${outdir}/main.cjs`],
+  ['src/agtmode/main.ts', `${outdir}/agtmode.cjs`],
 ] as const) {
   const result = await build({
     absWorkingDir: root,
@@ -27,6 +33,7 @@ for (const [entry, outfile] of [
     metafile: true,
     define: {
       AGT_VERSION: JSON.stringify(version),
+      AGT_FAILURE_POINTS: String(failurePoints),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',
     },

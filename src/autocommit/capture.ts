@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { type Git, inDirectory } from '../git/git.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, describeChanges } from './compare.ts';
@@ -184,8 +185,10 @@ async function captureInto(
       const known = { digest: index.digest, stat: index.stat };
       writeScanManifest(path, { commit, clock: scanned.clock, index: known, files });
     }
+    failurePoint('capture: scan manifest written');
     if (scanned.failed.length === 0) writeTimestamp(target.stateDir, target.sessionId, options.now);
   };
+  failurePoint('capture: scanned');
   if (same && !marked && at.shadow === at.tip) {
     if (!options.dryRun) remember(at.tip);
     return { outcome: 'unchanged', commit: at.tip, ...result };

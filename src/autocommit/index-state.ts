@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { type Git, gitAnswer, gitText } from '../git/git.ts';
 import { type IndexContent, parseIndex } from '../git/index-file.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import type { ScanManifest } from './scan-manifest.ts';
 
 export interface IndexState {
@@ -93,10 +94,11 @@ async function isEmptyTree(git: Git, tree: string): Promise<boolean> {
 
 /** The copy lies beside the original, where the shared part of a split index is found. */
 async function withCopy<T>(gitDir: string, raw: Buffer, action: (copy: string) => Promise<T>): Promise<T> {
-  const dir = mkdtempSync(join(gitDir, 'agt-index-'));
+  const dir = mkdtempSync(join(gitDir, `agt-index-${process.pid}-`));
   try {
     const copy = join(dir, 'index');
     writeFileSync(copy, raw);
+    failurePoint('capture: index copied');
     return await action(copy);
   } finally {
     rmSync(dir, { recursive: true, force: true });

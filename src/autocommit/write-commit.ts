@@ -1,6 +1,7 @@
 /** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
 import { FastImport, importPath } from '../git/fast-import.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import type { CaptureOptions, CaptureTarget } from './capture.ts';
 import type { Circumstances } from './circumstances.ts';
 import { type Content, streamContent } from './content.ts';
@@ -38,6 +39,7 @@ export class ObjectStream {
     await stream.write('blob\n');
     if (content.bytes === undefined) return streamContent(path, content, stream);
     await stream.data(content.bytes);
+    failurePoint('capture: blob written');
     return true;
   }
 
@@ -69,6 +71,7 @@ export async function writeShadowCommit(
     newIndex === undefined
       ? undefined
       : await stagedTree(inDirectory(git, target.sandbox), at.gitDir, newIndex);
+  failurePoint('capture: staged tree written');
   const parents = await parentsOf(git, commit);
   const stream = objects.open();
   await stream.write(header(target, commit, parents));
@@ -99,7 +102,9 @@ export async function writeShadowCommit(
   }
   await writeOperation(stream, commit);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
+  failurePoint('capture: stream written');
   await stream.finish();
+  failurePoint('capture: refs moved');
   return gitText(git, ['rev-parse', '--verify', target.tipRef]);
 }
 

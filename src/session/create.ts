@@ -6,6 +6,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
 import type { SessionId } from './id.ts';
 import { withSessionLock } from './lock.ts';
@@ -55,18 +56,23 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
     undo.push(() => deleteRecord(repository, record.session_id));
     writeRecord(repository, record);
     await hideFromFetch(repository);
+    failurePoint('create: hidden from fetch');
 
     undo.push(() => removeTree(folder));
     for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
+    failurePoint('create: folder made');
 
     // All of the refs or none: there is nothing to undo where this fails.
     await moveRefs(repository, record, 'create', wanted);
+    failurePoint('create: refs made');
     undo.push(() => moveRefs(repository, record, 'delete', wanted));
 
     undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
     await addWorktree(repository, record, wanted);
+    failurePoint('create: worktree added');
 
     await wanted.fill(record);
+    failurePoint('create: filled');
     const active: SessionRecord = { ...record, state: 'active' };
     writeRecord(repository, active);
     return active;

@@ -4,6 +4,7 @@
  */
 import { AgtError, isAgtError } from '../errors.ts';
 import { inDirectory, runGit } from '../git/git.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import { checkOutState } from './checkout/checkout.ts';
 import { restoreIndex, restoreOperation } from './checkout/sandbox-state.ts';
 import { createSession, refuseTaken } from './create.ts';
@@ -74,7 +75,9 @@ function fork(
     showProgress: false,
     fill: async (record) => {
       await checkOutState(repository.git, state.commit, sessionFolder(record));
+      failurePoint('fork: files written');
       await restoreIndex(repository.git, state, record.sandbox);
+      failurePoint('fork: index written');
       const { sandbox, work_branch } = record;
       await restoreOperation(repository.git, state, { sandbox, workBranch: work_branch, workBranchThen });
       if (detached === undefined) return;

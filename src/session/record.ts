@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';
 import { writeFileAtomic } from '../state/atomic-file.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import { idProblem, type SessionId } from './id.ts';
 import type { Repository } from './repository.ts';
 
@@ -71,7 +72,9 @@ function recordPath(repository: Repository, id: SessionId): string {
 }
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {
-  writeFileAtomic(recordPath(repository, record.session_id), `${JSON.stringify(record, null, 2)}\n`);
+  const text = `${JSON.stringify(record, null, 2)}\n`;
+  writeFileAtomic(recordPath(repository, record.session_id), text, { durable: true });
+  failurePoint(`metadata: ${record.state}`);
 }
 
 export function deleteRecord(repository: Repository, id: SessionId): void {

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
+import { failurePoint } from '../state/failure-point.ts';
 import { captureSession } from './autocommit.ts';
 import { withSessionLock } from './lock.ts';
 import {
@@ -129,7 +130,9 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   // Twice: also a locked worktree goes, since agt's own record says that it is to go. One that is not registered any
   // more is no failure.
   await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
+  failurePoint('remove: worktree removed');
   removeTree(sessionFolder(record));
+  failurePoint('remove: folder removed');
   if (repository.area === undefined)
     removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
   if (plan.refs.length === 0) {
@@ -143,6 +146,7 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   const refs = await existingRefs(repository, record); // the last capture has moved them since the plan
   const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
   await gitText(repository.git, ['update-ref', '--stdin'], { input });
+  failurePoint('remove: refs deleted');
   deleteRecord(repository, record.session_id);
 }
 

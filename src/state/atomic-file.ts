@@ -5,8 +5,10 @@
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { failurePoint } from './failure-point.ts';
 
-export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+/** `durable`: the name, too, is on disk when this returns; a cache need not be. */
+export function writeFileAtomic(path: string, content: string | Uint8Array, { durable = false } = {}): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.tmp`;
   try {
@@ -18,9 +20,21 @@ export function writeFileAtomic(path: string, content: string | Uint8Array): voi
     } finally {
       closeSync(fd);
     }
+    failurePoint('state file: written');
     renameSync(temporary, path);
+    if (durable) flushDirectory(dirname(path));
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
+  }
+}
+
+function flushDirectory(path: string): void {
+  if (process.platform === 'win32') return; // directories cannot be opened there
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }

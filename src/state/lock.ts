@@ -16,6 +16,7 @@ import {
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
+import { failurePoint } from './failure-point.ts';
 
 interface Owner {
   readonly pid: number;
@@ -45,6 +46,7 @@ export async function withLock<T>(path: string, what: string, action: () => Prom
   try {
     return await action();
   } finally {
+    failurePoint('lock: action ended');
     if (readIfThere(path) === own) rmSync(path, { force: true });
   }
 }
@@ -58,7 +60,9 @@ function tryLink(path: string, own: string): boolean {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(temporary, own);
+    failurePoint('lock: written');
     linkSync(temporary, path);
+    failurePoint('lock: taken');
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
@@ -88,6 +92,7 @@ function breakStale(path: string, own: string): boolean {
   if (!tryLink(breaking, own)) return false;
   try {
     if (isStale(path)) rmSync(path, { force: true });
+    failurePoint('lock: broken');
     return true;
   } finally {
     rmSync(breaking, { force: true });

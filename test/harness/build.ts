@@ -1,10 +1,14 @@
-/** Before any test: dist/agt is built from the sources as they are. Tests of the executable run that file. */
+/**
+ * Before any test: dist/agt is built from the sources as they are, which tests of the executable run, and the bundle with
+ * failure points.
+ */
 import { execFileSync } from 'node:child_process';
 import { globSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
+const KILLABLE = 'dist/failure-points/agtmode.cjs';
 
 export default function setup(): () => void {
   const inputs = ['src/**/*.ts', 'scripts/{bundle,build}.ts', 'package.json'].flatMap((pattern) =>
@@ -13,6 +17,11 @@ export default function setup(): () => void {
   const newest = Math.max(...inputs.map((path) => statSync(join(root, path)).mtimeMs));
   const built = statSync(join(root, 'dist/agt'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (built < newest) execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });
+  const killable = statSync(join(root, KILLABLE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (killable < newest) {
+    const args = ['scripts/bundle.ts', '--failure-points'];
+    execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
+  }
   const home = join(tmpdir(), `agt-test-${process.pid}`);
   process.env['AGT_TEST_ROOT'] = home;
   return () => rmSync(home, { recursive: true, force: true });

@@ -21,6 +21,7 @@ import { systemPath } from '../../autocommit/walk.ts';
 import { errorCode } from '../../errors.ts';
 import { readBlobs } from '../../git/cat-file.ts';
 import type { Git } from '../../git/git.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import type { CheckoutPlan, FileToWrite } from './plan.ts';
 import { ancestors } from './state.ts';
 
@@ -46,6 +47,7 @@ export async function applyPlan(git: Git, plan: CheckoutPlan, folder: Folder): P
   const site = new Site(folder);
   try {
     for (const path of plan.deletions) site.removeFile(path);
+    failurePoint('checkout: files removed');
     for (const path of plan.leavings) site.removeIfEmpty(path);
     for (const path of plan.directories.keys()) site.makeDirectory(path);
     await readBlobs(
@@ -109,7 +111,9 @@ class Site {
     try {
       if (kind === 'link') await makeLink(this.at(temporary), chunks);
       else await makeFile(this.at(temporary), chunks, bits);
+      failurePoint('checkout: file written');
       renameSync(this.at(temporary), this.at(path));
+      failurePoint('checkout: file in place');
     } catch (error) {
       rmSync(this.at(temporary), { force: true });
       throw error;

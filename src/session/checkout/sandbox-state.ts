@@ -5,6 +5,7 @@ import { operationPaths, readOperation } from '../../autocommit/operation.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/git.ts';
 import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import { shortBranch } from '../record.ts';
 import { listWorktrees } from '../worktrees.ts';
 import type { State } from './state.ts';
@@ -20,6 +21,7 @@ export async function restoreIndex(git: Git, state: State, sandbox: string): Pro
   }
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
   writeFileSync(temporary, index.stdout);
+  failurePoint('sandbox: index written');
   renameSync(temporary, join(gitDir, 'index'));
 }
 

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { join } from 'node:path';
 import { AgtError } from '../../errors.ts';
 import { gitText, runGit } from '../../git/git.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { sandboxIsThere } from '../sandbox.ts';
@@ -25,6 +26,7 @@ export async function makePlace(
   const folder = sessionFolder(record);
   const wasEmpty = !holdsAnything(folder);
   mkdirSync(record.sandbox, { recursive: true });
+  failurePoint('place: folder made');
   // Writes a `.git` that is missing where the registration is still there.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
   if (!sandboxIsThere(record)) await register(repository, record, commit);
@@ -45,8 +47,11 @@ async function register(repository: Repository, record: SessionRecord, commit: s
   if (existsSync(beside)) await runGit(git, ['worktree', 'remove', '--force', '--force', beside]);
   rmSync(parent, { recursive: true, force: true });
   await gitText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', beside, commit]);
+  failurePoint('place: worktree made beside');
   rmSync(join(record.sandbox, '.git'), { force: true });
   renameSync(join(beside, '.git'), join(record.sandbox, '.git'));
+  failurePoint('place: worktree moved');
   await gitText(git, ['worktree', 'repair', record.sandbox]);
+  failurePoint('place: worktree repaired');
   rmSync(parent, { recursive: true, force: true });
 }

@@ -10,6 +10,7 @@ import { bringBackIgnoreFile } from '../../autocommit/ignore-file.ts';
 import { readScanManifest } from '../../autocommit/scan-manifest.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer } from '../../git/git.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import { captureSession } from '../autocommit.ts';
 import { applyPlan, ChangedMeanwhile, type Folder } from '../checkout/apply.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';
@@ -80,6 +81,7 @@ async function restore(
     ? undefined
     : await captureSession(repository, record, { now, keep: await workTip(repository, record) });
   const moment = await request.choose(false);
+  failurePoint('restore: captured before');
   writeRecord(repository, { ...record, restoring: moment.commit });
 
   const wanted = await readState(repository.git, moment.commit);
@@ -94,6 +96,7 @@ async function restore(
   if (request.scope.includes('sandbox')) {
     warnings.push(...(await restoreSandbox(repository, record, moment, wanted)));
   }
+  failurePoint('restore: brought back');
   const after = await captureSession(repository, record, {
     now,
     restored: { commit: moment.commit, by: request.by },
@@ -106,6 +109,7 @@ async function restore(
     request.scope,
   );
   warnings.push(...ignored.map((path) => `not compared, since .agtignore names it: ${path}`));
+  failurePoint('restore: compared');
   writeRecord(repository, { ...record, last_activity_at: now.toISOString() });
   return { record, moment, before: first?.commit, commit, changed, mismatches, warnings };
 }
@@ -170,6 +174,7 @@ async function restoreSandbox(
     workBranchThen: then?.work_branch ?? workRef(repository, moment.session as SessionRecord['session_id']),
   };
   const warnings = await restoreHead(repository.git, wish);
+  failurePoint('restore: head moved');
   await restoreIndex(repository.git, wanted, record.sandbox);
   await restoreOperation(repository.git, wanted, wish);
   return warnings;

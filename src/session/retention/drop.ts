@@ -5,6 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitAnswer, gitText } from '../../git/git.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import { deleteRecord, type SessionRecord, tipRef, writeRecord } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { listWorktrees } from '../worktrees.ts';
@@ -30,9 +31,12 @@ export async function dropHistory(
     [record.work_branch, workGoes ? work : undefined],
   ];
   const input = refs.map(([ref, at]) => (at === undefined ? '' : `delete ${ref} ${at}\n`)).join('');
+  failurePoint('gc: dropping');
   await gitText(git, ['update-ref', '--stdin'], { input });
+  failurePoint('gc: refs deleted');
   for (const kind of ['scan', 'timestamps', 'usage'])
     rmSync(join(repository.stateDir, kind, record.session_id), { force: true });
+  failurePoint('gc: caches removed');
   deleteRecord(repository, record.session_id);
   return work === undefined || workGoes ? undefined : record.work_branch;
 }

@@ -16,6 +16,7 @@ import {
   storeSize,
   surveyObjects,
 } from '../../git/object-store.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import { withLock } from '../../state/lock.ts';
 import { freeDisk } from '../disk-use.ts';
 import { packingLock } from '../lock.ts';
@@ -65,7 +66,9 @@ async function reclaimNow(repository: Repository, expire: string): Promise<Recla
   const chosen = partial ? [] : choosePacks(survey, mayWrite(repository, before));
   if (chosen.length + survey.loose.count > 0) {
     await withQuietSessions(repository, async () => {
+      failurePoint('gc: before prune');
       await gitText(git, ['prune', `--expire=${expire}`]);
+      failurePoint('gc: pruned');
       if (chosen.length > 0) await rewritePacks(git, objectsDir, chosen, expire);
     });
   }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { readScanManifest, writeScanManifest } from '../../autocommit/scan-manifest.ts';
 import { type Git, gitText, runGit } from '../../git/git.ts';
 import { commitName, storeCommits } from '../../git/store-commits.ts';
+import { failurePoint } from '../../state/failure-point.ts';
 import { type SessionRecord, tipRef } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import type { Chain, StoredMoment } from './chain.ts';
@@ -28,10 +29,12 @@ export async function rewriteChain(
   const newest = chain.moments.find(({ oid }) => kept.has(oid)) as StoredMoment;
   const tip = names.get(newest.oid) ?? newest.oid;
   await storeCommits(git, contents, tip);
+  failurePoint('gc: chain stored');
   const moves = [tipRef(record.session_id), record.branch].map(
     (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
   );
   await gitText(git, ['update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
+  failurePoint('gc: refs moved');
   followScan(repository, record, chain.tip, tip);
   await forgetReflog(git, record);
 }
