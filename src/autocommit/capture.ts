@@ -13,6 +13,7 @@ import { type Change, describeChanges } from './compare.ts';
 import { displayPath } from './display.ts';
 import { IGNORED, readIgnoreFile } from './ignore-file.ts';
 import { type IndexState, readIndex } from './index-state.ts';
+import { placeCheck } from './place-check.ts';
 import { type Previous, readPrevious } from './previous.ts';
 import { type Scanned, scan } from './scan.ts';
 import { writeScanManifest } from './scan-manifest.ts';
@@ -127,13 +128,16 @@ async function observe(
   const ignore = readIgnoreFile(target.folder);
   const tops = options.siblings ?? TOP_FOLDERS;
   const folder = Buffer.from(target.folder).toString('latin1');
+  const isHere = placeCheck(folder);
   const scanned = await scan(target, previous, {
     hash: at.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     tops,
     ignore,
     rereadSince: options.rereadSince,
-    keep: async (path, content) => options.dryRun === true || objects.keep(`${folder}/${path}`, content),
+    isHere,
+    keep: async (path, content) =>
+      options.dryRun === true || objects.keep(`${folder}/${path}`, content, isHere),
   });
   const manifest = describeFolder(scanned, previous.manifest, {
     session: target.sessionId,

@@ -14,6 +14,7 @@ import {
   type Stats,
 } from 'node:fs';
 import type { FastImport } from '../git/fast-import.ts';
+import type { PlaceCheck } from './place-check.ts';
 import { systemPath } from './walk.ts';
 
 export type HashName = 'sha1' | 'sha256';
@@ -35,15 +36,15 @@ export interface Content {
 export class UnstableFile extends Error {}
 
 /** `path` is absolute, one byte per character. @throws system errors and UnstableFile. */
-export function readContent(path: string, hash: HashName): Content {
+export function readContent(path: string, hash: HashName, isHere: PlaceCheck): Content {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const content = tryRead(path, hash);
+    const content = tryRead(path, hash, isHere);
     if (content !== undefined) return content;
   }
   throw new UnstableFile('changes all the time');
 }
 
-function tryRead(path: string, hash: HashName): Content | undefined {
+function tryRead(path: string, hash: HashName, isHere: PlaceCheck): Content | undefined {
   const stat = lstatSync(systemPath(path));
   if (stat.isSymbolicLink()) {
     const bytes = readlinkSync(systemPath(path), 'buffer');
@@ -53,7 +54,7 @@ function tryRead(path: string, hash: HashName): Content | undefined {
   if (!stat.isFile()) throw new UnstableFile('has become something else');
   return withFile(path, (fd) => {
     const before = fstatSync(fd);
-    if (before.ino !== stat.ino) return undefined;
+    if (before.ino !== stat.ino || !isHere(fd, path)) return undefined;
     const small = before.size <= IN_MEMORY;
     const bytes = small ? readExactly(fd, before.size) : undefined;
     const oid = hashBlob(hash, before.size, bytes === undefined ? chunks(fd, before.size) : [bytes]);
@@ -63,22 +64,51 @@ function tryRead(path: string, hash: HashName): Content | undefined {
   });
 }
 
-/** Writes a large file as the data of a blob. False when it has changed since it was hashed: the blob is then useless. */
-export async function streamContent(path: string, content: Content, to: FastImport): Promise<boolean> {
+/**
+ * Writes a large file as a blob. False when it has changed since it was hashed: the blob is then useless. What goes wrong
+ * is thrown where git has been told nothing yet, or has got all that it was promised.
+ */
+export async function streamContent(
+  path: string,
+  content: Content,
+  to: Pick<FastImport, 'write'>,
+  isHere: PlaceCheck,
+): Promise<boolean> {
   const { size } = content.stat;
-  await to.write(`data ${size}\n`);
-  let written = 0;
-  const steady = await withFileAsync(path, async (fd) => {
-    for (const chunk of chunks(fd, size)) {
-      written += chunk.length;
-      await to.write(Buffer.from(chunk));
-    }
+  const fd = open(path);
+  try {
+    if (!isHere(fd, path)) return false;
+    await to.write(`blob\ndata ${size}\n`);
+    const { written, error } = await sendFile(fd, size, to);
+    for (let sent = written; sent < size; sent += CHUNK)
+      await to.write(Buffer.alloc(Math.min(CHUNK, size - sent)));
+    await to.write('\n');
+    if (error !== undefined) throw error;
     return written === size && isUnchanged(content.stat, fstatSync(fd));
-  });
-  // git was promised so many bytes.
-  for (; written < size; written += CHUNK) await to.write(Buffer.alloc(Math.min(CHUNK, size - written)));
-  await to.write('\n');
-  return steady;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** How much could be read, and what then went wrong with reading. @throws what goes wrong with writing. */
+async function sendFile(
+  fd: number,
+  size: number,
+  to: Pick<FastImport, 'write'>,
+): Promise<{ written: number; error?: unknown }> {
+  let written = 0;
+  const parts = chunks(fd, size);
+  for (;;) {
+    let part: IteratorResult<Buffer>;
+    try {
+      part = parts.next();
+    } catch (error) {
+      return { written, error };
+    }
+    if (part.done) return { written };
+    await to.write(Buffer.from(part.value));
+    written += part.value.length;
+  }
 }
 
 function isUnchanged(before: Stats, after: Stats): boolean {
@@ -127,15 +157,6 @@ function withFile<T>(path: string, action: (fd: number) => T): T {
   const fd = open(path);
   try {
     return action(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-async function withFileAsync<T>(path: string, action: (fd: number) => Promise<T>): Promise<T> {
-  const fd = open(path);
-  try {
-    return await action(fd);
   } finally {
     closeSync(fd);
   }

@@ -14,6 +14,7 @@ import { failureReason, underAny } from './failure.ts';
 import { readFileClock } from './file-clock.ts';
 import type { IgnoreFile } from './ignore-file.ts';
 import { NoticedModes } from './noticed-modes.ts';
+import type { PlaceCheck } from './place-check.ts';
 import { type Previous, treeMode } from './previous.ts';
 import { type ScanTable, ScanTableBuilder } from './scan-table.ts';
 import { isUnder } from './tops.ts';
@@ -29,6 +30,7 @@ export interface ScanOptions {
   readonly ignore: IgnoreFile | undefined;
   /** Unix seconds. */
   readonly rereadSince: number | undefined;
+  readonly isHere: PlaceCheck;
   /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
   readonly keep: (path: string, content: Content) => Promise<boolean>;
 }
@@ -182,7 +184,7 @@ async function readFile(
 ): Promise<Content | string | undefined> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const content = readContent(`${folder}/${path}`, options.hash);
+      const content = readContent(`${folder}/${path}`, options.hash, options.isHere);
       const isNew = previous.find(path)?.oid !== content.oid;
       if (!isNew || (await options.keep(path, content))) return content;
     }

@@ -8,6 +8,7 @@ import { type Content, streamContent } from './content.ts';
 import { requireSpace } from './disk-space.ts';
 import { type IndexState, stagedTree } from './index-state.ts';
 import { commitsOf, operationDigest } from './operation.ts';
+import type { PlaceCheck } from './place-check.ts';
 import type { Previous } from './previous.ts';
 import type { Scanned } from './scan.ts';
 import { encodePath } from './tree-names.ts';
@@ -33,11 +34,11 @@ export class ObjectStream {
   }
 
   /** Stores content as a blob. False when the file changed on the way. `path` is absolute, one byte per character. */
-  async keep(path: string, content: Content): Promise<boolean> {
+  async keep(path: string, content: Content, isHere: PlaceCheck): Promise<boolean> {
     const stream = this.open();
     requireSpace(this.commonDir, content.stat.size);
+    if (content.bytes === undefined) return streamContent(path, content, stream, isHere);
     await stream.write('blob\n');
-    if (content.bytes === undefined) return streamContent(path, content, stream);
     await stream.data(content.bytes);
     failurePoint('capture: blob written');
     return true;

@@ -8,6 +8,7 @@ import { observeFolder } from '../../autocommit/capture.ts';
 import type { CapturedManifest } from '../../autocommit/captured-manifest.ts';
 import { readContent, UnstableFile } from '../../autocommit/content.ts';
 import { displayPath } from '../../autocommit/display.ts';
+import { type PlaceCheck, placeCheck } from '../../autocommit/place-check.ts';
 import { treeMode } from '../../autocommit/previous.ts';
 import { encodePath } from '../../autocommit/tree-names.ts';
 import { ObjectStream } from '../../autocommit/write-commit.ts';
@@ -64,9 +65,10 @@ export async function sideOfDisk(
   const objects = new ObjectStream(scratch.git, scratch.dir);
   const folder = Buffer.from(target.folder).toString('latin1');
   const hash = at.tip.length === 64 ? 'sha256' : 'sha1';
+  const isHere = placeCheck(folder);
   try {
     for (const path of scanned.writes.keys()) {
-      const kept = await keep(objects, `${folder}/${path}`, hash);
+      const kept = await keep(objects, `${folder}/${path}`, hash, isHere);
       if (kept === undefined) unsure.push({ path: displayPath(path), reason: 'it changes all the time' });
       else writes.set(encodePath(path), kept);
     }
@@ -86,11 +88,12 @@ async function keep(
   objects: ObjectStream,
   path: string,
   hash: 'sha1' | 'sha256',
+  isHere: PlaceCheck,
 ): Promise<string | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     try {
-      const content = readContent(path, hash);
-      if (await objects.keep(path, content)) return `${treeMode(content.stat.mode)} ${content.oid}`;
+      const content = readContent(path, hash, isHere);
+      if (await objects.keep(path, content, isHere)) return `${treeMode(content.stat.mode)} ${content.oid}`;
     } catch (error) {
       if (!(error instanceof UnstableFile) && errorCode(error) !== 'ENOENT') throw error;
     }
