@@ -14,6 +14,9 @@ export const IGNORE_FILE = '.agtignore';
 /** Why a path that matches was not captured. */
 export const IGNORED = `matches ${IGNORE_FILE}`;
 
+/** A matcher remembers every path that it was asked about: after so many, a new one takes its place. */
+const REMEMBERED = 100_000;
+
 export interface IgnoreFile {
   /** Its lines, in the form of display.ts, as the captured manifest keeps them. */
   readonly lines: readonly string[];
@@ -32,11 +35,15 @@ export function readIgnoreFile(folder: string): IgnoreFile | undefined {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-  const matcher = ignore({ ignorecase: false, allowRelativePaths: true }).add(bytes.toString());
+  const makeMatcher = () => ignore({ ignorecase: false, allowRelativePaths: true }).add(bytes.toString());
+  let matcher = makeMatcher();
+  let asked = 0;
   return {
     lines: jsonPath(bytes.toString('latin1')).split('\n'),
-    ignores: (name, isDirectory) =>
-      matcher.ignores(isDirectory ? `${displayPath(name)}/` : displayPath(name)),
+    ignores: (name, isDirectory) => {
+      if (++asked % REMEMBERED === 0) matcher = makeMatcher();
+      return matcher.ignores(isDirectory ? `${displayPath(name)}/` : displayPath(name));
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readIgnoreFile } from '../../src/autocommit/ignore-file.ts';
 import {
   autocommit,
   changedPaths,
@@ -10,7 +11,7 @@ import {
   snapshotTree,
   tryAutocommit,
 } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 
 const REASON = 'matches .agtignore';
 
@@ -134,4 +135,15 @@ test('a restore leaves what it names now, and what it named then', () => {
   expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('2');
   expect(agt(session.repository, 'session', 'restore', 's1', '--to', 'without').exitCode).toBe(0);
   expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('1');
+});
+
+test('however often it is asked, the answers are the same', () => {
+  const folder = makeTempDir();
+  write(join(folder, '.agtignore'), '*.log\n!keep.log\ncache/\n');
+  const file = readIgnoreFile(folder);
+  for (let i = 0; i < 250_000; i++) {
+    if (!file?.ignores(`sandbox/${i}.log`, false) || file.ignores(`sandbox/${i}/keep.log`, false))
+      throw new Error(`another answer at ${i}`);
+  }
+  expect([file?.ignores('xdg/cache', true), file?.ignores('xdg/cache', false)]).toEqual([true, false]);
 });
