@@ -22,7 +22,7 @@ export function removeLeftovers(commonDir: string, pid: number | undefined, sinc
   }
 }
 
-function temporaryFiles(objects: string): string[] {
+export function temporaryFiles(objects: string): string[] {
   const directories = readdirSync(objects).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
   return directories.flatMap((directory) =>
     readdirSync(join(objects, directory))
@@ -32,7 +32,7 @@ function temporaryFiles(objects: string): string[] {
 }
 
 /** What any process that can be looked at has open; undefined without /proc. */
-function openFiles(): Set<string> | undefined {
+export function openFiles(): Set<string> | undefined {
   const open = new Set<string>();
   let processes: string[];
   try {

@@ -67,22 +67,23 @@ function decide(line: CommandLine, given: readonly string[], git: string, env: N
 
 function guard(line: CommandLine, git: string, env: NodeJS.ProcessEnv): void {
   if (!destroys(line)) return;
-  const repository = locate(line, env);
+  const { cwd, repository } = locate(line, env);
   const globals = withoutPager(line.globals);
   const ask = (args: readonly string[]) => askGit(git, [...globals, ...args], env);
-  if (repository !== undefined) guardWork(line, repository, { env, ask });
+  if (repository !== undefined) guardWork(line, repository, { cwd, env, ask });
 }
 
 function locate(line: CommandLine, env: NodeJS.ProcessEnv) {
   const start = startOf(line.globals);
   const cwd = start.directories.reduce((dir, next) => resolve(dir, next), process.cwd());
   const gitDir = start.gitDir ?? env['GIT_DIR'] ?? (start.bare ? '.' : undefined);
-  return discoverRepository(cwd, gitDir === undefined ? env : { ...env, GIT_DIR: gitDir });
+  const repository = discoverRepository(cwd, gitDir === undefined ? env : { ...env, GIT_DIR: gitDir });
+  return { cwd, repository };
 }
 
 /** The view of the repository that git would find, or undefined where there is none. */
 function viewFrom(line: CommandLine, git: string, env: NodeJS.ProcessEnv): View | undefined {
-  const repository = locate(line, env);
+  const { repository } = locate(line, env);
   if (repository === undefined) return undefined;
   const files = { global: globalConfigPath(env), local: localConfigPath(repository.commonDir) };
   const settings = toSettings(readSettingValues(files, env));

@@ -24,6 +24,8 @@ import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
 export interface RemovalPlan {
   readonly record: SessionRecord;
   readonly folder: string | undefined;
+  /** Whether its branches and states go too. */
+  readonly deleteBranch: boolean;
   /** Refs that will be deleted, with where they point. */
   readonly refs: readonly { ref: string; commit: string }[];
   /** Why deleting the branches would lose work, one reason each. */
@@ -36,7 +38,13 @@ export async function planRemoval(
   deleteBranch: boolean,
 ): Promise<RemovalPlan> {
   const folder = sessionFolder(record);
-  const plan = { record, folder: existsSync(folder) ? folder : undefined, refs: [], unsaved: [] };
+  const plan = {
+    record,
+    folder: existsSync(folder) ? folder : undefined,
+    deleteBranch,
+    refs: [],
+    unsaved: [],
+  };
   if (!deleteBranch) return plan;
   return {
     ...plan,
@@ -135,7 +143,7 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   failurePoint('remove: folder removed');
   if (repository.area === undefined)
     removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
-  if (plan.refs.length === 0) {
+  if (!plan.deleteBranch) {
     writeRecord(repository, {
       ...record,
       state: 'removed',
@@ -145,7 +153,7 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   }
   const refs = await existingRefs(repository, record); // the last capture has moved them since the plan
   const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
-  await gitText(repository.git, ['update-ref', '--stdin'], { input });
+  if (refs.length > 0) await gitText(repository.git, ['update-ref', '--stdin'], { input });
   failurePoint('remove: refs deleted');
   deleteRecord(repository, record.session_id);
 }

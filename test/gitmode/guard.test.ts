@@ -1,21 +1,23 @@
 /** Ahead of a git command that can destroy work in a sandbox, the session is captured. */
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { destroys } from '../../src/gitmode/guard/destroys.ts';
+import { identify } from '../../src/state/lock.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
-import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
+import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { words } from '../twin/compare.ts';
 
 const DESTROYING = `
-  reset --hard | reset --har HEAD~1 | reset --merge | reset --keep HEAD~1 | clean -fd | clean -fdx | clean -fe n
+  reset --hard | reset --h HEAD~1 | reset --merge | reset --keep HEAD~1 | clean -fd | clean -fdx | clean -fe n
   checkout . | checkout main | checkout -f | checkout -- a | checkout -b x main | checkout -B x | switch main
   switch -c x main | switch -C x | switch --discard-changes main | restore a | restore -SW a | restore --staged --worktree a
   stash | stash -u | stash push | stash drop | stash drop stash@{1} | stash clear | stash pop
   branch -D x | branch -f x HEAD~1 | branch --delete --force x | branch -M x | branch -qD x
   rebase main | rebase -i main | rebase --abort | rebase --skip | merge x | merge --abort | pull | pull --rebase
   cherry-pick x | cherry-pick --abort | revert HEAD | am --abort | rm a | rm -r d | rm -f a | worktree remove ../x
-  filter-branch --tree-filter true | gc --prune=now | gc --prune=all | prune | reflog expire --all | reflog delete HEAD@{0}
+  filter-branch --tree-filter true | gc --prune=now | gc --pr=all | prune | reflog expire --all | reflog delete HEAD@{0}
   update-ref -d refs/heads/x | update-ref --stdin`;
 const HARMLESS = `
   reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
@@ -157,6 +159,28 @@ describe.each([
     call(session, 'reset --hard');
     expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
     expect(existsSync(join(session.sandbox, 'new'))).toBe(true);
+  });
+
+  test('a sandbox that git removes is captured too', () => {
+    const session = working();
+    const { sandbox } = JSON.parse(agtOk(session.repository, 'session', 'new', '--id', 's2', '--json'));
+    writeFileSync(join(sandbox, 'b'), 'work\n');
+    expect(call(session, `worktree remove --force ${sandbox}`).exitCode).toBe(0);
+    expect(git(session.repository, 'log', '-1', '--format=%s', 'agtsessions/s2')).toMatch(
+      /^before git worktree/,
+    );
+  });
+
+  test('a session that is being captured is waited for', async () => {
+    const session = working();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    const holder = spawn('sh', ['-c', 'sleep 1; rm "$0"', lock], { stdio: 'ignore' });
+    write(lock, JSON.stringify(identify(holder.pid as number)));
+    const ended = new Promise((resolve) => holder.on('exit', resolve));
+    const outcome = call(session, 'reset --hard');
+    await ended;
+    expect(outcome.stderr).toBe('');
+    expect(subject(session)).toBe('before git reset --hard');
   });
 
   test('a guard that fails warns in one line, and git goes on', () => {

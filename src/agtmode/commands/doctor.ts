@@ -1,9 +1,11 @@
 import { showValue } from '../../config/keys.ts';
 import { AgtError } from '../../errors.ts';
 import { hasPcre } from '../../git/pcre.ts';
-import { examine, type Finding } from '../../session/doctor.ts';
+import { examine } from '../../session/doctor/examine.ts';
+import type { Finding } from '../../session/doctor/finding.ts';
+import { type Mended, mendAll } from '../../session/doctor/mend.ts';
 import { listRecords } from '../../session/record.ts';
-import { defineCommand, JSON_OPTION } from '../command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
 import { json, paint, plural, table } from '../print.ts';
 import type { Program } from '../program.ts';
 
@@ -11,9 +13,20 @@ export const doctor = defineCommand({
   usage: 'doctor',
   group: 'look',
   summary: 'check git, the settings and every session, and say how to mend what is wrong',
-  description: 'Looks only. The exit code is 1 where something is wrong, 0 where there are at most notes.',
-  options: { json: JSON_OPTION },
-  examples: [['agt doctor', 'what is wrong, and the command that mends it']],
+  description:
+    'Without --fix it looks only. --fix mends whatever needs no decision: sessions that were never finished being made, ' +
+    'removed or restored, branches of agt that were moved or deleted, locks and temporary files of processes that are ' +
+    'gone. Nothing that was not captured is removed. The exit code is 1 where something is wrong (still), 0 where there ' +
+    'are at most notes.',
+  options: {
+    fix: { type: 'boolean', default: false, describe: 'mend what needs no decision, and say so' },
+    'dry-run': DRY_RUN_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ['agt doctor', 'what is wrong, and the command that mends it'],
+    ['agt doctor --fix --dry-run', 'what would be mended'],
+  ],
   run: async (args, program) => {
     const git = await program.git();
     const version = await program.gitVersion();
@@ -38,6 +51,7 @@ export const doctor = defineCommand({
         mend: 'nothing is needed; a git with PCRE colours matches as git does',
       });
     }
+    const mended = args.fix && !args['dry-run'] && repository !== undefined ? await mendAll(repository) : [];
     if (repository !== undefined) findings.push(...(await examine(repository)));
     if (args.json) {
       program.out(
@@ -45,7 +59,12 @@ export const doctor = defineCommand({
           git: { path: git.path, version: version.text, pcre: pcre ?? null },
           repository: repository?.commonDir ?? null,
           settings,
-          findings,
+          findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
+          mended: mended.map(({ finding: { about, problem }, failure }) => ({
+            about,
+            problem,
+            failure: failure ?? null,
+          })),
         }),
       );
     } else {
@@ -59,18 +78,27 @@ export const doctor = defineCommand({
       }
       const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
       program.out(`settings\n${table(rows, '  ')}`);
+      printMended(program, mended);
       program.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
-      printFindings(program, findings);
+      printFindings(program, findings, args.fix && args['dry-run']);
     }
     return findings.some(({ level }) => level !== 'note') ? 1 : 0;
   },
 });
 
-export function printFindings(program: Program, findings: readonly Finding[]): void {
+function printMended(program: Program, mended: readonly Mended[]): void {
+  for (const { finding, failure } of mended) {
+    const what = `${finding.about}: ${finding.problem}`;
+    program.out(failure === undefined ? `mended: ${what}\n` : `could not mend: ${what}: ${failure}\n`);
+  }
+}
+
+export function printFindings(program: Program, findings: readonly Finding[], previewFix = false): void {
   const colours = paint(program.colour);
   const styles = { error: 'red', warning: 'yellow', note: 'dim' } as const;
-  for (const { level, about, problem, mend } of findings) {
+  for (const { level, about, problem, mend, fix } of findings) {
     program.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
-    if (mend !== '') program.out(`    mend: ${mend}\n`);
+    if (previewFix && fix !== undefined) program.out('    --fix would mend this\n');
+    else if (mend !== '') program.out(`    mend: ${mend}\n`);
   }
 }

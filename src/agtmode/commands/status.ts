@@ -1,6 +1,7 @@
 import { formatError } from '../../errors.ts';
 import { autocommit } from '../../session/autocommit.ts';
-import { examine, type Finding } from '../../session/doctor.ts';
+import { examine } from '../../session/doctor/examine.ts';
+import type { Finding } from '../../session/doctor/finding.ts';
 import { type SessionView, viewSession } from '../../session/inspect.ts';
 import { listRecords, shortBranch } from '../../session/record.ts';
 import type { Repository } from '../../session/repository.ts';

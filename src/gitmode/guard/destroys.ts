@@ -8,28 +8,28 @@ type Test = (args: readonly string[]) => boolean;
 
 /** By command; a command that is not here destroys nothing. */
 const TESTS: Readonly<Record<string, Test>> = {
-  reset: (args) => has(args, '--hard', 5) || has(args, '--merge', 4) || has(args, '--keep', 3),
-  clean: (args) => !has(args, '--dry-run', 4) && !hasLetter(args, 'n', 'e'),
+  reset: (args) => has(args, '--hard') || has(args, '--merge') || has(args, '--keep'),
+  clean: (args) => !has(args, '--dry-run') && !hasLetter(args, 'n', 'e'),
   checkout: (args) => !makesBranchOnly(args, ['-b']),
   switch: (args) => !makesBranchOnly(args, ['-c', '--create']),
   restore: (args) => {
-    const staged = has(args, '--staged', 4) || hasLetter(args, 'S', 's');
-    return !staged || has(args, '--worktree', 3) || hasLetter(args, 'W', 's');
+    const staged = has(args, '--staged') || hasLetter(args, 'S', 's');
+    return !staged || has(args, '--worktree') || hasLetter(args, 'W', 's');
   },
   stash: ([verb = 'push']) => ['drop', 'clear', 'pop', 'push', 'save'].includes(verb) || verb.startsWith('-'),
   branch: (args) =>
-    has(args, '--force', 4) || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u')),
+    has(args, '--force') || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u')),
   rebase: (args) => !args.some((arg) => PROCEEDING.has(arg)),
   merge: (args) => !args.some((arg) => PROCEEDING.has(arg)),
   pull: () => true,
   'cherry-pick': (args) => !args.some((arg) => PROCEEDING.has(arg)),
   revert: (args) => !args.some((arg) => PROCEEDING.has(arg)),
   am: (args) => !args.some((arg) => PROCEEDING.has(arg)),
-  rm: (args) => !has(args, '--cached', 4) && !has(args, '--dry-run', 4) && !hasLetter(args, 'n', ''),
+  rm: (args) => !has(args, '--cached') && !has(args, '--dry-run') && !hasLetter(args, 'n', ''),
   worktree: ([verb]) => verb === 'remove',
   'filter-branch': () => true,
-  gc: (args) => args.some((arg) => /^--prun?e?=/.test(arg)),
-  prune: (args) => !has(args, '--dry-run', 4) && !hasLetter(args, 'n', ''),
+  gc: (args) => args.some((arg) => /^--pr?u?n?e?=/.test(arg)),
+  prune: (args) => !has(args, '--dry-run') && !hasLetter(args, 'n', ''),
   reflog: ([verb]) => verb === 'expire' || verb === 'delete',
   'update-ref': (args) => args.some((arg) => arg === '-d' || arg === '--stdin'),
 };
@@ -58,9 +58,9 @@ export function namesTaken({ command, args }: CommandLine): readonly (readonly s
   return [];
 }
 
-/** A long option, also cut short to `shortest` letters after the dashes; nothing after `--` is one. */
-function has(args: readonly string[], option: string, shortest: number): boolean {
-  return optionsOf(args).some((arg) => arg.length >= shortest && option.startsWith(arg));
+/** A long option, also cut short as far as git might take it; nothing after `--` is one. */
+function has(args: readonly string[], option: string): boolean {
+  return optionsOf(args).some((arg) => arg.length > 2 && option.startsWith(arg));
 }
 
 /** A letter in a bundle of short options, before one of those that take the rest for their value. */

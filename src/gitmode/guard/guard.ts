@@ -20,6 +20,8 @@ export interface Sandbox {
 
 export interface GuardDoor {
   readonly env: NodeJS.ProcessEnv;
+  /** Absolute; with every `-C` applied. */
+  readonly cwd: string;
   readonly ask: (args: readonly string[]) => Answer;
 }
 
@@ -30,10 +32,25 @@ export function guardWork(line: CommandLine, repository: Repository, door: Guard
     const files = { global: globalConfigPath(door.env), local: localConfigPath(repository.commonDir) };
     if (!toSettings(readSettingValues(files, door.env)).guard) return;
     const keep = namesTaken(line).flatMap((question) => commitsLeft(question, door));
-    captureSession(sandbox, `before git ${[line.command, ...line.args].join(' ')}`, keep, door.env);
+    const label = `before git ${[line.command, ...line.args].join(' ')}`;
+    captureSession(sandbox, label, keep, door.env);
+    for (const other of sandboxesNamed(line, repository, door.cwd))
+      captureSession(other, label, [], door.env);
   } catch (error) {
     warn((error as Error).message);
   }
+}
+
+/** Other sandboxes that the command removes: of `worktree remove PATH`. */
+function sandboxesNamed(line: CommandLine, { commonDir }: Repository, cwd: string): Sandbox[] {
+  if (line.command !== 'worktree') return [];
+  const paths = line.args.slice(1).filter((arg) => !arg.startsWith('-'));
+  return paths.flatMap((path) => {
+    const gitFile = readLine(join(resolve(cwd, path), '.git'));
+    const gitDir = /^gitdir: (.*)$/.exec(gitFile ?? '')?.[1];
+    const sandbox = gitDir === undefined ? undefined : sandboxOf({ gitDir, commonDir });
+    return sandbox ?? [];
+  });
 }
 
 /** The sandbox that a worktree is; undefined for any other. */
@@ -75,7 +92,7 @@ function captureSession(
   env: NodeJS.ProcessEnv,
 ): void {
   const [program = '', ...words] = ownCommand();
-  const args = ['autocommit', '--session-id', session, '--label', label, '--if-changed'];
+  const args = ['autocommit', '--session-id', session, '--label', label, '--if-changed', '--wait', '5'];
   const run = spawnSync(
     program,
     [

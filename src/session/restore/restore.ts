@@ -21,6 +21,7 @@ import type { Moment } from '../history.ts';
 import { withSessionLock } from '../lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, workRef, writeRecord } from '../record.ts';
 import type { Repository } from '../repository.ts';
+import { sandboxIsThere } from '../sandbox.ts';
 import { makePlace } from './place.ts';
 import { compareStates } from './verify.ts';
 
@@ -72,15 +73,17 @@ async function restore(
       },
     );
   }
-  // A removed session is told apart from one that lost its folder only by its metadata.
-  const record: SessionRecord = { ...found, state: 'active' };
+  const { restoring: _, ...unmarked } = found;
+  const record: SessionRecord = { ...unmarked, state: 'active' };
   const { now } = request;
+  // What is to be brought back is written down before anything is made.
+  const known = sandboxIsThere(record) ? undefined : await request.choose(false);
+  if (known !== undefined) writeRecord(repository, { ...record, restoring: known.commit });
   const wasEmpty = await makePlace(repository, record, record.from_commit);
-  if (found.state !== 'active') writeRecord(repository, record);
   const first = wasEmpty
     ? undefined
     : await captureSession(repository, record, { now, keep: await workTip(repository, record) });
-  const moment = await request.choose(false);
+  const moment = known ?? (await request.choose(false));
   failurePoint('restore: captured before');
   writeRecord(repository, { ...record, restoring: moment.commit });
 

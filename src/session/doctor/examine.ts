@@ -1,24 +1,20 @@
 /**
  * What disagrees between metadata, branches, worktrees and folders, and how to mend it. Looks only; each finding names
- * the thing, what is wrong, and the command that puts it right.
+ * the thing, what is wrong, and the command that puts it right. What can be mended without a decision has a `fix`.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { gitAnswer, gitText } from '../git/git.ts';
-import { leftScratch } from '../git/scratch.ts';
-import { missingHideRefs } from './hidden-from-fetch.ts';
-import { idProblem } from './id.ts';
-import { listRecords, type SessionRecord, sessionFolder, shortBranch, tipRef } from './record.ts';
-import type { Repository } from './repository.ts';
-import { listWorktrees, type WorktreeEntry } from './worktrees.ts';
-
-export interface Finding {
-  readonly level: 'error' | 'warning' | 'note';
-  /** The session, file or setting that it is about. */
-  readonly about: string;
-  readonly problem: string;
-  readonly mend: string;
-}
+import { gitAnswer, gitText } from '../../git/git.ts';
+import { leftScratch } from '../../git/scratch.ts';
+import { autocommit } from '../autocommit.ts';
+import { hideFromFetch, missingHideRefs } from '../hidden-from-fetch.ts';
+import { idProblem } from '../id.ts';
+import { listRecords, type SessionRecord, sessionFolder, shortBranch, tipRef } from '../record.ts';
+import type { Repository } from '../repository.ts';
+import { listWorktrees, type WorktreeEntry } from '../worktrees.ts';
+import type { Finding } from './finding.ts';
+import { finishDropping, finishRemoving, finishRestoring, undoCreation } from './finish.ts';
+import { findLeftovers } from './leftovers.ts';
 
 export async function examine(repository: Repository): Promise<Finding[]> {
   const { records, damaged } = listRecords(repository);
@@ -31,9 +27,13 @@ export async function examine(repository: Repository): Promise<Finding[]> {
     mend: `restore the file, or delete it: its states stay on ${repository.settings.branchPrefix}${session_id}`,
   }));
   for (const record of records) findings.push(...(await examineSession(repository, record, worktrees, refs)));
-  findings.push(...strayFolders(await repository.sessionsDir(), records));
+  const sessionsDir = await repository.sessionsDir();
+  findings.push(...strayFolders(sessionsDir, records));
   findings.push(...strayRefs(repository, records, refs));
-  findings.push(...worktrees.flatMap(examineWorktree));
+  findings.push(
+    ...worktrees.flatMap((worktree) => examineWorktree(repository, worktree, records, sessionsDir)),
+  );
+  findings.push(...findLeftovers(repository, records, worktrees, sessionsDir));
   findings.push(...leftScratch(repository.stateDir).map(describeScratch));
   if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
   return findings;
@@ -54,21 +54,25 @@ async function examineSession(
         about,
         problem: 'was never finished being made',
         mend: `${again} --delete-branch --force`,
+        fix: () => undoCreation(repository, record),
       },
     ];
   }
   if (record.state === 'removing') {
-    return [{ level: 'error', about, problem: 'was never finished being removed', mend: again }];
+    const fix = () => finishRemoving(repository, record);
+    return [{ level: 'error', about, problem: 'was never finished being removed', mend: again, fix }];
   }
   if (record.dropping === true) {
+    const problem = 'its states were never finished being dropped';
     return [
-      { level: 'error', about, problem: 'its states were never finished being dropped', mend: 'agt gc' },
+      { level: 'error', about, problem, mend: 'agt gc', fix: () => finishDropping(repository, record) },
     ];
   }
   const findings: Finding[] = [];
   if (record.restoring !== undefined) {
     const mend = `agt session restore ${about} --to ${record.restoring.slice(0, 10)}`;
-    findings.push({ level: 'error', about, problem: 'was never finished being restored', mend });
+    const fix = () => finishRestoring(repository, record);
+    findings.push({ level: 'error', about, problem: 'was never finished being restored', mend, fix });
   }
   const missing = [record.branch, tipRef(about)].filter((ref) => !refs.has(ref));
   for (const ref of missing) {
@@ -77,7 +81,10 @@ async function examineSession(
       missing.length === 2
         ? 'its states are lost; look for them: agt git fsck --lost-found'
         : `agt git update-ref ${ref} ${kept}`;
-    findings.push({ level: 'error', about, problem: `${shortBranch(ref)} is missing`, mend });
+    const fix = () =>
+      gitText(repository.git, ['update-ref', ref, kept, '0'.repeat(record.from_commit.length)]);
+    const finding = { level: 'error' as const, about, problem: `${shortBranch(ref)} is missing`, mend };
+    findings.push(missing.length === 2 ? finding : { ...finding, fix });
   }
   if (missing.length === 0) findings.push(...(await examineTip(repository, record)));
   if (record.state === 'removed') return findings;
@@ -98,7 +105,9 @@ async function examineSession(
     findings.push({ level: 'error', about, problem: `its sandbox is gone: ${record.sandbox}`, mend });
   } else if (!registered) {
     const mend = `agt git worktree repair ${record.sandbox}`;
-    findings.push({ level: 'error', about, problem: 'its sandbox is no worktree of this repository', mend });
+    const fix = () => gitText(repository.git, ['worktree', 'repair', record.sandbox]);
+    const problem = 'its sandbox is no worktree of this repository';
+    findings.push({ level: 'error', about, problem, mend, fix });
   }
   return findings;
 }
@@ -116,6 +125,10 @@ async function examineTip(repository: Repository, record: SessionRecord): Promis
       about,
       problem: `${shortBranch(record.branch)} was moved by something else than agt, which goes on from its own tip`,
       mend: `agt git update-ref ${record.branch} ${tip}`,
+      // Keeps what was put there as a parent.
+      ...(record.state === 'active'
+        ? { fix: () => autocommit(repository, record, { now: new Date() }) }
+        : {}),
     },
   ];
 }
@@ -154,15 +167,23 @@ function strayRefs(
     }));
 }
 
-function examineWorktree(worktree: WorktreeEntry): Finding[] {
+function examineWorktree(
+  repository: Repository,
+  worktree: WorktreeEntry,
+  records: readonly SessionRecord[],
+  sessionsDir: string,
+): Finding[] {
   const findings: Finding[] = [];
   if (worktree.prunable !== undefined) {
-    const mend = 'agt git worktree prune';
+    const ours = worktree.path.startsWith(`${sessionsDir}/`);
+    const wanted = records.some(({ sandbox, state }) => sandbox === worktree.path && state === 'active');
+    const fix = () => gitText(repository.git, ['worktree', 'remove', '--force', '--force', worktree.path]);
     findings.push({
       level: 'note',
       about: worktree.path,
       problem: `worktree to prune: ${worktree.prunable}`,
-      mend,
+      mend: 'agt git worktree prune',
+      ...(ours && !wanted ? { fix } : {}),
     });
   }
   const inside = join(worktree.path, '.agt', 'config');
@@ -175,7 +196,8 @@ function examineWorktree(worktree: WorktreeEntry): Finding[] {
 
 function describeScratch(path: string): Finding {
   const problem = 'was left by a comparison that was killed; the next agt session diff removes it';
-  return { level: 'note', about: path, problem, mend: `rm -r ${path}` };
+  const fix = () => rmSync(path, { recursive: true, force: true });
+  return { level: 'note', about: path, problem, mend: `rm -r ${path}`, fix };
 }
 
 async function examineHideRefs(repository: Repository): Promise<Finding[]> {
@@ -187,6 +209,7 @@ async function examineHideRefs(repository: Repository): Promise<Finding[]> {
       about: 'uploadpack.hideRefs',
       problem: `whoever fetches from this repository would receive ${missing.join(', ')}`,
       mend: missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && '),
+      fix: () => hideFromFetch(repository),
     },
   ];
 }
