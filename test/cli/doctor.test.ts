@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
@@ -103,9 +103,53 @@ describe('agt doctor', () => {
         about: 'agt/mine',
         problem: 'a ref in a namespace of agt that belongs to no session here',
         mend: 'keep it, or delete it: agt git update-ref -d refs/heads/agt/mine',
+        fixable: false,
       },
     ]);
     expect(report.exitCode).toBe(0);
+  });
+});
+
+describe('agt doctor --fix', () => {
+  test('mends what needs no decision, says so, and leaves the rest named', () => {
+    const { repository, sandbox } = withSession();
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+    const moved = git(repository, 'commit-tree', '-m', 'x', 'main^{tree}');
+    git(repository, 'update-ref', 'refs/heads/agtsessions/s1', moved);
+    write(join(repository, '.git/agt/locks/s1'), 'cut short by a power cut');
+    write(join(repository, '.git/agt/scan/s9.tmp'), 'half');
+    git(repository, 'branch', 'agt/mine');
+    const preview = agt(repository, 'doctor', '--fix', '--dry-run');
+    expect(preview.stdout.match(/--fix would mend this/g)).toHaveLength(3);
+    expect(git(repository, 'rev-parse', 'agtsessions/s1')).toBe(moved);
+
+    const fixed = agt(repository, 'doctor', '--fix');
+    expect(fixed.exitCode).toBe(0);
+    expect(fixed.stdout.match(/^mended: /gm)).toHaveLength(3);
+    expect(fixed.stdout).toContain('note: agt/mine');
+    git(repository, 'merge-base', '--is-ancestor', moved, 'agtsessions/s1');
+    expect(git(repository, 'rev-parse', 'refs/agt/tip/s1')).toBe(
+      git(repository, 'rev-parse', 'agtsessions/s1'),
+    );
+    expect(git(sandbox, 'status', '--porcelain')).toBe('');
+  });
+
+  test('a session that was never finished being made goes; what somebody did in it is kept as states', () => {
+    const { repository, sandbox } = withSession();
+    const record = join(repository, '.git/agt/sessions/s1.json');
+    const halfMade = () => write(record, readFileSync(record, 'utf8').replace('"active"', '"creating"'));
+    halfMade();
+    write(join(sandbox, 'work'), 'mine\n');
+    agtOk(repository, 'doctor', '--fix');
+    expect(git(repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('mine');
+    expect(agtOk(repository, 'session', 'list', '--all')).toMatch(/s1 +removed/);
+
+    agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+    agtOk(repository, 'session', 'new', '--id', 's1');
+    halfMade();
+    agtOk(repository, 'doctor', '--fix');
+    expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
+    expect(git(repository, 'for-each-ref', 'refs/agt', 'refs/heads/agt*')).toBe('');
   });
 });
 
