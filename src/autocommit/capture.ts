@@ -92,7 +92,12 @@ export function observeFolder(
   target: CaptureTarget,
   options: CaptureOptions,
 ): Promise<Observation> {
-  return observe(git, target, { ...options, dryRun: true }, new ObjectStream(git, target.commonDir));
+  return observe(
+    git,
+    target,
+    { ...options, dryRun: true },
+    new ObjectStream(git, target.commonDir, target.sandbox),
+  );
 }
 
 /** The caller holds the session's lock, unless it is a dry run. */
@@ -103,7 +108,7 @@ export async function capture(
 ): Promise<CaptureResult> {
   // In a partial clone nothing is fetched for a capture: what is missing here is not on disk either (git 2.45 and newer).
   const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
-  const objects = new ObjectStream(git, target.commonDir);
+  const objects = new ObjectStream(git, target.commonDir, target.sandbox);
   try {
     return await captureInto(git, target, options, objects);
   } finally {

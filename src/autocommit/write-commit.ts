@@ -1,6 +1,8 @@
 /** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
 import { FastImport, importPath } from '../git/fast-import.ts';
+import { removeCrashReports } from '../git/fast-import-leftovers.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import type { CaptureOptions, CaptureTarget } from './capture.ts';
 import type { Circumstances } from './circumstances.ts';
@@ -17,18 +19,20 @@ import { encodePath } from './tree-names.ts';
 export class ObjectStream {
   private stream: FastImport | undefined;
   private readonly git: Git;
-
   private readonly commonDir: string;
 
-  constructor(git: Git, commonDir: string) {
-    this.git = git;
+  /** `commonDir` is where the objects go. git runs in the sandbox, so that its reports of a crash lie there. */
+  constructor(git: Git, commonDir: string, sandbox: string) {
+    this.git = inDirectory(git, sandbox);
     this.commonDir = commonDir;
   }
 
   open(): FastImport {
     if (this.stream === undefined) {
       requireSpace(this.commonDir, 0);
-      this.stream = new FastImport(this.git, this.commonDir);
+      const gitDir = worktreeGitDir(this.git.cwd) ?? this.commonDir;
+      removeCrashReports(gitDir);
+      this.stream = new FastImport(this.git, { commonDir: this.commonDir, gitDir });
     }
     return this.stream;
   }

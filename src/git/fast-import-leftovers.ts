@@ -6,10 +6,27 @@
 import { readdirSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Absolute. */
+export interface Places {
+  /** Its `objects/` is where the objects go. */
+  readonly commonDir: string;
+  /** Of the worktree that git runs in, which is where a report of its crash goes. */
+  readonly gitDir: string;
+}
+
+/** Reports of processes that ended because agt was killed. The caller holds the lock of the worktree's session. */
+export function removeCrashReports(gitDir: string): void {
+  for (const name of readdirSync(gitDir)) {
+    if (name.startsWith(REPORT)) rmSync(join(gitDir, name), { force: true });
+  }
+}
+
+const REPORT = 'fast_import_crash_';
+
 /** `since` in milliseconds of the file system's clock, or earlier. */
-export function removeLeftovers(commonDir: string, pid: number | undefined, since: number): void {
+export function removeLeftovers({ commonDir, gitDir }: Places, pid: number | undefined, since: number): void {
   try {
-    if (pid !== undefined) rmSync(join(commonDir, `fast_import_crash_${pid}`), { force: true });
+    if (pid !== undefined) rmSync(join(gitDir, `${REPORT}${pid}`), { force: true });
     const young = temporaryFiles(realpathSync(join(commonDir, 'objects'))).filter(
       (path) => (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) >= since,
     );

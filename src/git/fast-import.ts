@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { AgtError, EXIT } from '../errors.ts';
-import { removeLeftovers } from './fast-import-leftovers.ts';
+import { type Places, removeLeftovers } from './fast-import-leftovers.ts';
 import type { Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
@@ -38,12 +38,11 @@ export class FastImport {
   private stderr = '';
   private broken = false;
   private finished = false;
-  private readonly commonDir: string;
+  private readonly places: Places;
   private readonly since: number;
 
-  /** `commonDir` is where the objects go, whatever the directory that git runs in. */
-  constructor(git: Git, commonDir: string) {
-    this.commonDir = commonDir;
+  constructor(git: Git, places: Places) {
+    this.places = places;
     this.since = Date.now() - CLOCK_SKEW_MS;
     traceCommand(git.env, git.path, ARGS);
     this.child = spawn(git.path, ARGS, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'ignore', 'pipe'] });
@@ -92,12 +91,12 @@ export class FastImport {
     if (this.finished) return;
     this.child.kill('SIGKILL');
     await this.ended;
-    removeLeftovers(this.commonDir, this.child.pid, this.since);
+    removeLeftovers(this.places, this.child.pid, this.since);
   }
 
   private async fail(): Promise<never> {
     const ending = await this.ended;
-    removeLeftovers(this.commonDir, this.child.pid, this.since);
+    removeLeftovers(this.places, this.child.pid, this.since);
     const reason =
       this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
     const full = /no space left|quota exceeded/i.test(this.stderr) ? ['free some space: df -h'] : [];

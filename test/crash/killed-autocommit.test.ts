@@ -38,5 +38,9 @@ test(`${KILLS} kills leave every state whole, no lock, and a repository that fsc
   const checked = run(REAL_GIT, ['fsck', '--strict', '--no-dangling'], { cwd: session.repository });
   expect(checked.stdout + checked.stderr).toBe('');
   const left = globSync('**/*.lock', { cwd: join(session.repository, '.git') });
+  const reports = () => globSync('**/fast_import_crash_*', { cwd: join(session.repository, '.git') });
+  write(join(session.sandbox, 'last'), 'last\n');
+  autocommit(session);
+  expect(reports()).toEqual([]);
   expect([...left, ...globSync('agt/locks/s1', { cwd: join(session.repository, '.git') })]).toEqual([]);
 }, 180_000);

@@ -62,7 +62,7 @@ export async function sideOfDisk(
   });
   const unsure = scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason }));
   const writes = new Map<string, string>();
-  const objects = new ObjectStream(scratch.git, scratch.dir);
+  const objects = new ObjectStream(scratch.git, scratch.dir, target.sandbox);
   const folder = Buffer.from(target.folder).toString('latin1');
   const hash = at.tip.length === 64 ? 'sha256' : 'sha1';
   const isHere = placeCheck(folder);
