@@ -75,6 +75,8 @@ export interface CaptureResult {
   /** What could not be captured, and stays in the state as it last was: the capture is not complete. */
   readonly failed: readonly NotCaptured[];
   readonly warnings: readonly string[];
+  /** How many files' contents were read; of the others it was known that they had not changed. */
+  readonly read: number;
 }
 
 /** What a folder is now, beside what was captured last. */
@@ -168,6 +170,7 @@ async function captureInto(
     skipped: readable(scanned.skipped.filter(({ reason }) => reason !== IGNORED)),
     ignored: readable(scanned.skipped.filter(({ reason }) => reason === IGNORED)).map(({ path }) => path),
     failed: readable(scanned.failed),
+    read: scanned.read,
     warnings: [...previous.warnings, ...movedBranch(target, at)],
   };
   const marked =

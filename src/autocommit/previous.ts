@@ -29,9 +29,12 @@ export interface Previous {
 export async function readPrevious(git: Git, target: CaptureTarget, at: Circumstances): Promise<Previous> {
   const text = await gitAnswer(git, ['cat-file', 'blob', `${at.tip}:_/manifest.json`]);
   if (text === undefined) {
+    const { cache, warnings } = readCache(target, at.tip);
+    const first = { isFirst: true, index: undefined, manifest: undefined, warnings };
+    if (cache !== undefined)
+      return { ...first, ...inTable(cache.files), foreign: cache.foreign ?? [], cache };
     const { files, foreign } = await readStartTree(git, at.tipTree);
-    const nothing = { cache: undefined, index: undefined, manifest: undefined, warnings: [] };
-    return { isFirst: true, ...inTree(files), foreign, ...nothing };
+    return { ...first, ...inTree(files), foreign, cache };
   }
   const manifest = JSON.parse(text) as CapturedManifest;
   const { cache, warnings } = readCache(target, at.tip);

@@ -27,13 +27,18 @@ export interface ScanManifest {
   readonly clock: number;
   readonly index: KnownIndex;
   readonly files: ScanTable;
+  /** Of a start commit: paths of its tree, under `sandbox/`, that have no place in a shadow commit. */
+  readonly foreign?: readonly string[];
 }
 
 const FORMAT = `agt-scan-3-${endianness()}`;
 const DIGEST_LENGTH = 20;
 
-export function writeScanManifest(path: string, { commit, clock, index, files }: ScanManifest): void {
-  const head = JSON.stringify({ format: FORMAT, count: files.names.length, commit, clock, index });
+export function writeScanManifest(
+  path: string,
+  { commit, clock, index, files, foreign }: ScanManifest,
+): void {
+  const head = JSON.stringify({ format: FORMAT, count: files.names.length, commit, clock, index, foreign });
   const { buffer, byteOffset, byteLength } = files.data;
   const rows = new Uint8Array(buffer, byteOffset, byteLength);
   const names = Buffer.from(files.names.map((name) => `${name}\0`).join(''), 'latin1');
@@ -54,13 +59,14 @@ export function readScanManifest(path: string): ScanManifest | undefined {
   if (!digest(body).equals(bytes.subarray(body.length))) throw new Error('it is damaged');
   const lineEnd = body.indexOf('\n');
   const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Record<'commit' | 'format', string> &
-    Record<'count' | 'clock', number> & { index: KnownIndex };
+    Record<'count' | 'clock', number> & { index: KnownIndex; foreign?: string[] };
   if (head.format !== FORMAT) throw new Error('it is of another format');
   return {
     commit: head.commit,
     clock: head.clock,
     index: head.index,
     files: readTable(body, lineEnd + 1, head),
+    ...(head.foreign === undefined ? {} : { foreign: head.foreign }),
   };
 }
 

@@ -61,6 +61,8 @@ export interface Scanned {
   readonly stands: (path: string) => boolean;
   /** The file system's clock before the walk, in milliseconds. */
   readonly clock: number;
+  /** How many files' contents were read. */
+  readonly read: number;
 }
 
 /** Content that was read, without the bytes. */
@@ -152,6 +154,7 @@ export async function scan(
     failed,
     stands,
     clock,
+    read: read.size,
   };
 }
 

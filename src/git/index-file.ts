@@ -5,6 +5,8 @@
  */
 
 export interface IndexEntry {
+  /** Where it begins in the file, with its stat data. */
+  readonly at: number;
   /** One byte per character. */
   readonly path: string;
   readonly mode: number;
@@ -62,7 +64,14 @@ export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
       at = start + ((end - start + 8) & ~7);
     }
     previous = path;
-    entries.push({ path, mode, oid, stage: (word >> 12) & 3, flags: (word & ASSUME_VALID) | extended });
+    entries.push({
+      at: start,
+      path,
+      mode,
+      oid,
+      stage: (word >> 12) & 3,
+      flags: (word & ASSUME_VALID) | extended,
+    });
   }
   return { entries, split: hasExtension(bytes, at, oidLength, 'link') };
 }

@@ -1,7 +1,10 @@
 /** `agt session new`: an empty shadow branch, a work branch and a sandbox at the start commit. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { seedScan } from '../autocommit/seed.ts';
 import { createSession } from './create.ts';
 import { checkId, generateId } from './id.ts';
-import type { SessionRecord } from './record.ts';
+import { type SessionRecord, sessionFolder } from './record.ts';
 import type { Repository } from './repository.ts';
 import { resolveStart } from './start.ts';
 import { copyIncluded } from './worktree-include.ts';
@@ -33,9 +36,21 @@ export async function newSession(
     now: request.now,
     checkOut: true,
     showProgress: request.showProgress,
-    fill: async ({ sandbox }) => {
-      included = await copyIncluded(repository, sandbox);
+    fill: async (record) => {
+      await seed(repository, record);
+      included = await copyIncluded(repository, record.sandbox);
     },
   });
   return { record, included };
+}
+
+/** Spares the first autocommit the reading; where that fails, it reads. */
+async function seed(repository: Repository, record: SessionRecord): Promise<void> {
+  const manifest = join(repository.stateDir, 'scan', record.session_id);
+  const { sandbox, from_commit: commit } = record;
+  try {
+    await seedScan(repository.git, { folder: sessionFolder(record), sandbox, manifest, commit });
+  } catch {
+    rmSync(manifest, { force: true });
+  }
 }

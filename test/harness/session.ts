@@ -26,6 +26,7 @@ export interface AutocommitReport {
   readonly ignored: string[];
   readonly failed: { path: string; reason: string }[];
   readonly warnings: string[];
+  readonly read: number;
 }
 
 export function autocommit({ repository, id }: TestSession, ...options: string[]): AutocommitReport {
