@@ -1,0 +1,256 @@
+/**
+ * agt on whole trees, beside what people would do with git alone: prints medians in milliseconds and ratios, measured in
+ * turn in one run, on generated trees of 1,000, 10,000 and 100,000 files (`--sizes 1000,500000` for others).
+ * `--runs N` (default 7) for what is quick, `--slow-runs N` (default 3) for what makes or removes whole trees.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findGit } from '../../src/git/find.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const { values: options } = parseArgs({
+  options: {
+    sizes: { type: 'string', default: '1000,10000,100000' },
+    runs: { type: 'string', default: '7' },
+    'slow-runs': { type: 'string', default: '3' },
+    growth: { type: 'string', default: '1000' },
+  },
+});
+const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
+const agt = join(root, 'dist', 'agt');
+const git = findGit({ path: process.env['PATH'], self: [agt] });
+const env = {
+  PATH: `${dirname(git)}:${process.env['PATH'] ?? ''}`,
+  HOME: place,
+  AGT_GIT_PATH: git,
+  GIT_AUTHOR_NAME: 'Bench',
+  GIT_AUTHOR_EMAIL: 'bench@example.com',
+  GIT_COMMITTER_NAME: 'Bench',
+  GIT_COMMITTER_EMAIL: 'bench@example.com',
+  GIT_CONFIG_NOSYSTEM: '1',
+};
+/** Files that an agent is said to have changed. */
+const CHANGED = 100;
+
+try {
+  await main();
+} finally {
+  rmSync(place, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  console.log(
+    `${process.platform} ${process.arch}, node ${process.version}, ${must(git, ['version'], place).trim()}`,
+  );
+  for (const size of options.sizes.split(',').map(Number)) await benchTree(size);
+  benchGrowth(Number(options.growth));
+}
+
+interface Step {
+  /** Brings about what is to be measured, untimed. */
+  readonly before?: () => void;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly more?: Readonly<Record<string, string>>;
+}
+
+async function benchTree(size: number): Promise<void> {
+  const repository = makeTree(size);
+  const [quick, slow] = [Number(options.runs), Number(options['slow-runs'])];
+  let made = 0;
+  const sandboxOf = (id: string) => join(`${repository}.agt`, 'sessions', id, 'sandbox');
+  const newSession = () => {
+    const id = `s${made++}`;
+    must(agt, ['session', 'new', '--id', id], repository);
+    return id;
+  };
+  const work = newSession();
+  const sandbox = sandboxOf(work);
+  must(agt, ['autocommit'], sandbox);
+  const names = must(git, ['ls-files'], repository).split('\n').slice(0, CHANGED);
+  let turn = 0;
+  const change = () => {
+    turn++;
+    for (const name of names) writeFileSync(join(sandbox, name), `${name} ${turn}\n`);
+  };
+  const status: Step = { program: git, args: ['status', '--porcelain'], cwd: sandbox };
+  const index = join(place, 'index');
+  const capture = (cwd: string): Step => ({ program: agt, args: ['autocommit'], cwd });
+  const addAll: Step = {
+    program: 'sh',
+    args: ['-c', `"${git}" add -A && "${git}" write-tree`],
+    cwd: sandbox,
+    more: { GIT_INDEX_FILE: index },
+    before: () => {
+      change();
+      writeFileSync(index, readFileSync(must(git, ['rev-parse', '--git-path', 'index'], sandbox).trim()));
+    },
+  };
+  console.log(`\n${size} files`);
+  row('nothing changed', 'git status', capture(sandbox), status, quick);
+  row(`${CHANGED} changed`, 'git status', { ...capture(sandbox), before: change }, status, quick);
+  row(`${CHANGED} changed`, 'add -A, write-tree', { ...capture(sandbox), before: change }, addAll, quick);
+  let fresh = '';
+  row(
+    'first autocommit',
+    'git status',
+    {
+      ...capture(''),
+      get cwd() {
+        return fresh;
+      },
+      before: () => {
+        fresh = sandboxOf(newSession());
+      },
+    },
+    status,
+    slow,
+  );
+  const trees: string[] = [];
+  const addTree = (): string => {
+    const tree = join(place, `tree-${trees.length}`);
+    trees.push(tree);
+    return tree;
+  };
+  row(
+    'session new',
+    'git worktree add',
+    {
+      program: agt,
+      get args() {
+        return ['session', 'new', '--id', `s${made++}`];
+      },
+      cwd: repository,
+    },
+    {
+      program: git,
+      get args() {
+        return ['worktree', 'add', '-q', '--detach', addTree()];
+      },
+      cwd: repository,
+    },
+    slow,
+  );
+  row(
+    `restore of ${CHANGED}`,
+    'git checkout of them',
+    {
+      program: agt,
+      args: ['session', 'restore', work, '--to', 'as committed'],
+      cwd: repository,
+      before: () => {
+        must(git, ['checkout', '-q', '--', '.'], sandbox);
+        must(agt, ['autocommit', '--label', 'as committed'], sandbox);
+        change();
+      },
+    },
+    { program: git, args: ['checkout', '-q', '--', '.'], cwd: sandbox, before: change },
+    slow,
+  );
+  change();
+  console.log(
+    `  peak memory: ${CHANGED} changed ${await peak(['autocommit'], sandbox)} MiB, session new ${await peak(['session', 'new'], repository)} MiB`,
+  );
+  rmSync(repository, { recursive: true });
+  rmSync(`${repository}.agt`, { recursive: true });
+  for (const tree of trees) rmSync(tree, { recursive: true });
+}
+
+/** Both in turn; the first pair warms up and does not count. */
+function row(what: string, against: string, own: Step, reference: Step, runs: number): void {
+  const times: [number[], number[]] = [[], []];
+  for (let run = 0; run <= runs; run++) {
+    for (const which of run % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const time = measure(which === 0 ? own : reference);
+      if (run > 0) times[which].push(time);
+    }
+  }
+  const [mine, theirs] = times.map(median) as [number, number];
+  console.log(
+    `  ${what.padEnd(18)} ${mine.toFixed(0).padStart(6)} ms   ${against.padEnd(22)} ${theirs.toFixed(0).padStart(6)} ms   ×${(mine / theirs).toFixed(2)}`,
+  );
+}
+
+function measure(step: Step): number {
+  step.before?.();
+  const { program, args, cwd, more } = step;
+  const start = process.hrtime.bigint();
+  const result = spawnSync(program, args, { cwd, env: { ...env, ...more }, encoding: 'utf8' });
+  const time = Number(process.hrtime.bigint() - start) / 1e6;
+  if (result.status !== 0) throw new Error(`${program} ${args.join(' ')}: ${result.stderr}`);
+  return time;
+}
+
+/** Of agt itself, in MiB, as the kernel noted it shortly before the end (Linux). */
+function peak(args: readonly string[], cwd: string): Promise<number> {
+  const child = spawn(agt, args, { cwd, env, stdio: 'ignore' });
+  let kibibytes = 0;
+  const look = () => {
+    try {
+      const noted = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+      kibibytes = Math.max(kibibytes, Number(noted ?? 0));
+    } catch {
+      // it has ended
+    }
+  };
+  const timer = setInterval(look, 2);
+  return new Promise((resolve) =>
+    child.on('exit', () => {
+      clearInterval(timer);
+      resolve(Math.round(kibibytes / 1024));
+    }),
+  );
+}
+
+/** `size` files of some 30 bytes, a hundred to a directory, committed. */
+function makeTree(size: number): string {
+  const repository = join(place, `files-${size}`);
+  must(git, ['init', '-q', '-b', 'main', repository], place);
+  for (let n = 0; n < size; n++) {
+    const dir = join(repository, `d${Math.floor(n / 10_000)}`, `e${Math.floor(n / 100) % 100}`);
+    if (n % 100 === 0) mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, `file-${n}.txt`), `the content of file ${n}\n`);
+  }
+  must(git, ['add', '-A'], repository);
+  must(git, ['commit', '-q', '-m', 'files'], repository);
+  return repository;
+}
+
+/** What autocommits of one changed file of 10 KB each cost on disk. */
+function benchGrowth(count: number): void {
+  const repository = makeTree(100);
+  must(agt, ['session', 'new', '--id', 's'], repository);
+  const sandbox = join(`${repository}.agt`, 'sessions', 's', 'sandbox');
+  const text = Array.from(
+    { length: 200 },
+    (_, n) => `line ${n} of a file that an agent works on, step by step\n`,
+  );
+  const size = () => Number(must('du', ['-sk', join(repository, '.git')], place).split('\t')[0]);
+  must(git, ['gc', '-q'], repository);
+  const before = size();
+  for (let n = 0; n < count; n++) {
+    text[n % text.length] =
+      `line ${n % text.length} as it is after step ${n} of the work, whatever that may be\n`;
+    writeFileSync(join(sandbox, 'work.txt'), text.join(''));
+    must(agt, ['autocommit'], sandbox);
+  }
+  const grown = size();
+  must(agt, ['gc', '--prune=now'], repository);
+  console.log(
+    `\n${count} autocommits of one file of 10 KB: the repository grows by ${grown - before} KiB, ${size() - before} KiB after agt gc`,
+  );
+}
+
+function must(program: string, args: readonly string[], cwd: string): string {
+  const result = spawnSync(program, args, { cwd, env, encoding: 'utf8', maxBuffer: 1 << 30 });
+  if (result.status !== 0) throw new Error(`${program} ${args.join(' ')}: ${result.stderr}`);
+  return result.stdout;
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+}
