@@ -15,6 +15,20 @@ const list = process.argv.includes('--list');
 const failurePoints = process.argv.includes('--failure-points');
 const outdir = failurePoints ? 'dist/failure-points' : 'dist';
 
+/** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
+const worker = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/autocommit/walk-worker.ts'],
+  bundle: true,
+  write: false,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node22.15',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  logLevel: 'warning',
+});
+
 for (const [entry, outfile] of [
   ['src/main.ts', `${outdir}/main.cjs`],
   ['src/agtmode/main.ts', `${outdir}/agtmode.cjs`],
@@ -34,6 +48,7 @@ for (const [entry, outfile] of [
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),
+      AGT_WALK_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',
     },

@@ -4,6 +4,7 @@
  * Paths are bytes: inside src/autocommit a string holds one byte per character (latin1), relative to the session
  * folder; what is handed out for printing is in the readable form of display.ts.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Git, inDirectory } from '../git/git.ts';
 import { failurePoint } from '../state/failure-point.ts';
@@ -19,6 +20,7 @@ import { type Scanned, scan } from './scan.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
 import { TOP_FOLDERS } from './tops.ts';
+import { walkAhead } from './walk-ahead.ts';
 import { listUnreachable, ObjectStream, writeShadowCommit } from './write-commit.ts';
 
 /** What is captured, and where it goes. Paths are absolute. */
@@ -124,6 +126,9 @@ async function observe(
   options: CaptureOptions,
   objects: ObjectStream,
 ): Promise<Observation> {
+  const ignore = readIgnoreFile(target.folder);
+  const tops = options.siblings ?? TOP_FOLDERS;
+  const ahead = ignore === undefined && isLarge(target) ? walkAhead(target.folder, tops) : undefined;
   const at = await readCircumstances(git, target);
   const previous = await readPrevious(git, target, at);
   const index = await readIndex(
@@ -132,8 +137,6 @@ async function observe(
     at.tip.length / 2,
     previous.cache,
   );
-  const ignore = readIgnoreFile(target.folder);
-  const tops = options.siblings ?? TOP_FOLDERS;
   const folder = Buffer.from(target.folder).toString('latin1');
   const isHere = placeCheck(folder);
   const scanned = await scan(target, previous, {
@@ -143,6 +146,7 @@ async function observe(
     ignore,
     rereadSince: options.rereadSince,
     isHere,
+    ahead,
     keep: async (path, content) =>
       options.dryRun === true || objects.keep(`${folder}/${path}`, content, isHere),
   });
@@ -219,6 +223,15 @@ async function captureInto(
   remember(commit);
   return { outcome: 'committed', commit, ...result };
 }
+
+/** By what the last scan left: to start threads takes as long as to look at some thousand files. */
+function isLarge({ stateDir, sessionId }: CaptureTarget): boolean {
+  const manifest = statSync(join(stateDir, 'scan', sessionId), { throwIfNoEntry: false });
+  return (manifest?.size ?? 0) > LARGE;
+}
+
+/** Bytes of a scan manifest of some 10,000 files. */
+const LARGE = 1_000_000;
 
 function readable(paths: readonly NotCaptured[]): NotCaptured[] {
   return paths.map(({ path, reason }) => ({ path: displayPath(path), reason }));

@@ -6,7 +6,6 @@
  * changed within the same tick as the last scan could look the same after it, hence the second condition. The clock is
  * the file system's: the process's own may differ.
  */
-import type { Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
 import type { CaptureTarget } from './capture.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
@@ -16,11 +15,12 @@ import type { IgnoreFile } from './ignore-file.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import type { PlaceCheck } from './place-check.ts';
 import { type Previous, treeMode } from './previous.ts';
-import { type ScanTable, ScanTableBuilder } from './scan-table.ts';
+import { type ScanTable, ScanTableBuilder, type StatData } from './scan-table.ts';
 import { isUnder } from './tops.ts';
 import { encodePath } from './tree-names.ts';
 import type { TreeEntry } from './tree-state.ts';
-import { walk } from './walk.ts';
+import { isRegular, walk } from './walk.ts';
+import type { WalkedAhead } from './walk-ahead.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;
@@ -31,6 +31,7 @@ export interface ScanOptions {
   /** Unix seconds. */
   readonly rereadSince: number | undefined;
   readonly isHere: PlaceCheck;
+  readonly ahead: WalkedAhead | undefined;
   /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
   readonly keep: (path: string, content: Content) => Promise<boolean>;
 }
@@ -76,11 +77,12 @@ export async function scan(
   options: ScanOptions,
 ): Promise<Scanned> {
   const folder = Buffer.from(target.folder).toString('latin1');
-  const clock = readFileClock(target.folder);
+  const clock = options.ahead?.clock ?? readFileClock(target.folder);
+  const ahead = await options.ahead?.records;
   const { cache } = previous;
   const table = cache?.files;
   const kept = table === undefined ? undefined : new Uint8Array(table.names.length);
-  const pending: { path: string; stat: Stats }[] = [];
+  const pending: string[] = [];
   const modes = new NoticedModes(previous.manifest);
   const skipped: Skipped[] = [];
   const failed: Skipped[] = [];
@@ -91,32 +93,37 @@ export async function scan(
     if (encodePath(path) !== path) encoded.push(path);
   };
 
-  walk(folder, options.tops, {
-    file: (path, stat) => {
-      const row = table?.find(path) ?? -1;
-      if (row >= 0 && table?.isSame(row, stat, cache?.clock ?? 0) && !isLate(stat, options)) {
-        (kept as Uint8Array)[row] = 1;
+  walk(
+    folder,
+    options.tops,
+    {
+      file: (path, stat) => {
+        const row = table?.find(path) ?? -1;
+        if (row >= 0 && table?.isSame(row, stat, cache?.clock ?? 0) && !isLate(stat, options)) {
+          (kept as Uint8Array)[row] = 1;
+          note(path);
+          modes.file(path, stat);
+        } else if (isRegular(stat) && stat.size > options.maxFileSize) {
+          skipped.push({ path, reason: `is larger than agt.maxFileSize (${stat.size} bytes)` });
+        } else pending.push(path);
+      },
+      directory: (path, mode, empty) => {
+        directories.add(path);
+        modes.directory(path, mode);
+        if (!empty) return;
+        emptyDirectories.push(path);
         note(path);
-        modes.file(path, stat);
-      } else if (stat.isFile() && stat.size > options.maxFileSize) {
-        skipped.push({ path, reason: `is larger than agt.maxFileSize (${stat.size} bytes)` });
-      } else pending.push({ path, stat });
+      },
+      skipped: (path, reason) => void skipped.push({ path, reason }),
+      failed: (path, reason) => void failed.push({ path, reason }),
+      ignores: options.ignore?.ignores,
     },
-    directory: (path, mode, empty) => {
-      directories.add(path);
-      modes.directory(path, mode);
-      if (!empty) return;
-      emptyDirectories.push(path);
-      note(path);
-    },
-    skipped: (path, reason) => void skipped.push({ path, reason }),
-    failed: (path, reason) => void failed.push({ path, reason }),
-    ignores: options.ignore?.ignores,
-  });
+    ahead,
+  );
 
   const writes = new Map<string, TreeEntry>();
   const read = new Map<string, Seen>();
-  for (const { path } of pending) {
+  for (const path of pending) {
     const found = await readFile(folder, path, previous, options);
     if (found === undefined) continue;
     if (typeof found === 'string') {
@@ -199,6 +206,6 @@ async function readFile(
   }
 }
 
-function isLate(stat: Stats, { rereadSince }: ScanOptions): boolean {
+function isLate(stat: StatData, { rereadSince }: ScanOptions): boolean {
   return rereadSince !== undefined && stat.mtimeMs >= rereadSince * 1000;
 }
