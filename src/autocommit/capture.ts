@@ -6,6 +6,8 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ImportFailed } from '../git/fast-import.ts';
 import { type Git, inDirectory } from '../git/git.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
@@ -112,13 +114,23 @@ export async function capture(
 ): Promise<CaptureResult> {
   // In a partial clone nothing is fetched for a capture: what is missing here is not on disk either (git 2.45 and newer).
   const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
-  const objects = new ObjectStream(git, target.commonDir, target.sandbox);
-  try {
-    return await captureInto(git, target, options, objects);
-  } finally {
-    await objects.close();
+  for (let attempt = 1; ; attempt++) {
+    const objects = new ObjectStream(git, target.commonDir, target.sandbox);
+    try {
+      return await captureInto(git, target, options, objects);
+    } catch (error) {
+      const mayPass = error instanceof ImportFailed && error.passing && attempt < ATTEMPTS;
+      if (!mayPass) throw error;
+    } finally {
+      await objects.close();
+    }
+    await sleep(PAUSE_MS * attempt);
   }
 }
+
+/** A fast-import whose agt was killed may still move the tip; a `git gc` may take away what it has just written. */
+const ATTEMPTS = 4;
+const PAUSE_MS = 100;
 
 async function observe(
   git: Git,

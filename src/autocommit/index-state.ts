@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
-import { type Git, gitAnswer, gitText } from '../git/git.ts';
+import { FLUSHED, type Git, gitAnswer, gitText } from '../git/git.ts';
 import { type IndexContent, parseIndex } from '../git/index-file.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import type { ScanManifest } from './scan-manifest.ts';
@@ -82,7 +82,7 @@ export async function stagedTree(
 ): Promise<string | undefined> {
   if (conflicted || raw.length === 0) return undefined;
   return withCopy(gitDir, raw, async (copy) => {
-    const tree = await gitAnswer(git, ['write-tree'], { env: { GIT_INDEX_FILE: copy } });
+    const tree = await gitAnswer(git, [...FLUSHED, 'write-tree'], { env: { GIT_INDEX_FILE: copy } });
     return tree === undefined || (await isEmptyTree(git, tree)) ? undefined : tree;
   });
 }

@@ -26,7 +26,11 @@ export interface Previous {
   readonly warnings: readonly string[];
 }
 
-export async function readPrevious(git: Git, target: CaptureTarget, at: Circumstances): Promise<Previous> {
+export async function readPrevious(
+  git: Git,
+  target: CaptureTarget,
+  at: Pick<Circumstances, 'tip' | 'tipTree'>,
+): Promise<Previous> {
   const text = await gitAnswer(git, ['cat-file', 'blob', `${at.tip}:_/manifest.json`]);
   if (text === undefined) {
     const { cache, warnings } = readCache(target, at.tip);

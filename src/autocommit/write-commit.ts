@@ -1,7 +1,7 @@
 /** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
 import { FastImport, importPath } from '../git/fast-import.ts';
 import { removeCrashReports } from '../git/fast-import-leftovers.ts';
-import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/git.ts';
 import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import type { CaptureOptions, CaptureTarget } from './capture.ts';
@@ -72,10 +72,11 @@ export async function writeShadowCommit(
 ): Promise<string> {
   const { at, previous, scanned, index } = commit;
   const newIndex = previous.index === index.digest ? undefined : index.content;
-  const staged =
+  const writeStaged = async () =>
     newIndex === undefined
       ? undefined
       : await stagedTree(inDirectory(git, target.sandbox), at.gitDir, newIndex);
+  const staged = await writeStaged();
   failurePoint('capture: staged tree written');
   const parents = await parentsOf(git, commit);
   const stream = objects.open();
@@ -110,7 +111,14 @@ export async function writeShadowCommit(
   failurePoint('capture: stream written');
   await stream.finish();
   failurePoint('capture: refs moved');
+  // Nothing referred to these trees until now: `git gc --prune=now` may have taken them. The same are written again.
+  if (staged !== undefined && !(await isThere(git, staged))) await writeStaged();
   return gitText(git, ['rev-parse', '--verify', target.tipRef]);
+}
+
+/** A whole tree, without its blobs: those the sandbox's index keeps. */
+async function isThere(git: Git, tree: string): Promise<boolean> {
+  return (await runGit(git, ['ls-tree', '-r', '-d', tree], { stdout: 'ignore' })).exitCode === 0;
 }
 
 /** Written anew as a whole wherever one of its files has changed. */

@@ -3,7 +3,7 @@
  * store. Those have random names and may as well be those of a fetch at this moment: only what is younger than the
  * process and open in none is taken away. Without /proc nobody can tell; `git gc` takes them then.
  */
-import { readdirSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Absolute. */
@@ -39,11 +39,31 @@ export function removeLeftovers({ commonDir, gitDir }: Places, pid: number | und
   }
 }
 
-export function temporaryFiles(objects: string): string[] {
+/** Of the pack that git says it could not store: the same content gives the same pack, and its `.keep` is in the way. */
+export function removeKeepFile({ commonDir }: Places, stderr: string): void {
+  const [, name] = /unable to write file .*\/(pack-[0-9a-f]{40,64})\.(?:pack|idx)/.exec(stderr) ?? [];
+  if (name !== undefined) rmSync(join(commonDir, 'objects', 'pack', `${name}.keep`), { force: true });
+}
+
+/** `.keep` files that a fast-import holds while no ref leads to its pack; those that people write say something else. */
+function keepFiles(objects: string): string[] {
+  return readdirSync(join(objects, 'pack'))
+    .filter((name) => name.endsWith('.keep'))
+    .map((name) => join(objects, 'pack', name))
+    .filter((path) => readFileSync(path, 'latin1').trim() === 'fast-import');
+}
+
+/** What a git leaves in the object store `objects` that was killed: fast-import, repack, or one that writes a batch. */
+export function abandonedFiles(objects: string): string[] {
+  const stores = readdirSync(objects).filter((name) => name.startsWith('tmp_objdir-'));
+  return [...stores.map((name) => join(objects, name)), ...keepFiles(objects), ...temporaryFiles(objects)];
+}
+
+function temporaryFiles(objects: string): string[] {
   const directories = readdirSync(objects).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
   return directories.flatMap((directory) =>
     readdirSync(join(objects, directory))
-      .filter((name) => /^tmp_(pack|idx|rev|obj)_/.test(name))
+      .filter((name) => /^(tmp_(pack|idx|rev|obj|mtimes)_|\.tmp-\d+-pack-)/.test(name))
       .map((name) => join(objects, directory, name)),
   );
 }

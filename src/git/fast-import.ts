@@ -5,9 +5,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { AgtError, EXIT } from '../errors.ts';
-import { type Places, removeLeftovers } from './fast-import-leftovers.ts';
-import type { Git } from './git.ts';
+import { type Places, removeKeepFile, removeLeftovers } from './fast-import-leftovers.ts';
+import { FLUSHED, type Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 /** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
@@ -17,10 +19,7 @@ const BIG_FILE = '8m';
 const CLOCK_SKEW_MS = 2000;
 
 const ARGS = [
-  '-c',
-  'core.fsync=objects,derived-metadata,reference',
-  '-c',
-  'core.fsyncMethod=batch',
+  ...FLUSHED,
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   '-c',
@@ -30,6 +29,36 @@ const ARGS = [
   '--done',
   '--date-format=raw',
 ];
+
+/**
+ * What others do at the same moment and the next try may find done: a ref that was moved or is locked, and temporary files
+ * or objects that nothing referred to yet, taken away by `git gc --prune=now`.
+ */
+const PASSING =
+  /not updating|cannot lock ref|unable to create '.*\.lock'|not found|missing|no such file or directory/i;
+
+/**
+ * A pack, however small: while it appears and no ref leads to it, its `.keep` file protects it from `git repack` and
+ * `git gc --prune=now`. Nothing protects loose objects, and each would be flushed by itself. In a partial clone, though,
+ * packs are not written anew, and only loose objects can ever go again.
+ */
+const AS_PACK = ['-c', 'fastimport.unpackLimit=0'];
+
+function argumentsFor({ commonDir }: Places): string[] {
+  const packs = join(commonDir, 'objects', 'pack');
+  const isPartial = existsSync(packs) && readdirSync(packs).some((name) => name.endsWith('.promisor'));
+  return isPartial ? ARGS : [...AS_PACK, ...ARGS];
+}
+
+export class ImportFailed extends AgtError {
+  /** Whether it may well go the next time. */
+  readonly passing: boolean;
+
+  constructor(reason: string, hints: string[], stderr: string) {
+    super(`git fast-import failed: ${reason}`, { exitCode: EXIT.failed, hints, cause: stderr });
+    this.passing = PASSING.test(stderr);
+  }
+}
 
 export class FastImport {
   private readonly child: ChildProcess;
@@ -44,8 +73,9 @@ export class FastImport {
   constructor(git: Git, places: Places) {
     this.places = places;
     this.since = Date.now() - CLOCK_SKEW_MS;
-    traceCommand(git.env, git.path, ARGS);
-    this.child = spawn(git.path, ARGS, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'ignore', 'pipe'] });
+    const args = argumentsFor(places);
+    traceCommand(git.env, git.path, args);
+    this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'ignore', 'pipe'] });
     this.child.stdin?.on('error', () => {
       this.broken = true; // git has ended; finish() gives its reason
     });
@@ -97,14 +127,13 @@ export class FastImport {
   private async fail(): Promise<never> {
     const ending = await this.ended;
     removeLeftovers(this.places, this.child.pid, this.since);
+    removeKeepFile(this.places, this.stderr);
     const reason =
       this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
     const full = /no space left|quota exceeded/i.test(this.stderr) ? ['free some space: df -h'] : [];
-    throw new AgtError(`git fast-import failed: ${reason.replace(/^\w+: /, '') || ending}`, {
-      exitCode: EXIT.failed,
-      hints: ['nothing was captured; the last state stands', ...full],
-      cause: this.stderr,
-    });
+    const locked = /cannot lock ref/i.test(this.stderr) ? ['see: agt doctor'] : [];
+    const hints = ['nothing was captured; the last state stands', ...full, ...locked];
+    throw new ImportFailed(reason.replace(/^\w+: /, '') || String(ending), hints, this.stderr);
   }
 }
 

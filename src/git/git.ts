@@ -31,11 +31,19 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** 'inherit' shows git's progress and prompts to the user. */
   readonly stderr?: 'pipe' | 'inherit';
-  readonly stdout?: 'pipe' | 'inherit';
+  readonly stdout?: 'pipe' | 'inherit' | 'ignore';
   readonly stdin?: 'ignore' | 'inherit';
   /** Ends git (SIGTERM) when it is aborted. */
   readonly cancel?: AbortSignal;
 }
+
+/** For what a ref will lead to: on disk when the command ends. git leaves loose objects to the system by default. */
+export const FLUSHED = [
+  '-c',
+  'core.fsync=objects,derived-metadata,reference',
+  '-c',
+  'core.fsyncMethod=batch',
+];
 
 export function openGit(path: string, cwd: string, env: NodeJS.ProcessEnv): Git {
   return { path, cwd, env: ownGitEnvironment(env), userLocale: localeOf(env) };

@@ -4,7 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
-import { type Git, gitText } from './git.ts';
+import { FLUSHED, type Git, gitText } from './git.ts';
 
 const COMMIT = 1;
 
@@ -28,7 +28,7 @@ export async function storeCommits(git: Git, contents: readonly Buffer[], like: 
   const entries = contents.flatMap((content) => [entryHeader(COMMIT, content.length), deflateSync(content)]);
   const body = Buffer.concat([header, ...entries]);
   const pack = Buffer.concat([body, hashLike(like).update(body).digest()]);
-  await gitText(git, ['index-pack', '--stdin', '--strict'], { input: pack });
+  await gitText(git, [...FLUSHED, 'index-pack', '--stdin', '--strict'], { input: pack });
 }
 
 /** Type and size as gitformat-pack(5) has them: four bits of the size, then seven in each further byte. */

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { gitAnswer, gitText, runGit } from '../git/git.ts';
+import { FLUSHED, gitAnswer, gitText, runGit } from '../git/git.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
 import type { SessionId } from './id.ts';
@@ -146,7 +146,7 @@ async function moveRefs(
     [tipRef(record.session_id), at.shadowCommit],
   ];
   const input = refs.map(([ref, commit]) => `${verb} ${ref} ${commit}\n`).join('');
-  await gitText(repository.git, ['update-ref', '-m', 'agt: session', '--stdin'], { input });
+  await gitText(repository.git, [...FLUSHED, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
 }
 
 async function addWorktree(repository: Repository, record: SessionRecord, wanted: NewSession): Promise<void> {

@@ -143,7 +143,9 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   failurePoint('remove: folder removed');
   if (repository.area === undefined)
     removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
-  if (!plan.deleteBranch) {
+  // Killed after it deleted the branches, it was to forget the session.
+  const hasForgotten = record.state === 'removing' && !(await keepsStates(repository, record));
+  if (!plan.deleteBranch && !hasForgotten) {
     writeRecord(repository, {
       ...record,
       state: 'removed',
@@ -156,6 +158,10 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   if (refs.length > 0) await gitText(repository.git, ['update-ref', '--stdin'], { input });
   failurePoint('remove: refs deleted');
   deleteRecord(repository, record.session_id);
+}
+
+async function keepsStates(repository: Repository, record: SessionRecord): Promise<boolean> {
+  return (await existingRefs(repository, record)).some(({ ref }) => ref !== record.work_branch);
 }
 
 function cannotCapture(record: SessionRecord): AgtError {

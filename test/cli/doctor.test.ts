@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { identify } from '../../src/state/lock.ts';
 import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 interface Report {
@@ -150,6 +151,55 @@ describe('agt doctor --fix', () => {
     agtOk(repository, 'doctor', '--fix');
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     expect(git(repository, 'for-each-ref', 'refs/agt', 'refs/heads/agt*')).toBe('');
+  });
+});
+
+describe('agt doctor --fix leaves', () => {
+  function halfMade(state: string): { repository: string; sandbox: string } {
+    const place = withSession();
+    agtOk(place.repository, 'autocommit', '--session-id', 's1');
+    const path = join(place.repository, '.git/agt/sessions/s1.json');
+    write(path, readFileSync(path, 'utf8').replace('"active"', JSON.stringify(state)));
+    return place;
+  }
+
+  test('a half-removed folder in which somebody has worked since', () => {
+    const { repository, sandbox } = halfMade('removing');
+    write(join(sandbox, 'precious'), 'x\n');
+    const outcome = agt(repository, 'doctor', '--fix');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stdout).toContain('not captured: sandbox/precious');
+    expect(readFileSync(join(sandbox, 'precious'), 'utf8')).toBe('x\n');
+    rmSync(join(sandbox, 'precious'));
+    expect(agt(repository, 'doctor', '--fix').exitCode).toBe(0);
+    expect(existsSync(sandbox)).toBe(false);
+  });
+
+  test('a session that another process is making or removing', () => {
+    for (const state of ['creating', 'removing']) {
+      const { repository, sandbox } = halfMade(state);
+      write(join(repository, '.git/agt/locks/s1'), JSON.stringify(identify(process.pid)));
+      expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+      expect(existsSync(sandbox)).toBe(true);
+    }
+  });
+
+  test('files of git that are in use or may be, until they are old', () => {
+    const { repository } = withSession();
+    const names = ['objects/pack/tmp_pack_abcdef', 'objects/tmp_objdir-x/a', 'refs/agt/tip/s1.lock'];
+    const files = [...names, 'packed-refs.lock'].map((name) => join(repository, '.git', name));
+    for (const path of files) write(path, '');
+    const keep = (name: string) =>
+      join(repository, '.git/objects/pack', `pack-${'0'.repeat(39)}${name}.keep`);
+    write(keep('1'), 'fast-import');
+    write(keep('2'), 'kept by a person\n');
+    agtOk(repository, 'doctor', '--fix');
+    expect(files.filter((path) => !existsSync(path))).toEqual([]);
+    for (const path of [...files, join(repository, '.git/objects/tmp_objdir-x'), keep('1'), keep('2')])
+      utimesSync(path, 1000, 1000);
+    agtOk(repository, 'doctor', '--fix');
+    expect(files.filter((path) => existsSync(path))).toEqual([]);
+    expect([existsSync(keep('1')), existsSync(keep('2'))]).toEqual([false, true]);
   });
 });
 

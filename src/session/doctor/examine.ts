@@ -4,11 +4,13 @@
  */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { gitAnswer, gitText } from '../../git/git.ts';
+import { gitAnswer, gitText, runGit } from '../../git/git.ts';
 import { leftScratch } from '../../git/scratch.ts';
+import { isLocked } from '../../state/lock.ts';
 import { autocommit } from '../autocommit.ts';
 import { hideFromFetch, missingHideRefs } from '../hidden-from-fetch.ts';
 import { idProblem } from '../id.ts';
+import { locksDir } from '../lock.ts';
 import { listRecords, type SessionRecord, sessionFolder, shortBranch, tipRef } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { listWorktrees, type WorktreeEntry } from '../worktrees.ts';
@@ -46,6 +48,7 @@ async function examineSession(
   refs: ReadonlySet<string>,
 ): Promise<Finding[]> {
   const about = record.session_id;
+  if (isLocked(join(locksDir(repository), about))) return []; // what somebody works on is unfinished
   const again = `agt session remove --id ${about}`;
   if (record.state === 'creating') {
     return [
@@ -177,7 +180,8 @@ function examineWorktree(
   if (worktree.prunable !== undefined) {
     const ours = worktree.path.startsWith(`${sessionsDir}/`);
     const wanted = records.some(({ sandbox, state }) => sandbox === worktree.path && state === 'active');
-    const fix = () => gitText(repository.git, ['worktree', 'remove', '--force', '--force', worktree.path]);
+    // What was mended before may have done it already.
+    const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', worktree.path]);
     findings.push({
       level: 'note',
       about: worktree.path,

@@ -1,7 +1,8 @@
 /** What a command that was killed had begun with a session, brought to an end or undone. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { TOP_FOLDERS } from '../../autocommit/tops.ts';
 import { AgtError } from '../../errors.ts';
+import { gitAnswer } from '../../git/git.ts';
 import { captureSession } from '../autocommit.ts';
 import { withSessionLock } from '../lock.ts';
 import { resolveMoment } from '../moment.ts';
@@ -11,6 +12,7 @@ import type { Repository } from '../repository.ts';
 import { restoreSession } from '../restore/restore.ts';
 import { applyToSession } from '../retention/gc.ts';
 import { sandboxIsThere } from '../sandbox.ts';
+import { uncapturedFiles } from './uncaptured.ts';
 
 /**
  * Undoes a session that was never finished being made. Somebody may have worked in it all the same: what is new in it
@@ -22,13 +24,11 @@ export async function undoCreation(repository: Repository, record: SessionRecord
   const hasWork = await withSessionLock(repository, id, async () => {
     const current = readRecord(repository, id);
     if (current?.state !== 'creating') throw new AgtError(`session "${id}" is being worked on`);
-    if (!sandboxIsThere(record)) {
-      if (holdsFiles(sessionFolder(record))) throw new AgtError(`${sessionFolder(record)} holds files`);
-      return false;
-    }
+    if (!(await holdsWork(repository, record))) return false;
+    if (!sandboxIsThere(record))
+      throw new AgtError(`${sessionFolder(record)} holds files that are nowhere else`);
     const active: SessionRecord = { ...record, state: 'active' };
-    const { changes } = await captureSession(repository, active, { now, label: 'before doctor' });
-    if (changes.every(({ kind }) => kind === 'deleted')) return false;
+    await captureSession(repository, active, { now, label: 'before doctor' });
     writeRecord(repository, active);
     return true;
   });
@@ -36,12 +36,18 @@ export async function undoCreation(repository: Repository, record: SessionRecord
   await removeSession(repository, plan, { force: !hasWork, now });
 }
 
-function holdsFiles(folder: string): boolean {
-  if (!existsSync(folder)) return false;
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory());
+/** Files or commits that are neither what the session was made with nor anywhere else. */
+async function holdsWork(repository: Repository, record: SessionRecord): Promise<boolean> {
+  const work = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  if (work !== undefined && work !== record.from_commit) return true;
+  return existsSync(sessionFolder(record)) && (await uncapturedFiles(repository, record)).length > 0;
 }
 
+/** @throws AgtError where somebody has worked in the folder since the last capture, which came before the removal. */
 export async function finishRemoving(repository: Repository, record: SessionRecord): Promise<void> {
+  const lost = existsSync(sessionFolder(record)) ? await uncapturedFiles(repository, record) : [];
+  if (lost.length > 0)
+    throw new AgtError(`not captured: ${lost.join(', ')} (copy what you need, then do what agt doctor says)`);
   const plan = await planRemoval(repository, record, false);
   await removeSession(repository, plan, { force: false, now: new Date() });
 }

@@ -4,7 +4,7 @@
  */
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { openFiles, temporaryFiles } from '../../git/fast-import-leftovers.ts';
+import { abandonedFiles, openFiles } from '../../git/fast-import-leftovers.ts';
 import { isLocked, ownerIsGone } from '../../state/lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { removeTree } from '../remove-tree.ts';
@@ -23,16 +23,20 @@ export function findLeftovers(
 ): Finding[] {
   const { commonDir, stateDir } = repository;
   const locks = join(stateDir, 'locks');
-  const stale = listed(locks, '*')
+  const stale = listed(locks, '{*,.*}')
     .filter((path) => !path.endsWith('.tmp'))
     .filter((path) => ownerIsGone(path))
     .map((path) => leftover(path, 'a lock whose process is gone'));
   const unfinished = [
-    ...listed(stateDir, '**/*.tmp').filter((path) => isAbandoned(path, locks)),
-    ...listed(commonDir, 'fast_import_crash_*').filter((path) => isGone(basename(path).split('_').at(-1))),
+    ...listed(stateDir, '{**/*,locks/.*}.tmp').filter((path) => isAbandoned(path, locks)),
+    ...listed(commonDir, '{.,worktrees/*}/fast_import_crash_*').filter((path) =>
+      isGone(basename(path).split('_').at(-1)),
+    ),
     ...listed(commonDir, 'worktrees/*/index.agt-*.tmp').filter((path) => isGone(/agt-(\d+)/.exec(path)?.[1])),
     ...listed(commonDir, '{.,worktrees/*}/agt-log-words.*').filter((path) => isGone(path.split('.').at(-1))),
-    ...listed(commonDir, 'worktrees/*/agt-index-*').filter(() => !anyLocked(locks)),
+    ...listed(commonDir, 'worktrees/*/agt-index-*').filter((path) =>
+      isGone(/agt-index-(\d+)-/.exec(path)?.[1]),
+    ),
     ...records
       .map((record) => join(sessionFolder(record), '.agt-worktree'))
       .filter((path) => existsSync(path) && !isLocked(join(locks, basename(dirname(path))))),
@@ -56,7 +60,7 @@ function isAbandoned(path: string, locks: string): boolean {
 }
 
 function anyLocked(locks: string): boolean {
-  return listed(locks, '*').some((path) => !path.endsWith('.tmp') && isLocked(path));
+  return listed(locks, '{*,.*}').some((path) => !path.endsWith('.tmp') && isLocked(path));
 }
 
 function isGone(pid: string | undefined): boolean {
@@ -73,7 +77,7 @@ function abandonedByGit(commonDir: string): string[] {
   const objects = join(commonDir, 'objects');
   const patterns = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/*.lock'];
   const found = [
-    ...(existsSync(objects) ? temporaryFiles(objects) : []),
+    ...(existsSync(objects) ? abandonedFiles(objects) : []),
     ...patterns.flatMap((pattern) => listed(commonDir, pattern)),
   ].filter(
     (path) => Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > OLD_MS,

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { readScanManifest, writeScanManifest } from '../../autocommit/scan-manifest.ts';
-import { type Git, gitText, runGit } from '../../git/git.ts';
+import { FLUSHED, type Git, gitText, runGit } from '../../git/git.ts';
 import { commitName, storeCommits } from '../../git/store-commits.ts';
 import { failurePoint } from '../../state/failure-point.ts';
 import { type SessionRecord, tipRef } from '../record.ts';
@@ -33,7 +33,7 @@ export async function rewriteChain(
   const moves = [tipRef(record.session_id), record.branch].map(
     (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
   );
-  await gitText(git, ['update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
+  await gitText(git, [...FLUSHED, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
   failurePoint('gc: refs moved');
   followScan(repository, record, chain.tip, tip);
   await forgetReflog(git, record);

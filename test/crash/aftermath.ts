@@ -1,0 +1,173 @@
+/** Killing a command, and looking at what it leaves. */
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, globSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { agt, agtOk, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
+import { makePlace, type Place, type Scene } from './scenes.ts';
+
+const TWO_HOURS_AGO = Date.now() / 1000 - 7200;
+
+/** A scene at one path, ever again as it was prepared. */
+export class Stage {
+  readonly place: Place;
+  private readonly parent: string;
+  private readonly copy: string;
+
+  constructor(scene: Scene) {
+    const repository = makeRepository();
+    this.parent = dirname(repository);
+    this.copy = `${this.parent}-prepared`;
+    this.place = makePlace(repository);
+    scene.prepare(this.place);
+    cpSync(this.parent, this.copy, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  }
+
+  reset(): void {
+    rmSync(this.parent, { recursive: true, force: true });
+    cpSync(this.copy, this.parent, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  }
+}
+
+export interface Attack {
+  readonly program: readonly string[];
+  readonly env?: Record<string, string>;
+  /** Kill after so many milliseconds; undefined: it kills itself. */
+  readonly after?: number;
+  /** What it has started is killed with it. */
+  readonly group?: boolean;
+}
+
+/** Returns the signal that ended it, when everything that it started has ended too. */
+export async function attack(
+  { repository }: Place,
+  command: readonly string[],
+  how: Attack,
+): Promise<string | null> {
+  const [program = '', ...first] = how.program;
+  const child = spawn(program, [...first, ...command], {
+    cwd: repository,
+    env: { ...process.env, AGT_GIT_PATH: REAL_GIT, ...how.env },
+    stdio: 'ignore',
+    detached: true,
+  });
+  const pid = child.pid as number;
+  const ended = new Promise<string | null>((resolve) => child.on('exit', (_, signal) => resolve(signal)));
+  const kill = () => {
+    try {
+      process.kill(how.group ? -pid : pid, 'SIGKILL');
+    } catch {
+      // it has ended by itself
+    }
+  };
+  const timer = how.after === undefined ? undefined : setTimeout(kill, how.after);
+  const signal = await ended;
+  clearTimeout(timer);
+  while (groupLives(pid)) await sleep(5);
+  return signal;
+}
+
+/** What git goes on doing when its agt is gone. Processes that have ended and were not asked for do not count. */
+function groupLives(group: number): boolean {
+  for (const path of globSync('/proc/[0-9]*/stat')) {
+    try {
+      const [state, , member] = readFileSync(path, 'latin1')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      if (Number(member) === group && state !== 'Z' && state !== 'X') return true;
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+  return false;
+}
+
+/** Whatever no command that ended in order leaves, by absolute path; found without agt. */
+export function leftovers({ repository }: Place): string[] {
+  const common = join(repository, '.git');
+  const sessions = `${repository}.agt/sessions`;
+  const inGit = [
+    '**/*.lock',
+    'agt/**/*.tmp',
+    'agt/locks/{*,.*}',
+    'agt/scratch/*',
+    '{.,worktrees/*}/fast_import_crash_*',
+    'objects/{*/,}{tmp_*,.tmp-*}',
+    'objects/pack/*.keep',
+    'worktrees/*/{agt-index-*,index.agt-*}',
+  ].flatMap((pattern) => globSync(pattern, { cwd: common }).map((name) => join(common, name)));
+  const inFolders = globSync(['**/.agt-*.tmp', '*/.agt-worktree'], { cwd: sessions });
+  const ids = globSync('agt/sessions/*.json', { cwd: common }).map((name) => {
+    const record = JSON.parse(readFileSync(join(common, name), 'utf8'));
+    return record.state === 'active' ? record.session_id : undefined;
+  });
+  const folders = globSync('*', { cwd: sessions }).filter((name) => !ids.includes(name));
+  const worktrees = globSync('worktrees/*', { cwd: common }).filter((name) => {
+    const link = join(common, name, 'gitdir');
+    return !existsSync(link) || !existsSync(readFileSync(link, 'utf8').trim());
+  });
+  const empty = existsSync(sessions) && globSync('*', { cwd: sessions }).length === 0 ? [sessions] : [];
+  return [
+    ...new Set([
+      ...inGit.filter((path) => !path.endsWith('/.') && !path.endsWith('/..')),
+      ...[...inFolders, ...folders].map((name) => join(sessions, name)),
+      ...worktrees.map((name) => join(common, name)),
+      ...empty,
+    ]),
+  ];
+}
+
+/** As if all of it had been lying there for two hours. */
+export function makeOld(paths: readonly string[]): void {
+  for (const path of paths) utimesSync(path, TWO_HOURS_AGO, TWO_HOURS_AGO);
+}
+
+interface Finding {
+  readonly level: string;
+  readonly about: string;
+  readonly problem: string;
+  readonly mend: string;
+}
+
+export function examine({ repository }: Place, ...options: string[]): Finding[] {
+  const outcome = agt(repository, 'doctor', '--json', ...options);
+  if (outcome.exitCode !== 0 && outcome.exitCode !== 1) throw new Error(outcome.stderr);
+  const report = JSON.parse(outcome.stdout) as { findings: Finding[]; mended?: { failure: string | null }[] };
+  expect((report.mended ?? []).filter(({ failure }) => failure !== null)).toEqual([]);
+  return report.findings;
+}
+
+/** The commands that come next, without anybody having mended anything. */
+export function nextCommandsWork(place: Place, turn: number): void {
+  if (turn % 4 === 0) agtOk(place.repository, 'status');
+  const outcome = agt(place.repository, 'autocommit', '--all');
+  // A session that is half restored has no sandbox yet.
+  const isHalf = /^error: the sandbox of "s1" is gone: .*\nhint: .*see: agt doctor\n$/.test(outcome.stderr);
+  expect(outcome.exitCode, outcome.stderr).toBe(isHalf ? 1 : 0);
+  git(place.repository, 'status');
+}
+
+export function storeIsWhole({ repository }: Place): void {
+  const checked = run(REAL_GIT, ['fsck', '--strict', '--no-dangling'], { cwd: repository });
+  expect(checked.stdout + checked.stderr).toBe('');
+}
+
+/** doctor names all that is left, and mends it. A restore that was interrupted waits for its user. */
+export function doctorMends(place: Place): void {
+  const left = leftovers(place);
+  makeOld(left);
+  const findings = examine(place);
+  const named = JSON.stringify(findings);
+  // What is part of a session that is half made, or half gone, is named with it.
+  const isHalf = findings.some(({ problem }) => /never finished|its folder is there/.test(problem));
+  const isNamed = (path: string) =>
+    [path, dirname(path)].some((it) => named.includes(it)) ||
+    (isHalf && /\.agt\/sessions|\.git\/worktrees\//.test(path));
+  expect(left.filter((path) => !isNamed(path))).toEqual([]);
+  const open = examine(place, '--fix').filter(
+    ({ problem }) => problem !== 'was never finished being restored',
+  );
+  expect(open).toEqual([]);
+  expect(leftovers(place)).toEqual([]);
+}

@@ -1,0 +1,36 @@
+/** Every command of a list killed between every two of its steps (src/state/failure-point.ts). */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeTempDir } from '../harness/world.ts';
+import { attack, doctorMends, nextCommandsWork, Stage, storeIsWhole } from './aftermath.ts';
+import type { Scene } from './scenes.ts';
+
+const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
+
+export function killAtEveryStep(scenes: readonly Scene[]): void {
+  test.each(scenes)('$name', { timeout: 300_000 }, async (scene) => {
+    const stage = new Stage(scene);
+    const { place } = stage;
+    const list = join(makeTempDir('points'), 'list');
+    expect(await attack(place, scene.command, { program, env: { AGT_TEST_LIST_POINTS: list } })).toBe(null);
+    expect(existsSync(list)).toBe(true);
+    const points = readFileSync(list, 'utf8').trim().split('\n');
+    console.log(`${points.length} kills of agt ${scene.command.join(' ')}`);
+    for (const [turn, point] of points.entries()) {
+      stage.reset();
+      const signal = await attack(place, scene.command, { program, env: { AGT_TEST_KILL_AT: point } });
+      try {
+        expect(signal).toBe('SIGKILL');
+        if (turn % 2 === 0) nextCommandsWork(place, turn);
+        storeIsWhole(place);
+        doctorMends(place);
+        if (turn % 2 === 1) nextCommandsWork(place, turn);
+        scene.check(place);
+        storeIsWhole(place);
+      } catch (error) {
+        throw new Error(`killed at "${point}": ${(error as Error).message}`, { cause: error });
+      }
+    }
+  });
+}

@@ -1,0 +1,37 @@
+/** What a ref leads to is flushed to disk before the ref moves: seen in the calls of the file system. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { autocommit, makeSession } from '../harness/session.ts';
+import { AGT, git, makeTempDir, run, write } from '../harness/world.ts';
+
+const CALLS = 'trace=fsync,fdatasync,sync_file_range,rename,renameat,renameat2,link,linkat';
+
+test('pack, index and staged trees, then the lock of the ref, then the ref', ({ skip }) => {
+  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) skip('strace cannot be used here');
+  const session = makeSession();
+  autocommit(session);
+  write(join(session.sandbox, 'dir/new'), 'new\n');
+  git(session.sandbox, 'add', '.');
+  const list = join(makeTempDir('strace'), 'calls');
+  const args = ['-f', '-y', '-s', '300', '-e', CALLS, '-o', list, AGT, 'autocommit', '--session-id', 's1'];
+  expect(run('strace', args, { cwd: session.repository }).exitCode).toBe(0);
+  const calls = readFileSync(list, 'utf8').split('\n');
+  const first = (pattern: RegExp) => {
+    const at = calls.findIndex((call) => pattern.test(call));
+    expect(at, String(pattern)).toBeGreaterThan(-1);
+    return at;
+  };
+  const moved = first(/rename\w*\(.*refs\/agt\/tip\/s1\.lock"/);
+  expect(first(/f(data)?sync\(\d+<.*objects\/pack\/(tmp_pack_|pack-.*\.pack)/)).toBeLessThan(moved);
+  expect(first(/f(data)?sync\(\d+<.*objects\/pack\/(tmp_idx_|pack-.*\.idx)/)).toBeLessThan(moved);
+  expect(first(/(sync_file_range|f(data)?sync)\(\d+<.*objects\/tmp_objdir-bulk-fsync/)).toBeLessThan(moved);
+  expect(first(/f(data)?sync\(\d+<.*refs\/agt\/tip\/s1\.lock>/)).toBeLessThan(moved);
+  // The metadata, by name too.
+  const renamed = first(/rename\w*\(.*agt\/sessions\/s1\.json\.tmp"/);
+  const flushed = calls.findIndex(
+    (call, at) => at > renamed && /fsync\(\d+<[^>]*\/agt\/sessions>/.test(call),
+  );
+  expect(flushed).toBeGreaterThan(renamed);
+});

@@ -1,0 +1,38 @@
+/** Every command killed at arbitrary moments, so also in the middle of a step: agt alone, or git with it. */
+import { expect, test } from 'vitest';
+import { AGT } from '../harness/world.ts';
+import { attack, doctorMends, nextCommandsWork, Stage, storeIsWhole } from './aftermath.ts';
+import { SCENES } from './scenes.ts';
+
+/** Of each command. */
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 8);
+/** Before this, no command has done anything. */
+const EARLIEST_MS = 60;
+
+test.each(SCENES)(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) => {
+  const stage = new Stage(scene);
+  const { place } = stage;
+  const began = performance.now();
+  expect(await attack(place, scene.command, { program: [AGT] })).toBe(null);
+  const latest = performance.now() - began;
+  let killed = 0;
+  for (let round = 0; round < KILLS; round++) {
+    stage.reset();
+    const after = EARLIEST_MS + ((latest - EARLIEST_MS) * (round + Math.random())) / KILLS;
+    const group = round % 2 === 0;
+    if ((await attack(place, scene.command, { program: [AGT], after, group })) === 'SIGKILL') killed++;
+    try {
+      // A lock that a killed git left is git's to complain of, until doctor has taken it away.
+      if (!group) nextCommandsWork(place, round);
+      storeIsWhole(place);
+      doctorMends(place);
+      nextCommandsWork(place, round);
+      scene.check(place);
+    } catch (error) {
+      const what = group ? 'killed with its children' : 'killed alone';
+      throw new Error(`${what} after ${after.toFixed()} ms: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  console.log(`${killed} kills of agt ${scene.command.join(' ')}`);
+  expect(killed).toBeGreaterThan(0);
+});

@@ -1,0 +1,79 @@
+/** A capture into which something else comes: the fast-import of an agt that was killed, or a `git gc --prune=now`. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { autocommit, makeSession, snapshotTree } from '../harness/session.ts';
+import { AGT, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+
+/** A git that runs `before` ahead of its first `times` calls of fast-import. */
+function gitWith(before: string, times: number): string {
+  const bin = makeTempDir('bin');
+  const calls = join(bin, 'calls');
+  write(calls, '');
+  const script = `#!/bin/sh
+for word; do [ "$word" = fast-import ] && {
+  echo call >>${calls}
+  [ $(wc -l <${calls}) -le ${times} ] && { ${before}; }
+  exec ${REAL_GIT} "$@"
+}; done
+exec ${REAL_GIT} "$@"
+`;
+  write(join(bin, 'git'), script, 0o755);
+  return bin;
+}
+
+function calls(bin: string): number {
+  return readFileSync(join(bin, 'calls'), 'utf8').split('\n').length - 1;
+}
+
+/** Moves the session's refs on from where they are, as an orphaned fast-import does. */
+const MOVE = [
+  `old=$(${REAL_GIT} rev-parse refs/agt/tip/s1)`,
+  `new=$(${REAL_GIT} log -1 --format=%B $old | ${REAL_GIT} commit-tree -p $old $old^{tree})`,
+  `${REAL_GIT} update-ref refs/agt/tip/s1 $new`,
+  `${REAL_GIT} update-ref refs/heads/agtsessions/s1 $new`,
+].join('; ');
+
+test('the tip is moved in between: the capture begins again from there', () => {
+  const session = makeSession();
+  const { commit } = autocommit(session);
+  write(join(session.sandbox, 'x'), 'x\n');
+  const bin = gitWith(`sleep 0.3; ${MOVE}`, 1);
+  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
+  expect(outcome.stderr).toBe('');
+  expect(outcome.exitCode).toBe(0);
+  expect(calls(bin)).toBe(2);
+  const chain = git(session.repository, 'rev-list', '--first-parent', `${commit}..agtsessions/s1`).split(
+    '\n',
+  );
+  expect(chain).toHaveLength(2);
+  expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/x')).toBe('100644 x\n');
+});
+
+test('the tip is moved time and again: exit code 1, and the chain is whole', () => {
+  const session = makeSession();
+  autocommit(session);
+  write(join(session.sandbox, 'x'), 'x\n');
+  const bin = gitWith(`sleep 0.3; ${MOVE}`, 9);
+  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
+  expect(outcome.exitCode).toBe(1);
+  expect(outcome.stderr).toContain('the last state stands');
+  expect(calls(bin)).toBe(4);
+  expect(autocommit(session).outcome).toBe('committed');
+});
+
+test('what was staged is taken away before the refs move: it is written again', () => {
+  const session = makeSession();
+  autocommit(session);
+  write(join(session.sandbox, 'dir/staged'), 'staged\n');
+  git(session.sandbox, 'add', '.');
+  const bin = gitWith(`sleep 0.5; ${REAL_GIT} prune --expire=now`, 1);
+  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
+  expect(outcome.stderr).toBe('');
+  expect(outcome.exitCode).toBe(0);
+  expect(git(session.repository, 'cat-file', 'blob', 'agtsessions/s1:_/staged/dir/staged')).toBe('staged');
+  expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+});

@@ -1,0 +1,147 @@
+/** What is killed: for each command a repository in which it has all of its steps to do, and what must hold afterwards. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+/** `repository` has the session s1 with two states and something uncaptured. */
+export interface Place {
+  readonly repository: string;
+  readonly sandbox: string;
+}
+
+export interface Scene {
+  readonly name: string;
+  readonly prepare: (place: Place) => void;
+  readonly command: readonly string[];
+  /** When everything is mended: throws where something is lost, or does not go on. */
+  readonly check: (place: Place) => void;
+}
+
+const NEWEST = 'uncaptured\n';
+
+/** A file that was never captured before the command, and that no kill may lose. */
+function newestIsKept({ repository, sandbox }: Place): void {
+  if (stateOf(repository, 's1') !== 'active') agtOk(repository, 'session', 'restore', 's1', '--to', '@{0}');
+  if (existsSync(join(sandbox, 'newest')) && readFileSync(join(sandbox, 'newest'), 'utf8') === NEWEST) return;
+  const states = git(repository, 'rev-list', '--first-parent', 'refs/agt/tip/s1', '^main').split('\n');
+  const held = states.some(
+    (commit) => agt(repository, 'session', 'cat', 's1', `${commit}:newest`).stdout === NEWEST,
+  );
+  if (!held) throw new Error('what was on disk is neither there nor in any state');
+}
+
+function stateOf(repository: string, id: string): string | undefined {
+  const path = join(repository, '.git/agt/sessions', `${id}.json`);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).state : undefined;
+}
+
+/** The other session was made whole or not at all, and its name can be used. */
+function secondIsThere(make: readonly string[], has: string) {
+  return (place: Place) => {
+    const { repository, sandbox } = place;
+    if (stateOf(repository, 's2') === undefined) agtOk(repository, ...make);
+    if (stateOf(repository, 's2') !== 'active') throw new Error('s2 is not active');
+    if (!existsSync(join(sandbox, '../../s2/sandbox', has))) throw new Error(`s2 has no ${has}`);
+    newestIsKept(place);
+  };
+}
+
+/** Whatever was interrupted, the first state can be brought back whole. */
+function firstComesBack(place: Place): void {
+  newestIsKept(place);
+  const { repository, sandbox } = place;
+  const to = readFileSync(join(repository, '.git/first-state'), 'utf8');
+  agtOk(repository, 'session', 'restore', 's1', '--to', to);
+  const text = readFileSync(join(sandbox, 'a'), 'utf8');
+  if (text !== 'first\n') throw new Error(`a is ${JSON.stringify(text)} in the first state`);
+}
+
+const asItIs = () => {};
+
+const NEW = ['session', 'new', '--id', 's2'];
+const FORK = ['session', 'fork', '--from', 's1', '--id', 's2'];
+
+export const SCENES: readonly Scene[] = [
+  { name: 'session new', prepare: asItIs, command: NEW, check: secondIsThere(NEW, '.env') },
+  {
+    name: 'autocommit',
+    prepare: asItIs,
+    command: ['autocommit', '--session-id', 's1'],
+    check: firstComesBack,
+  },
+  { name: 'session fork', prepare: asItIs, command: FORK, check: secondIsThere(FORK, 'newest') },
+  {
+    name: 'session restore',
+    prepare: asItIs,
+    command: ['session', 'restore', 's1', '--to', '@{1}'],
+    check: firstComesBack,
+  },
+  {
+    name: 'session restore of a removed session',
+    prepare: ({ repository }) => agtOk(repository, 'session', 'remove', '--id', 's1'),
+    command: ['session', 'restore', 's1', '--to', '@{0}'],
+    check: firstComesBack,
+  },
+  { name: 'session undo', prepare: asItIs, command: ['session', 'undo', 's1'], check: firstComesBack },
+  {
+    name: 'session remove',
+    prepare: asItIs,
+    command: ['session', 'remove', '--id', 's1'],
+    check: firstComesBack,
+  },
+  {
+    name: 'session remove with its branches',
+    prepare: ({ repository }) => agtOk(repository, ...FORK),
+    command: ['session', 'remove', '--id', 's2', '--delete-branch', '--force'],
+    check: newestIsKept,
+  },
+  {
+    name: 'gc',
+    prepare: ({ repository, sandbox }) => {
+      agtOk(repository, ...FORK);
+      agtOk(repository, 'session', 'remove', '--id', 's2');
+      longAgo(repository, 's2');
+      for (const text of ['third\n', 'fourth\n']) {
+        write(join(sandbox, 'a'), text);
+        agtOk(repository, 'autocommit', '--session-id', 's1');
+      }
+      git(repository, 'repack', '-d', '-q');
+      rmSync(join(repository, '.git/first-state'));
+    },
+    command: ['gc', '--thin', '--prune=now'],
+    check: newestIsKept,
+  },
+];
+
+/** As if it had been removed 40 days ago. */
+function longAgo(repository: string, id: string): void {
+  const path = join(repository, '.git/agt/sessions', `${id}.json`);
+  const record = JSON.parse(readFileSync(path, 'utf8'));
+  const at = new Date(Date.now() - 40 * 86_400_000).toISOString();
+  writeFileSync(path, JSON.stringify({ ...record, last_activity_at: at }));
+}
+
+/** The same for every scene. */
+export function makePlace(repository: string): Place {
+  write(join(repository, '.gitignore'), '.env\n');
+  write(join(repository, '.worktreeinclude'), '.env\n');
+  write(join(repository, 'a'), 'from the user\n');
+  git(repository, 'add', '-A');
+  git(repository, 'commit', '-q', '-m', 'second');
+  write(join(repository, '.env'), 'SECRET=1\n');
+  rmSync(join(repository, '.git/hooks'), { recursive: true, force: true });
+  const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json')) as Place;
+  const { folder } = { folder: join(sandbox, '..') };
+  write(join(sandbox, 'a'), 'first\n');
+  write(join(sandbox, 'only-first/b'), 'b\n');
+  write(join(folder, 'xdg/log'), 'log\n');
+  const { commit } = JSON.parse(agtOk(repository, 'autocommit', '--session-id', 's1', '--json'));
+  write(join(repository, '.git/first-state'), commit);
+  write(join(sandbox, 'a'), 'second\n');
+  rmSync(join(sandbox, 'only-first'), { recursive: true });
+  agtOk(repository, 'autocommit', '--session-id', 's1');
+  write(join(sandbox, 'staged'), 'staged\n');
+  git(sandbox, 'add', 'staged');
+  write(join(sandbox, 'newest'), NEWEST);
+  return { repository, sandbox };
+}
