@@ -38,6 +38,8 @@ export interface SessionRecord {
   readonly state: SessionState;
   /** The state that is being brought back; seen only after a crash or from another process. */
   readonly restoring?: string;
+  /** What of it: relative to the session folder, one byte per character. */
+  readonly restoring_scope?: readonly string[];
   /** Of a removed session whose states `agt gc` has begun to drop; seen only after a crash. */
   readonly dropping?: true;
 }

@@ -73,7 +73,10 @@ async function examineSession(
   }
   const findings: Finding[] = [];
   if (record.restoring !== undefined) {
-    const mend = `agt session restore ${about} --to ${record.restoring.slice(0, 10)}`;
+    const isPart = record.restoring_scope?.some((path) => path.includes('/')) === true;
+    const mend = isPart
+      ? 'agt doctor --fix'
+      : `agt session restore ${about} --to ${record.restoring.slice(0, 10)}`;
     const fix = () => finishRestoring(repository, record);
     findings.push({ level: 'error', about, problem: 'was never finished being restored', mend, fix });
   }

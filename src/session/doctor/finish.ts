@@ -62,7 +62,7 @@ export async function finishRestoring(repository: Repository, record: SessionRec
   const now = new Date();
   const moment = await resolveMoment(repository, record, record.restoring ?? '', now);
   await restoreSession(repository, record, {
-    scope: TOP_FOLDERS,
+    scope: record.restoring_scope ?? TOP_FOLDERS,
     by: 'restore',
     now,
     choose: async () => moment,

@@ -73,19 +73,21 @@ async function restore(
       },
     );
   }
-  const { restoring: _, ...unmarked } = found;
+  const { restoring: _, restoring_scope: __, ...unmarked } = found;
   const record: SessionRecord = { ...unmarked, state: 'active' };
   const { now } = request;
+  const mark = ({ commit }: Moment) =>
+    writeRecord(repository, { ...record, restoring: commit, restoring_scope: request.scope });
   // What is to be brought back is written down before anything is made.
   const known = sandboxIsThere(record) ? undefined : await request.choose(false);
-  if (known !== undefined) writeRecord(repository, { ...record, restoring: known.commit });
+  if (known !== undefined) mark(known);
   const wasEmpty = await makePlace(repository, record, record.from_commit);
   const first = wasEmpty
     ? undefined
     : await captureSession(repository, record, { now, keep: await workTip(repository, record) });
   const moment = known ?? (await request.choose(false));
   failurePoint('restore: captured before');
-  writeRecord(repository, { ...record, restoring: moment.commit });
+  mark(moment);
 
   const wanted = await readState(repository.git, moment.commit);
   if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);

@@ -1,0 +1,24 @@
+/** A restore of a part that was killed: what finishes it brings back no more than that part. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, REAL_GIT, run, write } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+test.each(['checkout: file written#1', 'restore: brought back#1'])('killed at "%s"', (point) => {
+  const { repository, sandbox } = makeSession();
+  for (const text of ['first\n', 'second\n']) {
+    for (const name of ['a', 'b']) write(join(sandbox, name), text);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  write(join(sandbox, 'b'), 'third\n');
+  const restore = ['session', 'restore', 's1', '--to', '@{1}', '--path', 'a'];
+  const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, ...restore], { cwd: repository, env }).exitCode).toBe(null);
+  expect(agt(repository, 'doctor').stdout).toContain('mend: agt doctor --fix');
+  expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('first\n');
+  expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('third\n');
+});
