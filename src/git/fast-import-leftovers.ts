@@ -27,7 +27,7 @@ const REPORT = 'fast_import_crash_';
 export function removeLeftovers({ commonDir, gitDir }: Places, pid: number | undefined, since: number): void {
   try {
     if (pid !== undefined) rmSync(join(gitDir, `${REPORT}${pid}`), { force: true });
-    const young = temporaryFiles(realpathSync(join(commonDir, 'objects'))).filter(
+    const young = filesNamed(/^tmp_(pack|idx|rev|obj)_/, realpathSync(join(commonDir, 'objects'))).filter(
       (path) => (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) >= since,
     );
     if (young.length === 0) return;
@@ -56,14 +56,15 @@ function keepFiles(objects: string): string[] {
 /** What a git leaves in the object store `objects` that was killed: fast-import, repack, or one that writes a batch. */
 export function abandonedFiles(objects: string): string[] {
   const stores = readdirSync(objects).filter((name) => name.startsWith('tmp_objdir-'));
-  return [...stores.map((name) => join(objects, name)), ...keepFiles(objects), ...temporaryFiles(objects)];
+  const files = filesNamed(/^(tmp_(pack|idx|rev|obj|mtimes)_|\.tmp-\d+-pack-)/, objects);
+  return [...stores.map((name) => join(objects, name)), ...keepFiles(objects), ...files];
 }
 
-function temporaryFiles(objects: string): string[] {
+function filesNamed(pattern: RegExp, objects: string): string[] {
   const directories = readdirSync(objects).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
   return directories.flatMap((directory) =>
     readdirSync(join(objects, directory))
-      .filter((name) => /^(tmp_(pack|idx|rev|obj|mtimes)_|\.tmp-\d+-pack-)/.test(name))
+      .filter((name) => pattern.test(name))
       .map((name) => join(objects, directory, name)),
   );
 }

@@ -72,10 +72,10 @@ function isGone(pid: string | undefined): boolean {
   }
 }
 
-/** git's temporary objects, and its locks on what agt's commands change. */
+/** git's temporary objects, and its locks on what agt's commands change: never an index, which an agent's git may have. */
 function abandonedByGit(commonDir: string): string[] {
   const objects = join(commonDir, 'objects');
-  const patterns = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/*.lock'];
+  const patterns = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/HEAD.lock'];
   const found = [
     ...(existsSync(objects) ? abandonedFiles(objects) : []),
     ...patterns.flatMap((pattern) => listed(commonDir, pattern)),
