@@ -71,7 +71,8 @@ async function benchTree(size: number): Promise<void> {
   const work = newSession();
   const sandbox = sandboxOf(work);
   must(agt, ['autocommit'], sandbox);
-  const names = must(git, ['ls-files'], repository).split('\n').slice(0, CHANGED);
+  const all = must(git, ['ls-files'], repository).trim().split('\n');
+  const names = all.filter((_, n) => n % (size / CHANGED) < 1);
   let turn = 0;
   const change = () => {
     turn++;
@@ -95,6 +96,7 @@ async function benchTree(size: number): Promise<void> {
   row(`${CHANGED} changed`, 'git status', { ...capture(sandbox), before: change }, status, quick);
   row(`${CHANGED} changed`, 'add -A, write-tree', { ...capture(sandbox), before: change }, addAll, quick);
   let fresh = '';
+  let untouched = '';
   row(
     'first autocommit',
     'git status',
@@ -107,7 +109,15 @@ async function benchTree(size: number): Promise<void> {
         fresh = sandboxOf(newSession());
       },
     },
-    status,
+    {
+      ...status,
+      get cwd() {
+        return untouched;
+      },
+      before: () => {
+        untouched = sandboxOf(newSession());
+      },
+    },
     slow,
   );
   const trees: string[] = [];

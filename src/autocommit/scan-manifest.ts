@@ -43,7 +43,7 @@ export function writeScanManifest(
   const rows = new Uint8Array(buffer, byteOffset, byteLength);
   const names = Buffer.from(files.names.map((name) => `${name}\0`).join(''), 'latin1');
   const body = Buffer.concat([Buffer.from(`${head}\n`), rows, files.oids, names]);
-  writeFileAtomic(path, Buffer.concat([body, digest(body)]));
+  writeFileAtomic(path, Buffer.concat([body, digest(body)]), { cache: true });
 }
 
 /** @throws Error for a file that cannot be used, with the reason; undefined where there is none. */

@@ -69,13 +69,26 @@ export class ScanTable {
 
 export class ScanTableBuilder {
   private readonly names: string[] = [];
-  private readonly data: number[] = [];
-  private readonly oids: string[] = [];
+  private data: Float64Array;
+  private oids: Buffer;
+  private readonly oidLength: number;
+
+  /** `oidLength` in bytes; `expected` rows, if that is known. */
+  constructor(oidLength: number, expected = 64) {
+    this.oidLength = oidLength;
+    this.data = new Float64Array(WIDTH * Math.max(64, expected));
+    this.oids = Buffer.alloc((this.data.length / WIDTH) * oidLength);
+  }
 
   add(path: string, stat: StatData, oid: string): void {
-    this.names.push(path);
-    for (const column of COLUMNS) this.data.push(stat[column]);
-    this.oids.push(oid);
+    const row = this.push(path);
+    const at = row * WIDTH;
+    this.data[at] = stat.mtimeMs;
+    this.data[at + 1] = stat.ctimeMs;
+    this.data[at + 2] = stat.size;
+    this.data[at + 3] = stat.ino;
+    this.data[at + 4] = stat.mode;
+    this.oids.write(oid, row * this.oidLength, 'hex');
   }
 
   /** A file that was not looked at: whatever it will look like, it is to be read. */
@@ -84,13 +97,30 @@ export class ScanTableBuilder {
     this.add(path, { mtimeMs: unknown, ctimeMs: unknown, size: unknown, ino: unknown, mode }, oid);
   }
 
-  copy(table: ScanTable, row: number): void {
-    this.names.push(table.names[row] as string);
-    for (let i = row * WIDTH; i < (row + 1) * WIDTH; i++) this.data.push(table.data[i] as number);
-    this.oids.push(table.oid(row));
+  copy(table: ScanTable, from: number): void {
+    const row = this.push(table.names[from] as string);
+    this.data.set(table.data.subarray(from * WIDTH, (from + 1) * WIDTH), row * WIDTH);
+    table.oids.copy(this.oids, row * this.oidLength, from * this.oidLength, (from + 1) * this.oidLength);
   }
 
   build(): ScanTable {
-    return new ScanTable(this.names, Float64Array.from(this.data), Buffer.from(this.oids.join(''), 'hex'));
+    const rows = this.names.length;
+    return new ScanTable(
+      this.names,
+      this.data.subarray(0, rows * WIDTH),
+      this.oids.subarray(0, rows * this.oidLength),
+    );
+  }
+
+  /** A row for `path`, which has room. */
+  private push(path: string): number {
+    const row = this.names.push(path) - 1;
+    if (row * WIDTH === this.data.length) {
+      const [data, oids] = [new Float64Array(this.data.length * 2), Buffer.alloc(this.oids.length * 2)];
+      data.set(this.data);
+      this.oids.copy(oids);
+      [this.data, this.oids] = [data, oids];
+    }
+    return row;
   }
 }

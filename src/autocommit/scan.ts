@@ -150,7 +150,7 @@ export async function scan(
   const isAsBefore =
     table !== undefined && pending.length === 0 && deletions.length === 0 && unseen.length === 0;
   return {
-    table: isAsBefore ? undefined : newTable(previous, kept, unseen, read),
+    table: isAsBefore ? undefined : newTable(previous, kept, unseen, read, options.hash),
     writes,
     deletions,
     emptyDirectories,
@@ -171,9 +171,11 @@ function newTable(
   kept: Uint8Array | undefined,
   unseen: readonly string[],
   read: ReadonlyMap<string, Seen>,
+  hash: HashName,
 ): ScanTable {
-  const builder = new ScanTableBuilder();
   const before = previous.cache?.files;
+  const expected = (before?.names.length ?? 0) + unseen.length + read.size;
+  const builder = new ScanTableBuilder(hash === 'sha256' ? 32 : 20, expected);
   if (before !== undefined) {
     for (const row of before.names.keys()) if (kept?.[row] === 1) builder.copy(before, row);
   }

@@ -44,7 +44,7 @@ export async function seedScan(git: Git, { folder, sandbox, manifest, commit }: 
   if (converted === 'all') return;
 
   const modes = sampleModes(entries, bytes, sandbox);
-  const files = new ScanTableBuilder();
+  const files = new ScanTableBuilder(commit.length / 2, entries.length);
   const foreign: string[] = [];
   for (const entry of entries) {
     const path = `sandbox/${entry.path}`;

@@ -68,10 +68,12 @@ function subdirectories(folder: string, directory: string): string[] {
 }
 
 function runThread(workerData: WalkWork): Promise<[string, WalkRecord][]> {
+  // What a thread lists is all it keeps: a small young generation is enough, and spares memory.
+  const settings = { workerData, resourceLimits: { maxYoungGenerationSizeMb: 4 } };
   const worker =
     typeof AGT_WALK_WORKER === 'string'
-      ? new Worker(AGT_WALK_WORKER, { eval: true, workerData })
-      : new Worker(new URL('./walk-worker.ts', import.meta.url), { workerData });
+      ? new Worker(AGT_WALK_WORKER, { eval: true, ...settings })
+      : new Worker(new URL('./walk-worker.ts', import.meta.url), settings);
   worker.unref();
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);

@@ -23,6 +23,9 @@ const ARGS = [
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   '-c',
+  // The fastest: what is kept for long is joined with others and stored as deltas anyway.
+  'pack.compression=1',
+  '-c',
   'core.hooksPath=/dev/null',
   'fast-import',
   '--quiet',

@@ -7,8 +7,18 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSyn
 import { dirname } from 'node:path';
 import { failurePoint } from './failure-point.ts';
 
-/** `durable`: the name, too, is on disk when this returns; a cache need not be. */
-export function writeFileAtomic(path: string, content: string | Uint8Array, { durable = false } = {}): void {
+export interface WriteOptions {
+  /** The name, too, is on disk when this returns. */
+  readonly durable?: boolean;
+  /** Not even the content needs to be on disk: it says itself whether it is whole. */
+  readonly cache?: boolean;
+}
+
+export function writeFileAtomic(
+  path: string,
+  content: string | Uint8Array,
+  { durable = false, cache = false }: WriteOptions = {},
+): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.tmp`;
   try {
@@ -16,7 +26,7 @@ export function writeFileAtomic(path: string, content: string | Uint8Array, { du
     try {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content;
       for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-      fsyncSync(fd);
+      if (!cache) fsyncSync(fd);
     } finally {
       closeSync(fd);
     }
