@@ -5,7 +5,7 @@ import { attack, doctorMends, nextCommandsWork, Stage, storeIsWhole } from './af
 import { SCENES } from './scenes.ts';
 
 /** Of each command. */
-const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 8);
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 5);
 /** Before this, no command has done anything. */
 const EARLIEST_MS = 60;
 
