@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { identify } from '../../src/state/lock.ts';
-import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 interface Report {
   git: { path: string; version: string; pcre: boolean };
@@ -109,6 +109,18 @@ describe('agt doctor', () => {
     ]);
     expect(report.exitCode).toBe(0);
   });
+});
+
+test('a shim that is older than agt is noted, with the command that writes it anew', () => {
+  const dir = makeTempDir('shim');
+  const env = { PATH: `${dir}:${process.env['PATH']}` };
+  const shimmed = (...args: string[]) => run(AGT, args, { cwd: dir, env });
+  expect(shimmed('shim', 'install', '--dir', dir).exitCode).toBe(0);
+  expect(shimmed('doctor').stdout).not.toContain('older than');
+  utimesSync(join(dir, 'git'), 1_700_000_000, 1_700_000_000);
+  const outcome = shimmed('doctor');
+  expect(outcome.exitCode).toBe(0);
+  expect(outcome.stdout).toContain(`mend: agt shim install --dir ${dir}`);
 });
 
 describe('agt doctor --fix', () => {

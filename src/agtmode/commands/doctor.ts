@@ -1,4 +1,5 @@
 import { showValue } from '../../config/keys.ts';
+import { globalConfigPath } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
 import { hasPcre } from '../../git/pcre.ts';
 import { examine } from '../../session/doctor/examine.ts';
@@ -8,6 +9,7 @@ import { listRecords } from '../../session/record.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
 import { json, paint, plural, table } from '../print.ts';
 import type { Program } from '../program.ts';
+import { examineShim } from '../shim-on-path.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
@@ -52,6 +54,7 @@ export const doctor = defineCommand({
       });
     }
     const mended = args.fix && !args['dry-run'] && repository !== undefined ? await mendAll(repository) : [];
+    findings.push(...examineShim(program.env, globalConfigPath(program.env)));
     if (repository !== undefined) findings.push(...(await examine(repository)));
     if (args.json) {
       program.out(
