@@ -5,23 +5,33 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type Git, gitAnswer, gitBytes, gitText } from '../git/git.ts';
+import { type Git, gitAnswer, gitBytes } from '../git/git.ts';
 
 const ATTRIBUTES = ['eol', 'ident', 'filter', 'working-tree-encoding'];
 /** What a line that sets one of them, or a macro that may, has in it. */
 const SUSPECT = /eol=crlf|ident|filter|working-tree-encoding|\[attr\]/;
 
+interface Places {
+  /** Absolute, both. */
+  readonly worktree: string;
+  readonly commonDir: string;
+}
+
 /** `paths` relative to the worktree that git runs in. 'all': the configuration converts, whatever the attributes say. */
 export async function listConverted(
   git: Git,
-  worktree: string,
+  { worktree, commonDir }: Places,
   paths: readonly string[],
 ): Promise<ReadonlySet<string> | 'all'> {
   const config = await readConfig(git);
   if (/^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf') ?? '') || config.has('core.eol'))
     return 'all';
   if (process.platform === 'win32') return 'all';
-  if (!(await attributeFiles(git, worktree, paths, config)).some((path) => SUSPECT.test(readIfThere(path)))) {
+  if (
+    !attributeFiles(git, { worktree, commonDir }, paths, config).some((path) =>
+      SUSPECT.test(readIfThere(path)),
+    )
+  ) {
     return new Set();
   }
   const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
@@ -42,18 +52,18 @@ async function readConfig(git: Git): Promise<Map<string, string>> {
   return new Map(entries.map((entry) => entry.split('\n', 2) as [string, string]));
 }
 
-async function attributeFiles(
+function attributeFiles(
   git: Git,
-  worktree: string,
+  { worktree, commonDir }: Places,
   paths: readonly string[],
   config: ReadonlyMap<string, string>,
-): Promise<string[]> {
+): string[] {
   const own = paths.filter((path) => path === '.gitattributes' || path.endsWith('/.gitattributes'));
   const home = git.env['HOME'] ?? homedir();
   const user = config.get('core.attributesfile')?.replace(/^~(?=\/)/, home);
   return [
     ...own.map((path) => join(worktree, Buffer.from(path, 'latin1').toString())),
-    await gitText(git, ['rev-parse', '--path-format=absolute', '--git-path', 'info/attributes']),
+    join(commonDir, 'info', 'attributes'),
     user ?? join(git.env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'attributes'),
     '/etc/gitattributes',
   ];

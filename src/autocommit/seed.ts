@@ -21,6 +21,7 @@ export interface Seed {
   /** Absolute. */
   readonly folder: string;
   readonly sandbox: string;
+  readonly commonDir: string;
   /** Where the scan manifest goes; absolute. */
   readonly manifest: string;
   /** The commit that was checked out. */
@@ -28,7 +29,10 @@ export interface Seed {
 }
 
 /** Nobody else works in the sandbox yet. */
-export async function seedScan(git: Git, { folder, sandbox, manifest, commit }: Seed): Promise<void> {
+export async function seedScan(
+  git: Git,
+  { folder, sandbox, commonDir, manifest, commit }: Seed,
+): Promise<void> {
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return;
   const index = join(gitDir, 'index');
@@ -38,7 +42,7 @@ export async function seedScan(git: Git, { folder, sandbox, manifest, commit }: 
   const own = inDirectory(git, sandbox);
   const converted = await listConverted(
     own,
-    sandbox,
+    { worktree: sandbox, commonDir },
     entries.map(({ path }) => path),
   );
   if (converted === 'all') return;

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { FLUSHED, gitAnswer, gitText, runGit } from '../git/git.ts';
+import { FLUSHED, gitText, runGit } from '../git/git.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
 import type { SessionId } from './id.ts';
@@ -123,10 +123,10 @@ export async function refuseTaken(repository: Repository, id: SessionId): Promis
   if (existing !== undefined) throw alreadyThere(`session "${id}"`);
   const folder = join(await repository.sessionsDir(), id);
   if (existsSync(folder)) throw alreadyThere(`the folder ${folder}`);
-  for (const ref of [shadowRef(repository, id), workRef(repository, id), tipRef(id)]) {
-    const found = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', ref]);
-    if (found !== undefined) throw alreadyThere(`branch ${shortBranch(ref)}`);
-  }
+  const refs = [shadowRef(repository, id), workRef(repository, id), tipRef(id)];
+  const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
+  const found = listed.split('\n').find((ref) => refs.includes(ref));
+  if (found !== undefined) throw alreadyThere(`branch ${shortBranch(found)}`);
 }
 
 function alreadyThere(what: string): AgtError {

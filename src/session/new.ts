@@ -49,7 +49,8 @@ async function seed(repository: Repository, record: SessionRecord): Promise<void
   const manifest = join(repository.stateDir, 'scan', record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {
-    await seedScan(repository.git, { folder: sessionFolder(record), sandbox, manifest, commit });
+    const { git, commonDir } = repository;
+    await seedScan(git, { folder: sessionFolder(record), sandbox, commonDir, manifest, commit });
   } catch {
     rmSync(manifest, { force: true });
   }

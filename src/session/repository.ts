@@ -51,12 +51,17 @@ export function openRepository(git: Git, found: FoundRepository, settings: Setti
   const own = inDirectory(git, existsSync(main) ? main : commonDir);
   const area = readArea(commonDir);
   const configFile = localConfigPath(commonDir);
+  let sessionsDir: Promise<string> | undefined;
   return {
     git: own,
     commonDir,
     stateDir: stateDirectory(commonDir),
     area,
-    sessionsDir: async () => (area === undefined ? siblingSessionsDir(own, main) : join(area, 'sessions')),
+    sessionsDir: () => {
+      sessionsDir ??=
+        area === undefined ? siblingSessionsDir(own, main) : Promise.resolve(join(area, 'sessions'));
+      return sessionsDir;
+    },
     worktree,
     configFile,
     settings: settings.read(configFile),
