@@ -1,4 +1,4 @@
-/** Every command of a list killed between every two of its steps (src/state/failure-point.ts). */
+/** Every command of a list killed between its steps (src/state/failure-point.ts): at AGT_TEST_STEPS of them, or `all`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,6 +17,14 @@ function withoutRepeats(points: readonly string[]): string[] {
   });
 }
 
+const MOST = process.env['AGT_TEST_STEPS'] ?? '16';
+
+/** Spread over all of them. */
+function chosen(points: readonly string[]): readonly string[] {
+  const wanted = MOST === 'all' ? points.length : Math.min(Number(MOST), points.length);
+  return Array.from({ length: wanted }, (_, n) => points[Math.floor((n * points.length) / wanted)] as string);
+}
+
 export function killAtEveryStep(scenes: readonly Scene[]): void {
   test.each(scenes)('$name', { timeout: 300_000 }, async (scene) => {
     const stage = new Stage(scene);
@@ -24,7 +32,7 @@ export function killAtEveryStep(scenes: readonly Scene[]): void {
     const list = join(makeTempDir('points'), 'list');
     expect(await attack(place, scene.command, { program, env: { AGT_TEST_LIST_POINTS: list } })).toBe(null);
     expect(existsSync(list)).toBe(true);
-    const points = withoutRepeats(readFileSync(list, 'utf8').trim().split('\n'));
+    const points = chosen(withoutRepeats(readFileSync(list, 'utf8').trim().split('\n')));
     console.log(`${points.length} kills of agt ${scene.command.join(' ')}`);
     for (const [turn, point] of points.entries()) {
       stage.reset();
