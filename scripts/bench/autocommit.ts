@@ -158,7 +158,7 @@ async function benchTree(size: number): Promise<void> {
         change();
       },
     },
-    { program: git, args: ['checkout', '-q', '--', '.'], cwd: sandbox, before: change },
+    { program: git, args: ['checkout', '-q', '--', ...names], cwd: sandbox, before: change },
     slow,
   );
   change();
