@@ -548,8 +548,8 @@ describe('what can go wrong', () => {
 
   test('a lock whose owner was killed and not yet waited for is taken over', async () => {
     const session = makeSession();
-    // The child ends at once; what its parent has become never asks for it.
-    const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+    // The child ends when its parent has become something that never asks for it.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const pid = Number(

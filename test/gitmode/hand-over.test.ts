@@ -239,7 +239,7 @@ describe('without execve', () => {
       if (text === '') child.kill('SIGTERM');
       text += chunk;
     });
-    const [exitCode] = (await once(child, 'exit')) as [number];
+    const [exitCode] = (await once(child, 'close')) as [number]; // with all that it printed
     expect([text, exitCode]).toEqual(['ready\ncaught\n', 7]);
 
     write(path, '#!/bin/sh\nkill -TERM $$\n', 0o755);
