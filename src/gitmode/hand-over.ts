@@ -46,9 +46,10 @@ const PASSED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] 
 /** Signals reach git; what ends git ends this process in the same way. */
 function runAsChild(git: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((done, fail) => {
-    const child = spawn(git, args, { env, stdio: 'inherit' });
+    // Listening first: a signal in between would end this process and leave git running without it.
     const pass = (signal: NodeJS.Signals) => void child.kill(signal);
     for (const signal of PASSED) process.on(signal, pass);
+    const child = spawn(git, args, { env, stdio: 'inherit' });
     child.on('error', (error) =>
       fail(new AgtError(`cannot run ${git}: ${errorCode(error)}`, { exitCode: EXIT.git, cause: error })),
     );
