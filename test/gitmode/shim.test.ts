@@ -84,21 +84,45 @@ describe('against the twins', () => {
   const subject = (): Subject => ({ program: shim, env });
   const families = ['branch', 'log', 'rev-list', 'spelled otherwise'];
 
-  // A hidden ref of a remote that is no longer configured: the words for log would not be enough.
+  const set = (name: string, value: string) => (twin: Twin) => {
+    for (const side of SIDES) git(join(twin.root, side, 'project'), 'config', name, value);
+  };
+  const forget = (ref: string) => (twin: Twin) =>
+    void git(join(twin.root, 'with', 'project'), 'update-ref', '-d', ref);
+
   test.each([
-    ['linear', true],
-    ['inside a sandbox', true],
-    ['remote', false],
-  ])(
-    '%s',
-    async (name, wordsLeft) => {
+    ['linear', '', true],
+    ['linear', 'that decorates in pipes too', true, set('log.decorate', 'short')],
+    ['linear', 'with a format that decorates', true, set('format.pretty', 'format:%h%d')],
+    ['inside a sandbox', '', true],
+    ['remote', 'with a hidden ref of a remote that is gone: the words would not be enough', false],
+    ['remote', 'with known remotes alone', true, forget('refs/remotes/gone/agt/x')],
+  ] as const)(
+    '%s %s',
+    async (name, _what, wordsLeft, change: (twin: Twin) => void = () => {}) => {
       const twin = buildTwin(name);
+      change(twin);
       age(twin);
       await compareLine(twin, 'log -1', subject());
       const gitDir = git(join(twin.root, 'with', twin.cwd), 'rev-parse', '--absolute-git-dir');
-      expect(existsSync(join(gitDir, 'agt-log-words'))).toBe(wordsLeft);
+      expect(existsSync(join(gitDir, 'agt-decorations'))).toBe(wordsLeft);
       const lines = families.flatMap((family) => LINES[family] ?? []).filter((line) => !line.startsWith('!'));
-      const differences = await compareLines(twin, lines, subject());
+      const decorating = [
+        'log --oneline',
+        'log --no-decorate-refs --oneline',
+        '-C . show -s',
+        '--no-pager log -3 --graph',
+      ];
+      // What git prints for a terminal, without one.
+      const looked = { ...subject(), env: { ...env, GIT_PAGER_IN_USE: '1' } };
+      const differences = [
+        ...(await compareLines(twin, [...decorating, ...lines], subject())),
+        ...(await compareLines(
+          twin,
+          [...decorating, ...lines.filter((line) => /^(log|show)/.test(line))],
+          looked,
+        )),
+      ];
       expect(differences.map(describeDifference).join('\n')).toBe('');
     },
     300_000,
@@ -126,6 +150,8 @@ describe.skipIf(!hasStrace)('what it starts', () => {
     'shortlog HEAD',
     'rev-list HEAD',
     '-c color.ui=false status',
+    '-C . log --decorate',
+    '--no-pager log --format=%d',
     'commit --allow-empty --dry-run',
   ];
   test.each(own)('%s: sh and git, nothing else', (line) => {

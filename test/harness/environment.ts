@@ -1,11 +1,12 @@
 /** Every test file starts from this environment: nobody's configuration, fixed identity and dates. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = process.env['AGT_TEST_ROOT'];
 if (root === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');
-const home = join(root, 'home');
-mkdirSync(home, { recursive: true });
+// A home for each file: several run at once, and some write settings.
+mkdirSync(root, { recursive: true });
+const home = mkdtempSync(join(root, 'home-'));
 
 for (const name of Object.keys(process.env)) {
   if (/^(GIT_|AGT_(?!TEST_)|XDG_|LC_|LANG)/.test(name)) delete process.env[name];

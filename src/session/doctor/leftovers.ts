@@ -33,7 +33,9 @@ export function findLeftovers(
       isGone(basename(path).split('_').at(-1)),
     ),
     ...listed(commonDir, 'worktrees/*/index.agt-*.tmp').filter((path) => isGone(/agt-(\d+)/.exec(path)?.[1])),
-    ...listed(commonDir, '{.,worktrees/*}/agt-log-words.*').filter((path) => isGone(path.split('.').at(-1))),
+    ...listed(commonDir, '{.,worktrees/*}/agt-decorations.*').filter((path) =>
+      isGone(path.split('.').at(-1)),
+    ),
     ...listed(commonDir, 'worktrees/*/agt-index-*').filter((path) =>
       isGone(/agt-index-(\d+)-/.exec(path)?.[1]),
     ),
