@@ -22,6 +22,8 @@ import { REMOTES, type View } from './view.ts';
  */
 export const LOG_WORDS = 'agt-decorations';
 
+type Marker = '+' | '';
+
 const MARGIN_MS = 1000;
 
 export function leaveLogWords(view: View, defaults: readonly string[], env: NodeJS.ProcessEnv): void {
@@ -31,10 +33,14 @@ export function leaveLogWords(view: View, defaults: readonly string[], env: Node
   const remoteOnes = view.remotes().flatMap((remote) => remoteSpaces(remote, view.prefixes));
   if (view.spaces.some((space) => space.startsWith(REMOTES) && !remoteOnes.includes(space))) return;
   try {
+    const linesWith = (marker: Marker) => linesFor(view, defaults, remoteOnes, marker);
+    if (isNewest(file, view, env)) {
+      const left = readFileSync(file, 'utf8');
+      if (left === linesWith(left.startsWith('+') ? '+' : '')) return;
+    }
     const configured = configuredNames(view, env);
     if (configured === undefined) return;
-    const text = linesFor(view, defaults, remoteOnes, configured.some(mayDecorate) ? '+' : '');
-    if (isNewest(file, view, env) && readFileSync(file, 'utf8') === text) return;
+    const text = linesWith(configured.some(mayDecorate) ? '+' : '');
     const unfinished = `${file}.${process.pid}`;
     writeFileSync(unfinished, text);
     // Dated back: whatever is changed from now on is newer, even within the same tick of the clock.
@@ -55,7 +61,7 @@ function linesFor(
   view: View,
   defaults: readonly string[],
   remoteOnes: readonly string[],
-  marker: '+' | '',
+  marker: Marker,
 ): string {
   const { current } = view;
   const remotes = view.remotes();
