@@ -18,7 +18,7 @@ const outdir = failurePoints ? 'dist/failure-points' : 'dist';
 /** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
 const worker = await build({
   absWorkingDir: root,
-  entryPoints: ['src/autocommit/walk-worker.ts'],
+  entryPoints: ['src/autocommit/confirm-worker.ts'],
   bundle: true,
   write: false,
   platform: 'node',
@@ -48,7 +48,7 @@ for (const [entry, outfile] of [
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),
-      AGT_WALK_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
+      AGT_CONFIRM_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',
     },

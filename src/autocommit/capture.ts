@@ -4,7 +4,6 @@
  * Paths are bytes: inside src/autocommit a string holds one byte per character (latin1), relative to the session
  * folder; what is handed out for printing is in the readable form of display.ts.
  */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImportFailed } from '../git/fast-import.ts';
@@ -13,16 +12,16 @@ import { failurePoint } from '../state/failure-point.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, describeChanges } from './compare.ts';
+import { confirmAhead } from './confirm-ahead.ts';
 import { displayPath } from './display.ts';
-import { IGNORED, readIgnoreFile } from './ignore-file.ts';
+import { IGNORED, readIgnoreFile, textOf } from './ignore-file.ts';
 import { type IndexState, readIndex } from './index-state.ts';
 import { placeCheck } from './place-check.ts';
-import { type Previous, readPrevious } from './previous.ts';
+import { type Previous, readLeftManifest, readPrevious } from './previous.ts';
 import { type Scanned, scan } from './scan.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
 import { TOP_FOLDERS } from './tops.ts';
-import { walkAhead } from './walk-ahead.ts';
 import { listUnreachable, ObjectStream, writeShadowCommit } from './write-commit.ts';
 
 /** What is captured, and where it goes. Paths are absolute. */
@@ -140,9 +139,11 @@ async function observe(
 ): Promise<Observation> {
   const ignore = readIgnoreFile(target.folder);
   const tops = options.siblings ?? TOP_FOLDERS;
-  const ahead = ignore === undefined && isLarge(target) ? walkAhead(target.folder, tops) : undefined;
+  const left = readLeftManifest(target);
+  const isWhole = tops === TOP_FOLDERS && options.rereadSince === undefined;
+  const confirming = isWhole ? confirmAhead(target.folder, left.manifest, textOf(ignore)) : undefined;
   const at = await readCircumstances(git, target);
-  const previous = await readPrevious(git, target, at);
+  const previous = await readPrevious(git, target, at, left);
   const index = await readIndex(
     inDirectory(git, target.sandbox),
     at.gitDir,
@@ -158,7 +159,7 @@ async function observe(
     ignore,
     rereadSince: options.rereadSince,
     isHere,
-    ahead,
+    confirming,
     keep: async (path, content) =>
       options.dryRun === true || objects.keep(`${folder}/${path}`, content, isHere),
   });
@@ -202,16 +203,17 @@ async function captureInto(
   const remember = (commit: string) => {
     // After the branch: a crash before this costs a scan.
     const { cache } = previous;
-    const files = scanned.table ?? cache?.files;
+    const seen = scanned.known ?? cache;
     const isKnown =
-      scanned.table === undefined &&
+      scanned.known === undefined &&
       commit === cache?.commit &&
       index.stat !== '' &&
       index.stat === cache.index.stat;
-    if (files !== undefined && !isKnown) {
+    if (seen !== undefined && !isKnown) {
       const path = join(target.stateDir, 'scan', target.sessionId);
       const known = { digest: index.digest, stat: index.stat };
-      writeScanManifest(path, { commit, clock: scanned.clock, index: known, files });
+      const { files, places } = seen;
+      writeScanManifest(path, { commit, clock: scanned.clock, index: known, files, places });
     }
     failurePoint('capture: scan manifest written');
     if (scanned.failed.length === 0) writeTimestamp(target.stateDir, target.sessionId, options.now);
@@ -236,17 +238,10 @@ async function captureInto(
   return { outcome: 'committed', commit, ...result };
 }
 
-/** By what the last scan left: to start threads takes as long as to look at some thousand files. */
-function isLarge({ stateDir, sessionId }: CaptureTarget): boolean {
-  const manifest = statSync(join(stateDir, 'scan', sessionId), { throwIfNoEntry: false });
-  return (manifest?.size ?? 0) > LARGE;
-}
-
-/** Bytes of a scan manifest of some 10,000 files. */
-const LARGE = 1_000_000;
-
 function readable(paths: readonly NotCaptured[]): NotCaptured[] {
-  return paths.map(({ path, reason }) => ({ path: displayPath(path), reason }));
+  return paths
+    .map(({ path, reason }) => ({ path: displayPath(path), reason }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 function movedBranch(target: CaptureTarget, at: Circumstances): string[] {

@@ -24,6 +24,11 @@ export interface IgnoreFile {
   readonly ignores: (path: string, isDirectory: boolean) => boolean;
 }
 
+/** What it says, to tell whether it is the one that was. Without one it says nothing. */
+export function textOf(file: IgnoreFile | undefined): string {
+  return file?.lines.join('\n') ?? '';
+}
+
 /** Undefined where there is none: nothing is ignored then. `folder` is absolute. @throws AgtError if it is unreadable. */
 export function readIgnoreFile(folder: string): IgnoreFile | undefined {
   const path = join(folder, IGNORE_FILE);

@@ -13,8 +13,9 @@ import { readShadowTree, readStartTree, type TreeEntry } from './tree-state.ts';
 export interface Previous {
   /** True where the tip is the start commit, whose tree is not a session folder. */
   readonly isFirst: boolean;
-  /** Every file of the last state; of a cache, in the order of its rows. */
-  readonly paths: readonly string[];
+  /** Every file of the last state, once; of a cache, in the order of its rows. */
+  readonly paths: Iterable<string>;
+  readonly isEmpty: boolean;
   readonly find: (path: string) => TreeEntry | undefined;
   /** Paths of the start tree that cannot stay as they are. */
   readonly foreign: readonly string[];
@@ -30,10 +31,11 @@ export async function readPrevious(
   git: Git,
   target: CaptureTarget,
   at: Pick<Circumstances, 'tip' | 'tipTree'>,
+  left: LeftManifest = readLeftManifest(target),
 ): Promise<Previous> {
   const text = await gitAnswer(git, ['cat-file', 'blob', `${at.tip}:_/manifest.json`]);
   if (text === undefined) {
-    const { cache, warnings } = readCache(target, at.tip);
+    const { cache, warnings } = cacheFor(left, at.tip);
     const first = { isFirst: true, index: undefined, manifest: undefined, warnings };
     if (cache !== undefined)
       return { ...first, ...inTable(cache.files), foreign: cache.foreign ?? [], cache };
@@ -41,20 +43,23 @@ export async function readPrevious(
     return { ...first, ...inTree(files), foreign, cache };
   }
   const manifest = JSON.parse(text) as CapturedManifest;
-  const { cache, warnings } = readCache(target, at.tip);
+  const { cache, warnings } = cacheFor(left, at.tip);
   const common = { isFirst: false, foreign: [], cache, manifest, warnings };
   if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index.digest };
   const { files } = await readShadowTree(git, at.tipTree);
   return { ...common, ...inTree(files), index: await capturedIndex(git, at.tip) };
 }
 
-function inTree(files: ReadonlyMap<string, TreeEntry>): Pick<Previous, 'paths' | 'find'> {
-  return { paths: [...files.keys()], find: (path) => files.get(path) };
+type Files = Pick<Previous, 'paths' | 'isEmpty' | 'find'>;
+
+function inTree(files: ReadonlyMap<string, TreeEntry>): Files {
+  return { paths: [...files.keys()], isEmpty: files.size === 0, find: (path) => files.get(path) };
 }
 
-function inTable(table: ScanTable): Pick<Previous, 'paths' | 'find'> {
+function inTable(table: ScanTable): Files {
   return {
-    paths: table.names,
+    paths: { [Symbol.iterator]: () => table.paths() },
+    isEmpty: table.length === 0,
     find: (path) => {
       const row = table.find(path);
       return row < 0 ? undefined : { mode: treeMode(table.mode(row)), oid: table.oid(row) };
@@ -62,20 +67,29 @@ function inTable(table: ScanTable): Pick<Previous, 'paths' | 'find'> {
   };
 }
 
-function readCache(
-  target: CaptureTarget,
+/** The scan manifest that the last capture left, or what is wrong with it. */
+export interface LeftManifest {
+  readonly manifest: ScanManifest | undefined;
+  readonly problem?: string;
+}
+
+export function readLeftManifest({ stateDir, sessionId }: CaptureTarget): LeftManifest {
+  try {
+    return { manifest: readScanManifest(join(stateDir, 'scan', sessionId)) };
+  } catch (error) {
+    return { manifest: undefined, problem: (error as Error).message };
+  }
+}
+
+function cacheFor(
+  { manifest, problem }: LeftManifest,
   tip: string,
 ): { cache: ScanManifest | undefined; warnings: string[] } {
-  try {
-    const cache = readScanManifest(join(target.stateDir, 'scan', target.sessionId));
-    return { cache: cache?.commit === tip ? cache : undefined, warnings: [] };
-  } catch (error) {
-    const reason = (error as Error).message;
-    return {
-      cache: undefined,
-      warnings: [`the scan manifest could not be used (${reason}); every file was read`],
-    };
-  }
+  if (problem === undefined) return { cache: manifest?.commit === tip ? manifest : undefined, warnings: [] };
+  return {
+    cache: undefined,
+    warnings: [`the scan manifest could not be used (${problem}); every file was read`],
+  };
 }
 
 /** The mode that git gives a file or link with this st_mode. */

@@ -1,16 +1,19 @@
 /**
- * What the last scan of a session folder saw: for each file the stat data and the object name of its content. A cache
- * that belongs to one shadow commit: missing, damaged or of another commit, it costs one full scan and nothing else.
+ * What the last scan of a session folder saw: for each file the stat data and the object name of its content, and the
+ * directories. A cache that belongs to one shadow commit: missing, damaged or of another commit, it costs one full scan
+ * and nothing else.
  *
- * On disk: a JSON line, then the rows of numbers (in the machine's byte order), the object names, the paths with NUL
- * after each, and a SHA-1 of all that.
+ * On disk: a JSON line, filled up with blanks to a multiple of eight bytes, then the columns (in the machine's byte
+ * order), and a SHA-1 of all that. In memory the columns are where threads can share them.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { errorCode } from '../errors.ts';
 import { writeFileAtomic } from '../state/atomic-file.ts';
-import { COLUMNS, ScanTable } from './scan-table.ts';
+import type { KnownPlaces } from './known-places.ts';
+import { ScanTable } from './scan-table.ts';
+import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';
 
 /** What the sandbox's index file was (index-state.ts). */
 export interface KnownIndex {
@@ -27,63 +30,103 @@ export interface ScanManifest {
   readonly clock: number;
   readonly index: KnownIndex;
   readonly files: ScanTable;
+  /** Undefined where that scan was not a whole one. */
+  readonly places?: KnownPlaces | undefined;
   /** Of a start commit: paths of its tree, under `sandbox/`, that have no place in a shadow commit. */
-  readonly foreign?: readonly string[];
+  readonly foreign?: readonly string[] | undefined;
+  /** Where the columns lie, of one that was read. */
+  readonly shared?: SharedColumns;
 }
 
-const FORMAT = `agt-scan-3-${endianness()}`;
+interface Head {
+  format: string;
+  count: number;
+  commit: string;
+  clock: number;
+  index: KnownIndex;
+  folders: string[];
+  places?: Omit<KnownPlaces, 'data'>;
+  foreign?: string[];
+}
+
+const FORMAT = `agt-scan-4-${endianness()}`;
 const DIGEST_LENGTH = 20;
 
 export function writeScanManifest(
   path: string,
-  { commit, clock, index, files, foreign }: ScanManifest,
+  { commit, clock, index, files, places, foreign }: ScanManifest,
 ): void {
-  const head = JSON.stringify({ format: FORMAT, count: files.names.length, commit, clock, index, foreign });
-  const { buffer, byteOffset, byteLength } = files.data;
-  const rows = new Uint8Array(buffer, byteOffset, byteLength);
-  const names = Buffer.from(files.names.map((name) => `${name}\0`).join(''), 'latin1');
-  const body = Buffer.concat([Buffer.from(`${head}\n`), rows, files.oids, names]);
-  writeFileAtomic(path, Buffer.concat([body, digest(body)]), { cache: true });
+  const { data, folderOf, nameEnds, oids, names, folders } = files.columns;
+  const listed = places && { ...places, data: undefined };
+  const head: Head = {
+    ...{ format: FORMAT, count: files.length, commit, clock, index, folders: [...folders] },
+    ...(listed === undefined ? {} : { places: listed }),
+    ...(foreign === undefined ? {} : { foreign: [...foreign] }),
+  };
+  const line = Buffer.from(JSON.stringify(head));
+  const blanks = Buffer.alloc(7 - (line.length % 8) + 1, ' ');
+  blanks[blanks.length - 1] = NEWLINE;
+  const columns = [data, places?.data ?? new Float64Array(), folderOf, nameEnds, oids, names];
+  const parts = [
+    line,
+    blanks,
+    ...columns.map((column) => Buffer.from(column.buffer, column.byteOffset, column.byteLength)),
+  ];
+  const hash = createHash('sha1');
+  for (const part of parts) hash.update(part);
+  writeFileAtomic(path, Buffer.concat([...parts, hash.digest()]), { cache: true });
 }
+
+const NEWLINE = 0x0a;
 
 /** @throws Error for a file that cannot be used, with the reason; undefined where there is none. */
 export function readScanManifest(path: string): ScanManifest | undefined {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-  const body = bytes.subarray(0, Math.max(0, bytes.length - DIGEST_LENGTH));
-  if (!digest(body).equals(bytes.subarray(body.length))) throw new Error('it is damaged');
-  const lineEnd = body.indexOf('\n');
-  const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Record<'commit' | 'format', string> &
-    Record<'count' | 'clock', number> & { index: KnownIndex; foreign?: string[] };
+  const bytes = readShared(path);
+  if (bytes === undefined) return undefined;
+  const all = Buffer.from(bytes);
+  const body = all.subarray(0, Math.max(0, all.length - DIGEST_LENGTH));
+  const digest = createHash('sha1').update(body).digest();
+  if (!digest.equals(all.subarray(body.length))) throw new Error('it is damaged');
+  const lineEnd = body.indexOf(NEWLINE);
+  const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Head;
   if (head.format !== FORMAT) throw new Error('it is of another format');
+  const shared: SharedColumns = {
+    bytes,
+    start: lineEnd + 1,
+    count: head.count,
+    placeCount: head.places?.paths.length ?? 0,
+    oidLength: head.commit.length / 2,
+    end: body.length,
+  };
   return {
     commit: head.commit,
     clock: head.clock,
     index: head.index,
-    files: readTable(body, lineEnd + 1, head),
-    ...(head.foreign === undefined ? {} : { foreign: head.foreign }),
+    files: new ScanTable(columnsIn(shared, head.folders)),
+    places: head.places && { ...head.places, data: placesIn(shared) },
+    foreign: head.foreign,
+    shared,
   };
 }
 
-function readTable(
-  body: Buffer,
-  start: number,
-  { count, commit }: { count: number; commit: string },
-): ScanTable {
-  const rowsEnd = start + count * COLUMNS.length * 8;
-  const oidsEnd = rowsEnd + (count * commit.length) / 2;
-  // A copy: the rows need not lie on a multiple of eight in the file.
-  const data = new Float64Array(Uint8Array.from(body.subarray(start, rowsEnd)).buffer);
-  const names = body.toString('latin1', oidsEnd).split('\0');
-  names.pop();
-  return new ScanTable(names, data, body.subarray(rowsEnd, oidsEnd));
-}
-
-function digest(bytes: Buffer): Buffer {
-  return createHash('sha1').update(bytes).digest();
+function readShared(path: string): SharedArrayBuffer | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const bytes = new SharedArrayBuffer(fstatSync(fd).size);
+    const view = new Uint8Array(bytes);
+    for (let at = 0; at < view.length; ) {
+      const read = readSync(fd, view, at, view.length - at, at);
+      if (read === 0) throw new Error('it is damaged');
+      at += read;
+    }
+    return bytes;
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -8,19 +8,20 @@
  */
 import { errorCode } from '../errors.ts';
 import type { CaptureTarget } from './capture.ts';
+import type { Confirming } from './confirm-ahead.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
 import { failureReason, underAny } from './failure.ts';
 import { readFileClock } from './file-clock.ts';
-import type { IgnoreFile } from './ignore-file.ts';
-import { NoticedModes } from './noticed-modes.ts';
+import { type IgnoreFile, textOf } from './ignore-file.ts';
+import { lookAgain, lookAtAll } from './look.ts';
+import type { NoticedModes } from './noticed-modes.ts';
 import type { PlaceCheck } from './place-check.ts';
 import { type Previous, treeMode } from './previous.ts';
-import { type ScanTable, ScanTableBuilder, type StatData } from './scan-table.ts';
-import { isUnder } from './tops.ts';
-import { encodePath } from './tree-names.ts';
+import type { ScanManifest } from './scan-manifest.ts';
+import type { ScanTable } from './scan-table.ts';
+import { ScanTableBuilder } from './scan-table-builder.ts';
+import { isUnder, TOP_FOLDERS } from './tops.ts';
 import type { TreeEntry } from './tree-state.ts';
-import { isRegular, walk } from './walk.ts';
-import type { WalkedAhead } from './walk-ahead.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;
@@ -31,7 +32,8 @@ export interface ScanOptions {
   /** Unix seconds. */
   readonly rereadSince: number | undefined;
   readonly isHere: PlaceCheck;
-  readonly ahead: WalkedAhead | undefined;
+  /** What is being done about the last scan; undefined: the folder is walked. */
+  readonly confirming: Confirming | undefined;
   /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
   readonly keep: (path: string, content: Content) => Promise<boolean>;
 }
@@ -44,7 +46,7 @@ export interface Skipped {
 
 export interface Scanned {
   /** What the next scan may rely on; undefined where it is what the last scan left. */
-  readonly table: ScanTable | undefined;
+  readonly known: Pick<ScanManifest, 'files' | 'places'> | undefined;
   /** Files whose content, type or executable bit is new. */
   readonly writes: Map<string, TreeEntry>;
   /** Files of the last state that are no more, or that a rule leaves out now. */
@@ -77,49 +79,14 @@ export async function scan(
   options: ScanOptions,
 ): Promise<Scanned> {
   const folder = Buffer.from(target.folder).toString('latin1');
-  const clock = options.ahead?.clock ?? readFileClock(target.folder);
-  const ahead = await options.ahead?.records;
-  const { cache } = previous;
-  const table = cache?.files;
-  const kept = table === undefined ? undefined : new Uint8Array(table.names.length);
-  const pending: string[] = [];
-  const modes = new NoticedModes(previous.manifest);
-  const skipped: Skipped[] = [];
-  const failed: Skipped[] = [];
-  const emptyDirectories: string[] = [];
-  const directories = new Set<string>();
-  const encoded: string[] = [];
-  const note = (path: string) => {
-    if (encodePath(path) !== path) encoded.push(path);
-  };
-
-  walk(
-    folder,
-    options.tops,
-    {
-      file: (path, stat) => {
-        const row = table?.find(path) ?? -1;
-        if (row >= 0 && table?.isSame(row, stat, cache?.clock ?? 0) && !isLate(stat, options)) {
-          (kept as Uint8Array)[row] = 1;
-          note(path);
-          modes.file(path, stat);
-        } else if (isRegular(stat) && stat.size > options.maxFileSize) {
-          skipped.push({ path, reason: `is larger than agt.maxFileSize (${stat.size} bytes)` });
-        } else pending.push(path);
-      },
-      directory: (path, mode, empty) => {
-        directories.add(path);
-        modes.directory(path, mode);
-        if (!empty) return;
-        emptyDirectories.push(path);
-        note(path);
-      },
-      skipped: (path, reason) => void skipped.push({ path, reason }),
-      failed: (path, reason) => void failed.push({ path, reason }),
-      ignores: options.ignore?.ignores,
-    },
-    ahead,
-  );
+  const { confirming } = options;
+  const clock = confirming?.clock ?? readFileClock(target.folder);
+  const isOfTip = confirming !== undefined && confirming.manifest === previous.cache;
+  const differences = isOfTip ? await confirming.finish() : undefined;
+  const looked =
+    (differences && lookAgain(folder, previous, differences, options)) ??
+    lookAtAll(folder, previous, options);
+  const { notes, kept, pending, failed, modes } = looked;
 
   const writes = new Map<string, TreeEntry>();
   const read = new Map<string, Seen>();
@@ -131,7 +98,7 @@ export async function scan(
       continue;
     }
     read.set(path, { stat: found.stat, oid: found.oid });
-    note(path);
+    notes.file(path);
     modes.file(path, found.stat);
     const before = previous.find(path);
     const mode = treeMode(found.stat.mode);
@@ -139,25 +106,31 @@ export async function scan(
   }
 
   const stands = underAny(failed.map(({ path }) => path));
+  const table = previous.cache?.files;
   const deletions: string[] = [];
   const unseen: string[] = [];
-  for (const [row, path] of previous.paths.entries()) {
-    if (kept?.[row] === 1 || read.has(path)) continue;
+  for (const [row, path] of notKept(previous, kept)) {
+    if (read.has(path)) continue;
     if (isUnder(path, options.tops) && !stands(path)) deletions.push(path);
-    else if (kept !== undefined && table?.isOlder(row, cache?.clock ?? 0)) kept[row] = 1;
+    else if (table?.isOlder(row, previous.cache?.clock ?? 0)) kept[row] = 1;
     else unseen.push(path);
   }
   const isAsBefore =
     table !== undefined && pending.length === 0 && deletions.length === 0 && unseen.length === 0;
+  const isWhole = failed.length === 0 && options.tops === TOP_FOLDERS && options.rereadSince === undefined;
+  const known = {
+    files: isAsBefore ? table : newTable(previous, kept, unseen, read, options.hash),
+    places: isWhole ? notes.finish(textOf(options.ignore)) : undefined,
+  };
   return {
-    table: isAsBefore ? undefined : newTable(previous, kept, unseen, read, options.hash),
+    known: isAsBefore && !looked.news ? undefined : known,
     writes,
     deletions,
-    emptyDirectories,
-    directories,
-    encoded,
+    emptyDirectories: notes.emptyDirectories,
+    directories: notes.directories,
+    encoded: notes.encoded,
     modes,
-    skipped,
+    skipped: notes.skipped,
     failed,
     stands,
     clock,
@@ -165,19 +138,28 @@ export async function scan(
   };
 }
 
+/** The files of the last state that are not known to be as they were; the row is -1 without a table. */
+function* notKept({ cache, paths }: Previous, kept: Uint8Array): Generator<[row: number, path: string]> {
+  if (cache === undefined) for (const path of paths) yield [-1, path];
+  else for (let row = 0; row < kept.length; row++) if (kept[row] === 0) yield [row, cache.files.path(row)];
+}
+
 /** Every file of the new state. What is known of `unseen` would not tell them from what they have become. */
 function newTable(
   previous: Previous,
-  kept: Uint8Array | undefined,
+  kept: Uint8Array,
   unseen: readonly string[],
   read: ReadonlyMap<string, Seen>,
   hash: HashName,
 ): ScanTable {
   const before = previous.cache?.files;
-  const expected = (before?.names.length ?? 0) + unseen.length + read.size;
-  const builder = new ScanTableBuilder(hash === 'sha256' ? 32 : 20, expected);
+  const builder = new ScanTableBuilder(hash === 'sha256' ? 32 : 20, kept.length + unseen.length + read.size);
   if (before !== undefined) {
-    for (const row of before.names.keys()) if (kept?.[row] === 1) builder.copy(before, row);
+    for (let from = 0; from < kept.length; ) {
+      const to = kept.indexOf(0, from);
+      builder.copy(before, from, to < 0 ? kept.length : to);
+      from = to < 0 ? kept.length : to + 1;
+    }
   }
   for (const path of unseen) {
     const { mode, oid } = previous.find(path) as TreeEntry;
@@ -206,8 +188,4 @@ async function readFile(
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
     return failureReason('read', error);
   }
-}
-
-function isLate(stat: StatData, { rereadSince }: ScanOptions): boolean {
-  return rereadSince !== undefined && stat.mtimeMs >= rereadSince * 1000;
 }

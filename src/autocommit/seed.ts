@@ -5,15 +5,18 @@
  *
  * A cache, like every scan manifest: where something is not as expected there is none, and everything is read.
  */
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Git, inDirectory } from '../git/git.ts';
 import { type IndexEntry, parseIndex } from '../git/index-file.ts';
 import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import { listConverted } from './converted.ts';
 import { readFileClock } from './file-clock.ts';
+import { type KnownPlaces, PlaceNotes, tellsByTimes } from './known-places.ts';
 import { writeScanManifest } from './scan-manifest.ts';
-import { ScanTableBuilder, type StatData } from './scan-table.ts';
+import type { ScanTable, StatData } from './scan-table.ts';
+import { ScanTableBuilder } from './scan-table-builder.ts';
+import { TOP_FOLDERS } from './tops.ts';
 import { encodePath } from './tree-names.ts';
 import { systemPath } from './walk.ts';
 
@@ -60,7 +63,48 @@ export async function seedScan(
   }
   const clock = await clockAfter(lstatSync(index).ctimeMs, folder);
   const known = { digest: '', stat: '' }; // it is captured with the first state
-  writeScanManifest(manifest, { commit, clock, index: known, files: files.build(), foreign });
+  const table = files.build();
+  const places = listPlaces(folder, table, entries);
+  writeScanManifest(manifest, { commit, clock, index: known, files: table, places, foreign });
+}
+
+/**
+ * The directories that git made, and what it has not put there: a hook, or a submodule's place. Called when the clock
+ * has gone on, so that what changes them afterwards gives them another time.
+ */
+function listPlaces(folder: string, table: ScanTable, entries: readonly IndexEntry[]): KnownPlaces {
+  const root = Buffer.from(folder).toString('latin1');
+  const notes = new PlaceNotes(tellsByTimes(folder) ? lstatSync(folder).dev : undefined);
+  const directories = new Map<string, Set<string>>();
+  const note = (path: string): void => {
+    const slash = path.lastIndexOf('/');
+    const parent = path.slice(0, slash);
+    const names = directories.get(parent);
+    if (names !== undefined) names.add(path.slice(slash + 1));
+    else {
+      directories.set(parent, new Set([path.slice(slash + 1)]));
+      if (parent.includes('/')) note(parent);
+    }
+  };
+  for (const { path } of entries) note(`sandbox/${path}`);
+  const others: string[] = [];
+  for (const [directory, within] of directories) {
+    const place = systemPath(`${root}/${directory}`);
+    const stat = lstatSync(place, { throwIfNoEntry: false });
+    if (!stat?.isDirectory()) {
+      others.push(directory);
+      continue;
+    }
+    const names = readdirSync(place, 'latin1');
+    notes.add(directory, stat, names.length === 0);
+    const files = new Set(table.namesIn(directory));
+    const isKnown = (name: string) =>
+      files.has(name) || (within.has(name) && directories.has(`${directory}/${name}`));
+    const strange = names.filter((name) => !isKnown(name) && !(directory === 'sandbox' && name === '.git'));
+    others.push(...strange.map((name) => `${directory}/${name}`));
+  }
+  const tops = TOP_FOLDERS.filter((top) => !directories.has(top));
+  return notes.finish([...others, ...tops], [], '');
 }
 
 const SUBMODULE = 0o160000;

@@ -8,13 +8,12 @@ import { errorCode } from '../errors.ts';
 import { failureReason } from './failure.ts';
 import { IGNORED } from './ignore-file.ts';
 import type { StatData } from './scan-table.ts';
-import { replay, type WalkRecord } from './walk-record.ts';
 
 /** Told of everything in the order of the walk. Paths are relative to the session folder. */
 export interface Visitor {
   /** A regular file or a symbolic link. */
   readonly file: (path: string, stat: StatData) => void;
-  readonly directory: (path: string, mode: number, empty: boolean) => void;
+  readonly directory: (path: string, stat: Stats, empty: boolean) => void;
   /** Left out by rule. */
   readonly skipped: (path: string, reason: string) => void;
   /** Could not be looked at, nor what is in it. */
@@ -23,12 +22,9 @@ export interface Visitor {
   readonly ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
 }
 
-/** What has been walked already, by directory (walk-ahead.ts). */
-export type Ahead = ReadonlyMap<string, WalkRecord>;
-
 /** `folder` is absolute, one byte per character like everything here. */
-export function walk(folder: string, tops: readonly string[], visitor: Visitor, ahead?: Ahead): void {
-  for (const top of tops) visit(folder, top, visitor, ahead);
+export function walk(folder: string, tops: readonly string[], visitor: Visitor): void {
+  for (const top of tops) visit(folder, top, visitor);
 }
 
 /** Whether a file that a visitor is told of is a regular one, and no link. */
@@ -41,28 +37,24 @@ export function systemPath(path: string): string | Buffer {
   return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1') : path;
 }
 
-/** A directory and what is in it. `mode` is the directory's st_mode. */
-export function enter(folder: string, path: string, mode: number, visitor: Visitor, ahead?: Ahead): void {
-  const record = ahead?.get(path);
-  if (record !== undefined) {
-    replay(record, visitor);
-    return;
-  }
-  let names: string[];
+/** A path that a directory is known to hold or to have held, and what is in it. */
+export function visitEntry(folder: string, path: string, visitor: Visitor): void {
+  if (!path.endsWith('/.git')) visit(folder, path, visitor);
+  else if (path !== 'sandbox/.git' && isThere(folder, path))
+    visitor.skipped(path, 'belongs to a nested repository');
+}
+
+/** The names in a directory; undefined where it is gone or cannot be listed, which the visitor is told. */
+export function listDirectory(folder: string, path: string, visitor: Visitor): string[] | undefined {
   try {
-    names = readdirSync(systemPath(`${folder}/${path}`), 'latin1');
+    return readdirSync(systemPath(`${folder}/${path}`), 'latin1').sort();
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') visitor.failed(path, failureReason('listed', error));
-    return;
-  }
-  visitor.directory(path, mode, names.length === 0);
-  for (const name of names.sort()) {
-    if (name !== '.git') visit(folder, `${path}/${name}`, visitor, ahead);
-    else if (path !== 'sandbox') visitor.skipped(`${path}/.git`, 'belongs to a nested repository');
+    return undefined;
   }
 }
 
-function visit(folder: string, path: string, visitor: Visitor, ahead?: Ahead): void {
+function visit(folder: string, path: string, visitor: Visitor): void {
   let stat: Stats | undefined;
   try {
     stat = lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false });
@@ -73,8 +65,20 @@ function visit(folder: string, path: string, visitor: Visitor, ahead?: Ahead): v
   if (stat === undefined) return;
   if (visitor.ignores?.(path, stat.isDirectory())) visitor.skipped(path, IGNORED);
   else if (stat.isFile() || stat.isSymbolicLink()) visitor.file(path, stat);
-  else if (stat.isDirectory()) enter(folder, path, stat.mode, visitor, ahead);
-  else visitor.skipped(path, kindOf(stat));
+  else if (stat.isDirectory()) {
+    const names = listDirectory(folder, path, visitor);
+    if (names === undefined) return;
+    visitor.directory(path, stat, names.length === 0);
+    for (const name of names) visitEntry(folder, `${path}/${name}`, visitor);
+  } else visitor.skipped(path, kindOf(stat));
+}
+
+function isThere(folder: string, path: string): boolean {
+  try {
+    return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true; // it has a name, at least
+  }
 }
 
 function kindOf(stat: Stats): string {

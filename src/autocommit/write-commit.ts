@@ -83,7 +83,7 @@ export async function writeShadowCommit(
   await stream.write(header(target, commit, parents));
   if (previous.isFirst) {
     await stream.write('deleteall\n');
-    if (previous.paths.length + previous.foreign.length > 0)
+    if (!previous.isEmpty || previous.foreign.length > 0)
       await stream.write(`M 040000 ${at.tipTree} sandbox\n`);
     for (const path of previous.foreign)
       await stream.write(Buffer.concat([DELETE, importPath(path), NEWLINE]));

@@ -199,10 +199,10 @@ describe('clocks', () => {
   function pretendSeen(session: TestSession, path: string, clock: (ctimeMs: number) => number): void {
     const stat = lstatSync(join(session.folder, path));
     rewrite(session, (manifest) => {
-      const data = Float64Array.from(manifest.files.data);
-      const row = manifest.files.names.indexOf(path);
+      const data = Float64Array.from(manifest.files.columns.data);
+      const row = manifest.files.find(path);
       for (const [i, column] of COLUMNS.entries()) data[row * COLUMNS.length + i] = stat[column];
-      const files = new ScanTable(manifest.files.names, data, manifest.files.oids);
+      const files = new ScanTable({ ...manifest.files.columns, data });
       return { ...manifest, clock: clock(stat.ctimeMs), files };
     });
   }

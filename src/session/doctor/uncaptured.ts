@@ -34,7 +34,7 @@ export async function uncapturedFiles(repository: Repository, record: SessionRec
     maxFileSize: Number.POSITIVE_INFINITY,
     tops: TOP_FOLDERS,
     ignore: undefined,
-    ahead: undefined,
+    confirming: undefined,
     rereadSince: undefined,
     isHere: placeCheck(Buffer.from(target.folder).toString('latin1')),
     keep: async () => true,

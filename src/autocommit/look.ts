@@ -1,0 +1,166 @@
+/**
+ * Looks at a session folder: at all of it, or, where the last scan was a whole one, only at what is not as that left it.
+ * Both come to the same.
+ */
+import { lstatSync, type Stats } from 'node:fs';
+import type { Differences } from './confirm.ts';
+import { underAny } from './failure.ts';
+import { foldersUnder, isEmptyPlace, isUntold, type KnownPlaces, placeMode } from './known-places.ts';
+import { LookNotes } from './look-notes.ts';
+import { NoticedModes } from './noticed-modes.ts';
+import type { Previous } from './previous.ts';
+import type { ScanOptions, Skipped } from './scan.ts';
+import { inFolder, type ScanTable, type StatData } from './scan-table.ts';
+import { isRegular, listDirectory, systemPath, type Visitor, visitEntry, walk } from './walk.ts';
+
+export interface Looked {
+  readonly notes: LookNotes;
+  /** For each row of the last scan's table 1 where the file is as it was. */
+  readonly kept: Uint8Array;
+  /** Files to be read. */
+  readonly pending: string[];
+  readonly failed: Skipped[];
+  readonly modes: NoticedModes;
+  /** Whether there is something that the last scan did not leave, be it only another time of a directory. */
+  readonly news: boolean;
+}
+
+/** `folder` is absolute, one byte per character. */
+export function lookAtAll(folder: string, previous: Previous, options: ScanOptions): Looked {
+  const { cache } = previous;
+  const table = cache?.files;
+  const kept = new Uint8Array(table?.length ?? 0);
+  const looked = begin(folder, previous, kept);
+  const visitor = visitorFor(looked, options, (path, stat) => {
+    const row = table?.find(path) ?? -1;
+    if (row < 0 || !table?.isSame(row, stat, cache?.clock ?? 0) || isLate(stat, options)) return false;
+    kept[row] = 1;
+    looked.notes.file(path);
+    looked.modes.file(path, stat);
+    return true;
+  });
+  walk(folder, options.tops, visitor);
+  return { ...looked, news: true };
+}
+
+/** Undefined where something could not be looked at. */
+export function lookAgain(
+  folder: string,
+  previous: Previous,
+  differences: Differences,
+  options: ScanOptions,
+): Looked | undefined {
+  const { files: table, places } = previous.cache as { files: ScanTable; places: KnownPlaces };
+  const kept = new Uint8Array(table.length).fill(1);
+  for (const row of differences.rows) kept[row] = 0;
+  const looked = begin(folder, previous, kept);
+  const { notes, modes } = looked;
+  const visitor = visitorFor(looked, options, () => false);
+
+  const changed = new Map<number, Stats>();
+  const gone: string[] = [];
+  for (const place of differences.places) {
+    const path = places.paths[place] as string;
+    const stat = lookAt(folder, path);
+    if (stat === 'failed') return undefined;
+    if (stat?.isDirectory()) changed.set(place, stat);
+    else gone.push(path);
+  }
+  // What lay in a directory that is none any more is gone, whatever a link in its place may lead to.
+  const isGone = underAny(gone);
+  const under = foldersUnder(table, gone);
+  const { folderOf, folders } = table.columns;
+  for (let row = 0; gone.length > 0 && row < kept.length; row++) {
+    if (under[folderOf[row] as number] === 1) kept[row] = 0;
+  }
+
+  let news = gone.length > 0;
+  const children = byParent([...places.paths, ...places.others]);
+  for (const [place, path] of places.paths.entries()) {
+    if (gone.length > 0 && isGone(path)) continue;
+    const stat = changed.get(place);
+    if (stat === undefined) {
+      notes.keepDirectory(places, place);
+      modes.directory(path, placeMode(places, place));
+      continue;
+    }
+    const names = listDirectory(folder, path, visitor);
+    if (names === undefined) return undefined;
+    visitor.directory(path, stat, names.length === 0);
+    const known = new Set([...table.namesIn(path), ...(children.get(path) ?? [])]);
+    const added = names.filter((name) => !known.has(name));
+    for (const name of added) visitEntry(folder, `${path}/${name}`, visitor);
+    news ||=
+      !isUntold(places, place) ||
+      added.length > 0 ||
+      stat.mode !== placeMode(places, place) ||
+      (names.length === 0) !== isEmptyPlace(places, place);
+  }
+  for (const path of gone) if (!isGone(parentOf(path))) visitEntry(folder, path, visitor);
+  for (const row of differences.rows) {
+    const within = folderOf[row] as number;
+    if (under[within] !== 1)
+      visitEntry(folder, inFolder(folders[within] as string, table.name(row)), visitor);
+  }
+  for (const path of places.others) if (!isGone(path)) visitEntry(folder, path, visitor);
+  for (const path of places.encoded) if (kept[table.find(path)] === 1) notes.file(path);
+  modes.files(table, kept.slice());
+  return looked.failed.length > 0 ? undefined : { ...looked, news };
+}
+
+function begin(folder: string, previous: Previous, kept: Uint8Array): Omit<Looked, 'news'> {
+  const modes = new NoticedModes(previous.manifest);
+  return { notes: new LookNotes(folder), kept, pending: [], failed: [], modes };
+}
+
+/** `isKnown` says of a file that it is as it was, and has taken note of it then. */
+function visitorFor(
+  { notes, modes, pending, failed }: Omit<Looked, 'news'>,
+  { maxFileSize, ignore }: ScanOptions,
+  isKnown: (path: string, stat: StatData) => boolean,
+): Visitor {
+  return {
+    file: (path, stat) => {
+      if (isKnown(path, stat)) return;
+      if (isRegular(stat) && stat.size > maxFileSize)
+        notes.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
+      else pending.push(path);
+    },
+    directory: (path, stat, empty) => {
+      notes.directory(path, stat, empty);
+      modes.directory(path, stat.mode);
+    },
+    skipped: (path, reason) => notes.skip(path, reason),
+    failed: (path, reason) => void failed.push({ path, reason }),
+    ignores: ignore?.ignores,
+  };
+}
+
+function lookAt(folder: string, path: string): Stats | undefined | 'failed' {
+  try {
+    return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false });
+  } catch {
+    return 'failed';
+  }
+}
+
+/** The names in each directory. */
+function byParent(paths: readonly string[]): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const path of paths) {
+    const parent = parentOf(path);
+    const list = names.get(parent);
+    const name = path.slice(parent.length + 1);
+    if (list === undefined) names.set(parent, [name]);
+    else list.push(name);
+  }
+  return names;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+}
+
+function isLate(stat: StatData, { rereadSince }: ScanOptions): boolean {
+  return rereadSince !== undefined && stat.mtimeMs >= rereadSince * 1000;
+}
