@@ -11,6 +11,7 @@ import { NoticedModes } from './noticed-modes.ts';
 import type { Previous } from './previous.ts';
 import type { ScanOptions, Skipped } from './scan.ts';
 import { inFolder, type ScanTable, type StatData } from './scan-table.ts';
+import { TOP_FOLDERS } from './tops.ts';
 import { isRegular, listDirectory, systemPath, type Visitor, visitEntry, walk } from './walk.ts';
 
 export interface Looked {
@@ -103,6 +104,9 @@ export function lookAgain(
       visitEntry(folder, inFolder(folders[within] as string, table.name(row)), visitor);
   }
   for (const path of places.others) if (!isGone(path)) visitEntry(folder, path, visitor);
+  // The session folder itself is no place: which of the top folders there are is asked every time.
+  const known = new Set([...places.paths, ...places.others, ...table.namesIn('')]);
+  for (const top of TOP_FOLDERS) if (!known.has(top)) visitEntry(folder, top, visitor);
   for (const path of places.encoded) if (kept[table.find(path)] === 1) notes.file(path);
   modes.files(table, kept.slice());
   return looked.failed.length > 0 ? undefined : { ...looked, news };

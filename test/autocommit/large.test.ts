@@ -1,5 +1,5 @@
 /** What is only looked at again where the last scan says so comes to what a look at everything comes to. */
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TOP_FOLDERS } from '../../src/autocommit/tops.ts';
@@ -46,6 +46,8 @@ const STEPS: readonly (readonly [what: string, script: string])[] = [
   ['another content of the same size, with old times', 'echo X >c/x; touch -d 2001-01-01 c/x'],
   ['a top folder becomes a file', 'rm -r ../config; echo f >../config'],
   ['and a folder again', 'rm ../config; mkdir ../config; echo v >../config/k'],
+  ['a top folder goes', 'rm -r ../config'],
+  ['and comes back', 'mkdir ../config; echo back >../config/k'],
   ['everything goes', 'rm -rf *'],
 ];
 
@@ -106,11 +108,11 @@ function captured(session: TestSession): string[] {
 /** What a tree can say of the folder. */
 function onDisk(session: TestSession): string[] {
   const config = join(session.folder, 'config');
-  const isFile = statSync(config).isFile();
+  const isFile = statSync(config, { throwIfNoEntry: false })?.isFile() === true;
   const lines = isFile ? [`config 100644 ${readFileSync(config, 'utf8')}`] : [];
   for (const [path, what] of snapshotFolder(
     session.folder,
-    TOP_FOLDERS.filter((top) => top !== 'config' || !isFile),
+    TOP_FOLDERS.filter((top) => existsSync(join(session.folder, top)) && !(top === 'config' && isFile)),
   )) {
     const [kind, bits = '', ...content] = what.split(' ');
     if (kind === 'link') lines.push(`${path} 120000 ${what.slice(5)}`);
