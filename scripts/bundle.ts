@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -14,6 +14,24 @@ const list = process.argv.includes('--list');
 
 const failurePoints = process.argv.includes('--failure-points');
 const outdir = failurePoints ? 'dist/failure-points' : 'dist';
+
+/**
+ * string-width compiles its tables of emoji as soon as it is loaded, in 13 ms. yargs has two of it, and needs them to lay
+ * out its help and nothing else.
+ */
+const stringWidthWhenNeeded: Plugin = {
+  name: 'string-width when needed',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^string-width$/ }, ({ kind, resolveDir }) =>
+      kind === 'require-call' ? undefined : { path: resolveDir, namespace: 'when-needed' },
+    );
+    onLoad({ filter: /.*/, namespace: 'when-needed' }, ({ path }) => ({
+      contents: `let width;
+        export default (...args) => (width ??= require('string-width').default)(...args);`,
+      resolveDir: path,
+    }));
+  },
+};
 
 /** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
 const worker = await build({
@@ -45,6 +63,7 @@ for (const [entry, outfile] of [
     minifyWhitespace: true,
     legalComments: 'linked',
     metafile: true,
+    plugins: [stringWidthWhenNeeded],
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),

@@ -6,7 +6,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
 import { isSamePlace } from './known-places.ts';
 import { type Columns, inFolder, ScanTable } from './scan-table.ts';
-import { systemPath } from './walk.ts';
+import { systemPath } from './system-path.ts';
 
 export interface ToConfirm {
   /** The session folder; absolute, one byte per character like all paths. */

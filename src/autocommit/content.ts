@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import type { FastImport } from '../git/fast-import.ts';
 import type { PlaceCheck } from './place-check.ts';
-import { systemPath } from './walk.ts';
+import { systemPath } from './system-path.ts';
 
 export type HashName = 'sha1' | 'sha256';
 

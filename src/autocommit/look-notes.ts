@@ -2,8 +2,8 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { isEmptyPlace, type KnownPlaces, PlaceNotes, tellsByTimes } from './known-places.ts';
 import type { Skipped } from './scan.ts';
+import { systemPath } from './system-path.ts';
 import { encodePath } from './tree-names.ts';
-import { systemPath } from './walk.ts';
 
 export class LookNotes {
   readonly emptyDirectories: string[] = [];

@@ -11,8 +11,9 @@ import { NoticedModes } from './noticed-modes.ts';
 import type { Previous } from './previous.ts';
 import type { ScanOptions, Skipped } from './scan.ts';
 import { inFolder, type ScanTable, type StatData } from './scan-table.ts';
+import { systemPath } from './system-path.ts';
 import { TOP_FOLDERS } from './tops.ts';
-import { isRegular, listDirectory, systemPath, type Visitor, visitEntry, walk } from './walk.ts';
+import { isRegular, listDirectory, type Visitor, visitEntry, walk } from './walk.ts';
 
 export interface Looked {
   readonly notes: LookNotes;

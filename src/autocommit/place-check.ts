@@ -4,7 +4,7 @@
  * something that the agent itself cannot read. Where the system does not tell (no /proc), nothing is checked.
  */
 import { closeSync, constants, openSync, readlinkSync } from 'node:fs';
-import { systemPath } from './walk.ts';
+import { systemPath } from './system-path.ts';
 
 export type PlaceCheck = (fd: number, path: string) => boolean;
 

@@ -16,9 +16,9 @@ import { type KnownPlaces, PlaceNotes, tellsByTimes } from './known-places.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import type { ScanTable, StatData } from './scan-table.ts';
 import { ScanTableBuilder } from './scan-table-builder.ts';
+import { systemPath } from './system-path.ts';
 import { TOP_FOLDERS } from './tops.ts';
 import { encodePath } from './tree-names.ts';
-import { systemPath } from './walk.ts';
 
 export interface Seed {
   /** Absolute. */

@@ -8,6 +8,7 @@ import { errorCode } from '../errors.ts';
 import { failureReason } from './failure.ts';
 import { IGNORED } from './ignore-file.ts';
 import type { StatData } from './scan-table.ts';
+import { systemPath } from './system-path.ts';
 
 /** Told of everything in the order of the walk. Paths are relative to the session folder. */
 export interface Visitor {
@@ -30,11 +31,6 @@ export function walk(folder: string, tops: readonly string[], visitor: Visitor):
 /** Whether a file that a visitor is told of is a regular one, and no link. */
 export function isRegular({ mode }: StatData): boolean {
   return (mode & constants.S_IFMT) === constants.S_IFREG;
-}
-
-/** A path as the file system calls take it. */
-export function systemPath(path: string): string | Buffer {
-  return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1') : path;
 }
 
 /** A path that a directory is known to hold or to have held, and what is in it. */

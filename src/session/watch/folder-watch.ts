@@ -8,8 +8,8 @@
 import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { IGNORE_FILE, readIgnoreFile } from '../../autocommit/ignore-file.ts';
+import { systemPath } from '../../autocommit/system-path.ts';
 import { TOP_FOLDERS } from '../../autocommit/tops.ts';
-import { systemPath } from '../../autocommit/walk.ts';
 import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
 
 /** fs.inotify.max_queued_events, unless it has been changed. */
