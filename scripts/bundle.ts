@@ -16,8 +16,8 @@ const failurePoints = process.argv.includes('--failure-points');
 const outdir = failurePoints ? 'dist/failure-points' : 'dist';
 
 /**
- * string-width compiles its tables of emoji as soon as it is loaded, in 13 ms. yargs has two of it, and needs them to lay
- * out its help and nothing else.
+ * string-width compiles its tables of emoji as soon as it is loaded, in 13 ms. yargs has two of it, for its help, which
+ * it lays out with every command, shown or not. Plain ASCII is as wide as it is long.
  */
 const stringWidthWhenNeeded: Plugin = {
   name: 'string-width when needed',
@@ -27,7 +27,9 @@ const stringWidthWhenNeeded: Plugin = {
     );
     onLoad({ filter: /.*/, namespace: 'when-needed' }, ({ path }) => ({
       contents: `let width;
-        export default (...args) => (width ??= require('string-width').default)(...args);`,
+        const isPlain = (text) => typeof text === 'string' && /^[\\x20-\\x7e]*$/.test(text);
+        const measure = (...args) => (width ??= require('string-width').default)(...args);
+        export default (text, options) => isPlain(text) ? text.length : measure(text, options);`,
       resolveDir: path,
     }));
   },
