@@ -11,6 +11,8 @@ export interface Circumstances {
   /** The last shadow commit according to agt, or the start commit before the first one. */
   readonly tip: string;
   readonly tipTree: string;
+  /** `_/manifest.json` of the tip; undefined where it has none. */
+  readonly tipManifest: string | undefined;
   /** Where the shadow branch is; undefined when somebody deleted it. */
   readonly shadow: string | undefined;
   /** The user branch's tip, or the start commit where there is none. */
@@ -30,14 +32,18 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     target.shadowRef,
     `${target.userRef ?? ''}^{commit}`,
   ];
-  const input = names.map((name) => `${name}\n`).join('');
+  const questions = [...names.map((name) => `info ${name}\n`), `contents ${target.tipRef}:_/manifest.json\n`];
+  // Without the type in it, git 2.39 dies of contents.
   const [answers, ref] = await Promise.all([
-    gitText(sandboxGit, ['cat-file', '--batch-check=%(objectname)'], { input }),
+    gitText(sandboxGit, ['cat-file', '--batch-command=%(objectname) %(objecttype)'], {
+      input: questions.join(''),
+    }),
     gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
   ]);
-  const [commit, tip, tipTree, shadow, user] = answers
-    .split('\n')
-    .map((answer) => (/^[0-9a-f]+$/.test(answer) ? answer : undefined));
+  const lines = answers.split('\n');
+  const [commit, tip, tipTree, shadow, user, manifest] = lines.map(
+    (answer) => /^([0-9a-f]+) (commit|tree|blob)$/.exec(answer)?.[1],
+  );
   if (tip === undefined || tipTree === undefined) {
     throw new AgtError(`agt's own record of session "${target.sessionId}" is missing: ${target.tipRef}`, {
       hints: ['see: agt doctor'],
@@ -47,6 +53,7 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     gitDir,
     tip,
     tipTree,
+    tipManifest: manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n'),
     shadow,
     user: user ?? target.startCommit,
     head: { ref: ref ?? null, commit: commit ?? null },

@@ -1,6 +1,6 @@
 /** What the last capture recorded: the tree, what the tree cannot say, and the cache of stat data if it can be used. */
 import { join } from 'node:path';
-import { type Git, gitAnswer, runGit } from '../git/git.ts';
+import { type Git, runGit } from '../git/git.ts';
 import { parseIndex } from '../git/index-file.ts';
 import type { CaptureTarget } from './capture.ts';
 import type { CapturedManifest } from './captured-manifest.ts';
@@ -30,11 +30,10 @@ export interface Previous {
 export async function readPrevious(
   git: Git,
   target: CaptureTarget,
-  at: Pick<Circumstances, 'tip' | 'tipTree'>,
+  at: Pick<Circumstances, 'tip' | 'tipTree' | 'tipManifest'>,
   left: LeftManifest = readLeftManifest(target),
 ): Promise<Previous> {
-  const text = await gitAnswer(git, ['cat-file', 'blob', `${at.tip}:_/manifest.json`]);
-  if (text === undefined) {
+  if (at.tipManifest === undefined) {
     const { cache, warnings } = cacheFor(left, at.tip);
     const first = { isFirst: true, index: undefined, manifest: undefined, warnings };
     if (cache !== undefined)
@@ -42,7 +41,7 @@ export async function readPrevious(
     const { files, foreign } = await readStartTree(git, at.tipTree);
     return { ...first, ...inTree(files), foreign, cache };
   }
-  const manifest = JSON.parse(text) as CapturedManifest;
+  const manifest = JSON.parse(at.tipManifest) as CapturedManifest;
   const { cache, warnings } = cacheFor(left, at.tip);
   const common = { isFirst: false, foreign: [], cache, manifest, warnings };
   if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index.digest };

@@ -27,7 +27,8 @@ export async function uncapturedFiles(repository: Repository, record: SessionRec
     (await gitAnswer(git, ['rev-parse', '--verify', '--quiet', tipRef(record.session_id)])) ??
     record.from_commit;
   const tipTree = (await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${tip}^{tree}`])) ?? '';
-  const at = { tip, tipTree };
+  const tipManifest = await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]);
+  const at = { tip, tipTree, tipManifest };
   const previous: Previous = { ...(await readPrevious(git, target, at)), cache: undefined };
   const { writes, skipped, failed } = await scan(target, previous, {
     hash: tip.length === 64 ? 'sha256' : 'sha1',
