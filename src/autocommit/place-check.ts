@@ -3,7 +3,7 @@
  * may be replaced by a link while it is walked; what then is read lies outside of the session folder, and may be
  * something that the agent itself cannot read. Where the system does not tell (no /proc), nothing is checked.
  */
-import { closeSync, constants, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { systemPath } from './system-path.ts';
 
 export type PlaceCheck = (fd: number, path: string) => boolean;
@@ -14,7 +14,11 @@ export function placeCheck(folder: string): PlaceCheck {
   try {
     const real = placeOf(fd);
     if (real === undefined) return () => true;
-    return (opened, path) => placeOf(opened) === real + path.slice(folder.length);
+    return (opened, path) => {
+      const place = real + path.slice(folder.length);
+      // What is longer than the system says is looked for, step by step.
+      return place.length > LONGEST ? liesAt(opened, place) : placeOf(opened) === place;
+    };
   } finally {
     closeSync(fd);
   }
@@ -28,4 +32,32 @@ function placeOf(fd: number): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** PATH_MAX, of which the system takes one for the NUL; a bit less, for what it adds to the name of what is deleted. */
+const LONGEST = 4000;
+
+/** Goes there without following a link. `place` is absolute and holds none. */
+function liesAt(opened: number, place: string): boolean {
+  const parts = place.split('/').slice(1);
+  const name = parts.pop();
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  let directory = openSync('/', O_RDONLY);
+  try {
+    for (const part of parts) {
+      const next = openSync(within(directory, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      closeSync(directory);
+      directory = next;
+    }
+    const [one, other] = [fstatSync(opened), lstatSync(within(directory, name as string))];
+    return one.dev === other.dev && one.ino === other.ino;
+  } catch {
+    return false;
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function within(directory: number, name: string): string | Buffer {
+  return systemPath(`/proc/self/fd/${directory}/${name}`);
 }

@@ -1,22 +1,43 @@
-/** As `rm -rf`, and also through directories that are read-only, as some package caches make theirs. No link is followed. */
-import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+/**
+ * As `rm -rf`, and also through directories that are read-only, as some package caches make theirs, or deeper than a path
+ * can say. No link is followed.
+ */
+import { chmodSync, type Dirent, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { systemPath } from '../autocommit/system-path.ts';
 import { errorCode } from '../errors.ts';
 
 export function removeTree(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
-    if (!['EACCES', 'EPERM', 'ENOTEMPTY'].includes(errorCode(error))) throw error;
-    makeWritable(path);
-    rmSync(path, { recursive: true, force: true });
+    if (!['EACCES', 'EPERM', 'ENOTEMPTY', 'ENAMETOOLONG'].includes(errorCode(error))) throw error;
+    removeByHand(Buffer.from(path).toString('latin1'));
   }
 }
 
-function makeWritable(directory: string): void {
-  chmodSync(directory, 0o700);
-  for (const name of readdirSync(directory)) {
-    const child = join(directory, name);
-    if (lstatSync(child).isDirectory()) makeWritable(child);
+/** Whether there is anything but directories. */
+export function holdsFiles(path: string): boolean {
+  const directory = Buffer.from(path).toString('latin1');
+  if (lstatSync(systemPath(directory), { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  return holdsFilesWithin(directory);
+}
+
+function holdsFilesWithin(directory: string): boolean {
+  return entriesOf(directory).some(
+    (entry) => !entry.isDirectory() || holdsFilesWithin(`${directory}/${entry.name}`),
+  );
+}
+
+function removeByHand(directory: string): void {
+  chmodSync(systemPath(directory), 0o700);
+  for (const entry of entriesOf(directory)) {
+    const path = `${directory}/${entry.name}`;
+    if (entry.isDirectory()) removeByHand(path);
+    else unlinkSync(systemPath(path));
   }
+  rmdirSync(systemPath(directory));
+}
+
+function entriesOf(directory: string): Dirent<string>[] {
+  return readdirSync(systemPath(directory), { withFileTypes: true, encoding: 'latin1' as BufferEncoding });
 }

@@ -2,7 +2,7 @@
  * `agt session remove`: the last state is captured, then the sandbox goes. The branches stay, so that the session can
  * be brought back, unless --delete-branch. A removal that was interrupted is finished by the next one.
  */
-import { existsSync, readdirSync, rmdirSync } from 'node:fs';
+import { existsSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
@@ -17,7 +17,7 @@ import {
   tipRef,
   writeRecord,
 } from './record.ts';
-import { removeTree } from './remove-tree.ts';
+import { holdsFiles, removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
 import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
 
@@ -173,13 +173,6 @@ function cannotCapture(record: SessionRecord): AgtError {
         'move them away or mend the sandbox (see: agt doctor), or remove the session and them with --force',
       ],
     },
-  );
-}
-
-function holdsFiles(directory: string): boolean {
-  if (!existsSync(directory)) return false;
-  return readdirSync(directory, { recursive: true, withFileTypes: true }).some(
-    (entry) => !entry.isDirectory(),
   );
 }
 

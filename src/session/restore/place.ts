@@ -2,12 +2,13 @@
  * Makes sure that a session's sandbox is a worktree, without touching a file in it: the folder may be gone, or its
  * registration, or both. Whatever stands there is captured afterwards like everything else.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../../errors.ts';
 import { gitText, runGit } from '../../git/git.ts';
 import { failurePoint } from '../../state/failure-point.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
+import { holdsFiles } from '../remove-tree.ts';
 import type { Repository } from '../repository.ts';
 import { sandboxIsThere } from '../sandbox.ts';
 
@@ -24,7 +25,7 @@ export async function makePlace(
     });
   }
   const folder = sessionFolder(record);
-  const wasEmpty = !holdsAnything(folder);
+  const wasEmpty = !holdsFiles(folder);
   mkdirSync(record.sandbox, { recursive: true });
   failurePoint('place: folder made');
   // Writes a `.git` that is missing where the registration is still there.
@@ -32,11 +33,6 @@ export async function makePlace(
   if (!sandboxIsThere(record)) await register(repository, record, commit);
   if (!sandboxIsThere(record)) throw new AgtError(`git could not register ${record.sandbox} as a worktree`);
   return wasEmpty;
-}
-
-function holdsAnything(folder: string): boolean {
-  if (!existsSync(folder)) return false;
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => !entry.isDirectory());
 }
 
 /** A folder with files in it is none that git makes a worktree of; so one is made beside it and given the place. */
