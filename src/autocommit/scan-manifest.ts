@@ -74,7 +74,7 @@ export function writeScanManifest(
   ];
   const hash = createHash('sha1');
   for (const part of parts) hash.update(part);
-  writeFileAtomic(path, Buffer.concat([...parts, hash.digest()]), { cache: true });
+  writeFileAtomic(path, [...parts, hash.digest()], { cache: true });
 }
 
 const NEWLINE = 0x0a;

@@ -1,5 +1,5 @@
 /** Makes a scan table, row by row or from whole stretches of another one. */
-import { ScanTable, type StatData, WIDTH } from './scan-table.ts';
+import { ScanTable, type StatData, setRow, WIDTH } from './scan-table.ts';
 
 export class ScanTableBuilder {
   private data: Float64Array;
@@ -28,13 +28,7 @@ export class ScanTableBuilder {
     const slash = path.lastIndexOf('/');
     const name = Buffer.from(`${path.slice(slash + 1)}\0`, 'latin1');
     const row = this.rows++;
-    const at = row * WIDTH;
-    this.data[at] = stat.mtimeMs;
-    this.data[at + 1] = stat.ctimeMs;
-    this.data[at + 2] = stat.size;
-    this.data[at + 3] = stat.ino;
-    this.data[at + 4] = stat.mode;
-    this.oids.write(oid, row * this.oidLength, 'hex');
+    setRow({ data: this.data, oids: this.oids }, row, stat, oid);
     this.folderOf[row] = this.folder(path.slice(0, Math.max(slash, 0)));
     this.names.push(name);
     this.namesLength += name.length;

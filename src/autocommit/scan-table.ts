@@ -95,6 +95,13 @@ export class ScanTable {
     return this.columns.data[row * WIDTH + MODE] as number;
   }
 
+  /** The same files, some of which are something else now. */
+  replacing(rows: ReadonlyMap<number, { readonly stat: StatData; readonly oid: string }>): ScanTable {
+    const [data, oids] = [this.columns.data.slice(), Buffer.from(this.columns.oids)];
+    for (const [row, { stat, oid }] of rows) setRow({ data, oids }, row, stat, oid);
+    return new ScanTable({ ...this.columns, data, oids });
+  }
+
   /** Whether both times lie before `clock`: whatever changes after it looks different. */
   isOlder(row: number, clock: number): boolean {
     const { data } = this.columns;
@@ -115,6 +122,22 @@ export class ScanTable {
       stat.mtimeMs < clock
     );
   }
+}
+
+/** One row of the columns. */
+export function setRow(
+  { data, oids }: Pick<Columns, 'data' | 'oids'>,
+  row: number,
+  stat: StatData,
+  oid: string,
+): void {
+  const at = row * WIDTH;
+  data[at] = stat.mtimeMs;
+  data[at + 1] = stat.ctimeMs;
+  data[at + 2] = stat.size;
+  data[at + 3] = stat.ino;
+  data[at + 4] = stat.mode;
+  oids.write(oid, (row * oid.length) / 2, 'hex');
 }
 
 /** The session folder itself, which a folder is replaced in as a whole, is the folder without a name. */

@@ -141,7 +141,9 @@ export async function scan(
 /** The files of the last state that are not known to be as they were; the row is -1 without a table. */
 function* notKept({ cache, paths }: Previous, kept: Uint8Array): Generator<[row: number, path: string]> {
   if (cache === undefined) for (const path of paths) yield [-1, path];
-  else for (let row = 0; row < kept.length; row++) if (kept[row] === 0) yield [row, cache.files.path(row)];
+  else
+    for (let row = kept.indexOf(0); row >= 0; row = kept.indexOf(0, row + 1))
+      yield [row, cache.files.path(row)];
 }
 
 /** Every file of the new state. What is known of `unseen` would not tell them from what they have become. */
@@ -153,19 +155,34 @@ function newTable(
   hash: HashName,
 ): ScanTable {
   const before = previous.cache?.files;
-  const builder = new ScanTableBuilder(hash === 'sha256' ? 32 : 20, kept.length + unseen.length + read.size);
-  if (before !== undefined) {
-    for (let from = 0; from < kept.length; ) {
-      const to = kept.indexOf(0, from);
-      builder.copy(before, from, to < 0 ? kept.length : to);
-      from = to < 0 ? kept.length : to + 1;
+  const rows = new Map<number, Seen>();
+  const added: [string, Seen][] = [];
+  for (const [path, seen] of read) {
+    const row = before?.find(path) ?? -1;
+    if (row < 0) added.push([path, seen]);
+    else rows.set(row, seen);
+  }
+  const updated = before?.replacing(rows);
+  const standing = kept.slice();
+  for (const row of rows.keys()) standing[row] = 1;
+  if (updated !== undefined && added.length + unseen.length === 0 && !standing.includes(0)) return updated;
+
+  const builder = new ScanTableBuilder(
+    hash === 'sha256' ? 32 : 20,
+    kept.length + unseen.length + added.length,
+  );
+  if (updated !== undefined) {
+    for (let from = 0; from < standing.length; ) {
+      const to = standing.indexOf(0, from);
+      builder.copy(updated, from, to < 0 ? standing.length : to);
+      from = to < 0 ? standing.length : to + 1;
     }
   }
   for (const path of unseen) {
     const { mode, oid } = previous.find(path) as TreeEntry;
     builder.addUnseen(path, Number.parseInt(mode, 8), oid);
   }
-  for (const [path, { stat, oid }] of read) builder.add(path, stat, oid);
+  for (const [path, { stat, oid }] of added) builder.add(path, stat, oid);
   return builder.build();
 }
 

@@ -16,7 +16,7 @@ export interface WriteOptions {
 
 export function writeFileAtomic(
   path: string,
-  content: string | Uint8Array,
+  content: string | Uint8Array | readonly Uint8Array[],
   { durable = false, cache = false }: WriteOptions = {},
 ): void {
   mkdirSync(dirname(path), { recursive: true });
@@ -24,8 +24,8 @@ export function writeFileAtomic(
   try {
     const fd = openSync(temporary, 'w', 0o644);
     try {
-      const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+      for (const bytes of partsOf(content))
+        for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
       if (!cache) fsyncSync(fd);
     } finally {
       closeSync(fd);
@@ -37,6 +37,11 @@ export function writeFileAtomic(
     rmSync(temporary, { force: true });
     throw error;
   }
+}
+
+function partsOf(content: string | Uint8Array | readonly Uint8Array[]): readonly Uint8Array[] {
+  if (typeof content === 'string') return [Buffer.from(content)];
+  return content instanceof Uint8Array ? [content] : content;
 }
 
 function flushDirectory(path: string): void {
