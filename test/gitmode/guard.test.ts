@@ -18,13 +18,17 @@ const DESTROYING = `
   rebase main | rebase -i main | rebase --abort | rebase --skip | merge x | merge --abort | pull | pull --rebase
   cherry-pick x | cherry-pick --abort | revert HEAD | am --abort | rm a | rm -r d | rm -f a | worktree remove ../x
   filter-branch --tree-filter true | gc --prune=now | gc --pr=all | prune | reflog expire --all | reflog delete HEAD@{0}
-  update-ref -d refs/heads/x | update-ref --stdin`;
+  update-ref -d refs/heads/x | update-ref --stdin | stash branch x | mv -f a b | mv -vf a b | mv --for a b
+  checkout-index -f a | checkout-index -af | read-tree -u --reset x | read-tree -mu x | sparse-checkout set d
+  submodule update | submodule --quiet deinit -f x | bisect start | bisect good | bisect reset | tag -d x | tag -f x`;
 const HARMLESS = `
   reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
   checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
-  stash apply | stash branch x | branch | branch x | branch -d x | branch -m x | branch -u origin/main | rebase --continue
+  stash apply | branch | branch x | branch -d x | branch -m x | branch -u origin/main | rebase --continue
   rebase --quit | merge --continue | cherry-pick --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
-  gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h`;
+  gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h
+  mv a b | mv -nf a b | checkout-index a | read-tree x | read-tree -m x | read-tree -mun x | sparse-checkout list
+  submodule status | submodule add x | bisect log | tag x | tag -l | tag -m f x | tag`;
 const table = (text: string) =>
   text
     .split(/\||\n/)
@@ -81,6 +85,9 @@ describe.each([
     'switch --discard-changes --detach main',
     'restore a',
     'stash',
+    'mv -f d/b a',
+    'checkout-index -f a',
+    'read-tree --reset -u HEAD',
     'rm -rf a d',
   ])('git %s: the work is captured, and undo brings it back', (line) => {
     const session = working();
@@ -108,12 +115,14 @@ describe.each([
   test.each([
     ['stash drop', 'stash@{0}'],
     ['stash clear', 'stash@{0}'],
+    ['tag -d only', 'only'],
     ['branch -D x', 'x'],
     ['update-ref -d refs/heads/x', 'x'],
   ])('git %s: the commit stays reachable', (line, name) => {
     const session = working();
     git(session.sandbox, 'switch', '-q', 'x');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'only on x');
+    git(session.sandbox, 'tag', 'only');
     git(session.sandbox, 'switch', '-q', 'agt/s1');
     const commit = git(session.sandbox, 'rev-parse', name);
     const outcome = call(session, line);

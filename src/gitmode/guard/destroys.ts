@@ -16,7 +16,8 @@ const TESTS: Readonly<Record<string, Test>> = {
     const staged = has(args, '--staged') || hasLetter(args, 'S', 's');
     return !staged || has(args, '--worktree') || hasLetter(args, 'W', 's');
   },
-  stash: ([verb = 'push']) => ['drop', 'clear', 'pop', 'push', 'save'].includes(verb) || verb.startsWith('-'),
+  stash: ([verb = 'push']) =>
+    ['drop', 'clear', 'pop', 'push', 'save', 'branch'].includes(verb) || verb.startsWith('-'),
   branch: (args) =>
     has(args, '--force') || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u')),
   rebase: (args) => !args.some((arg) => PROCEEDING.has(arg)),
@@ -25,11 +26,21 @@ const TESTS: Readonly<Record<string, Test>> = {
   'cherry-pick': (args) => !args.some((arg) => PROCEEDING.has(arg)),
   revert: (args) => !args.some((arg) => PROCEEDING.has(arg)),
   am: (args) => !args.some((arg) => PROCEEDING.has(arg)),
-  rm: (args) => !has(args, '--cached') && !has(args, '--dry-run') && !hasLetter(args, 'n', ''),
+  rm: (args) => !has(args, '--cached') && !isDryRun(args),
+  mv: (args) => (has(args, '--force') || hasLetter(args, 'f', '')) && !isDryRun(args),
+  'checkout-index': (args) => has(args, '--force') || hasLetter(args, 'f', ''),
+  'read-tree': (args) => hasLetter(args, 'u', '') && !isDryRun(args),
+  'sparse-checkout': ([verb = '']) => !['', 'list', 'check-rules'].includes(verb),
+  submodule: (args) => ['update', 'deinit'].includes(args.find((arg) => !arg.startsWith('-')) ?? ''),
+  bisect: ([verb = 'help']) => !['help', 'log', 'terms', 'visualize', 'view'].includes(verb),
+  tag: (args) =>
+    has(args, '--delete') ||
+    has(args, '--force') ||
+    ['d', 'f'].some((letter) => hasLetter(args, letter, 'mFu')),
   worktree: ([verb]) => verb === 'remove',
   'filter-branch': () => true,
   gc: (args) => args.some((arg) => /^--pr?u?n?e?=/.test(arg)),
-  prune: (args) => !has(args, '--dry-run') && !hasLetter(args, 'n', ''),
+  prune: (args) => !isDryRun(args),
   reflog: ([verb]) => verb === 'expire' || verb === 'delete',
   'update-ref': (args) => args.some((arg) => arg === '-d' || arg === '--stdin'),
 };
@@ -47,11 +58,13 @@ export function destroys({ command, args }: CommandLine): boolean {
 export function namesTaken({ command, args }: CommandLine): readonly (readonly string[])[] {
   const words = args.filter((arg) => !arg.startsWith('-'));
   if (command === 'branch') return words.map((name) => ['--no-walk', `refs/heads/${name}`, '--']);
+  if (command === 'tag') return words.map((name) => ['--no-walk', `refs/tags/${name}`, '--']);
   if (command === 'update-ref') return words.slice(0, 1).map((name) => ['--no-walk', name, '--']);
   if (command === 'stash' && (words[0] === 'drop' || words[0] === 'pop')) {
     const entry = words[1] ?? '0';
     return [['--no-walk', /^\d+$/.test(entry) ? `stash@{${entry}}` : entry, '--']];
   }
+  if (command === 'stash' && words[0] === 'branch') return [['--no-walk', words[2] ?? 'stash@{0}', '--']];
   if (command === 'stash' && words[0] === 'clear') return [['--walk-reflogs', 'refs/stash', '--']];
   if (['reflog', 'gc', 'prune', 'filter-branch'].includes(command))
     return [['--reflog', '--not', '--all', '--']];
@@ -61,6 +74,10 @@ export function namesTaken({ command, args }: CommandLine): readonly (readonly s
 /** A long option, also cut short as far as git might take it; nothing after `--` is one. */
 function has(args: readonly string[], option: string): boolean {
   return optionsOf(args).some((arg) => arg.length > 2 && option.startsWith(arg));
+}
+
+function isDryRun(args: readonly string[]): boolean {
+  return has(args, '--dry-run') || hasLetter(args, 'n', '');
 }
 
 /** A letter in a bundle of short options, before one of those that take the rest for their value. */
