@@ -112,7 +112,8 @@ export async function writeShadowCommit(
   await stream.finish();
   failurePoint('capture: refs moved');
   // Nothing referred to these trees until now: `git gc --prune=now` may have taken them. The same are written again.
-  if (staged !== undefined && !(await isThere(git, staged))) await writeStaged();
+  const wasReferredTo = previous.isFirst && staged === at.tipTree;
+  if (staged !== undefined && !wasReferredTo && !(await isThere(git, staged))) await writeStaged();
   return gitText(git, ['rev-parse', '--verify', target.tipRef]);
 }
 
