@@ -128,7 +128,7 @@ export async function capture(
 }
 
 /** A fast-import whose agt was killed may still move the tip; a `git gc` may take away what it has just written. */
-const ATTEMPTS = 4;
+const ATTEMPTS = 8;
 const PAUSE_MS = 100;
 
 async function observe(

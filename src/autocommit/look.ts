@@ -10,7 +10,7 @@ import { LookNotes } from './look-notes.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import type { Previous } from './previous.ts';
 import type { ScanOptions, Skipped } from './scan.ts';
-import { inFolder, type ScanTable, type StatData } from './scan-table.ts';
+import type { ScanTable, StatData } from './scan-table.ts';
 import { systemPath } from './system-path.ts';
 import { TOP_FOLDERS } from './tops.ts';
 import { isRegular, listDirectory, type Visitor, visitEntry, walk } from './walk.ts';
@@ -53,37 +53,22 @@ export function lookAgain(
   options: ScanOptions,
 ): Looked | undefined {
   const { files: table, places } = previous.cache as { files: ScanTable; places: KnownPlaces };
-  const kept = new Uint8Array(table.length).fill(1);
-  for (const row of differences.rows) kept[row] = 0;
+  const sorted = sortPlaces(folder, places, differences.places);
+  if (sorted === undefined) return undefined;
+  const { changed, gone } = sorted;
+  const isGone = underAny(gone);
+  const { kept, moved } = standingRows(table, differences.rows, gone);
   const looked = begin(folder, previous, kept);
-  const { notes, modes } = looked;
   const visitor = visitorFor(looked, options, () => false);
 
-  const changed = new Map<number, Stats>();
-  const gone: string[] = [];
-  for (const place of differences.places) {
-    const path = places.paths[place] as string;
-    const stat = lookAt(folder, path);
-    if (stat === 'failed') return undefined;
-    if (stat?.isDirectory()) changed.set(place, stat);
-    else gone.push(path);
-  }
-  // What lay in a directory that is none any more is gone, whatever a link in its place may lead to.
-  const isGone = underAny(gone);
-  const under = foldersUnder(table, gone);
-  const { folderOf, folders } = table.columns;
-  for (let row = 0; gone.length > 0 && row < kept.length; row++) {
-    if (under[folderOf[row] as number] === 1) kept[row] = 0;
-  }
-
-  let news = gone.length > 0;
   const children = byParent([...places.paths, ...places.others]);
+  let news = gone.length > 0;
   for (const [place, path] of places.paths.entries()) {
-    if (gone.length > 0 && isGone(path)) continue;
+    if (isGone(path)) continue;
     const stat = changed.get(place);
     if (stat === undefined) {
-      notes.keepDirectory(places, place);
-      modes.directory(path, placeMode(places, place));
+      looked.notes.keepDirectory(places, place);
+      looked.modes.directory(path, placeMode(places, place));
       continue;
     }
     const names = listDirectory(folder, path, visitor);
@@ -99,18 +84,44 @@ export function lookAgain(
       (names.length === 0) !== isEmptyPlace(places, place);
   }
   for (const path of gone) if (!isGone(parentOf(path))) visitEntry(folder, path, visitor);
-  for (const row of differences.rows) {
-    const within = folderOf[row] as number;
-    if (under[within] !== 1)
-      visitEntry(folder, inFolder(folders[within] as string, table.name(row)), visitor);
-  }
+  for (const path of moved) visitEntry(folder, path, visitor);
   for (const path of places.others) if (!isGone(path)) visitEntry(folder, path, visitor);
   // The session folder itself is no place: which of the top folders there are is asked every time.
   const known = new Set([...places.paths, ...places.others, ...table.namesIn('')]);
   for (const top of TOP_FOLDERS) if (!known.has(top)) visitEntry(folder, top, visitor);
-  for (const path of places.encoded) if (kept[table.find(path)] === 1) notes.file(path);
-  modes.files(table, kept.slice());
+  for (const path of places.encoded) if (kept[table.find(path)] === 1) looked.notes.file(path);
+  looked.modes.files(table, kept.slice());
   return looked.failed.length > 0 ? undefined : { ...looked, news };
+}
+
+/** Of the places that are not as they were, which are directories still, by number, and which are none. */
+function sortPlaces(folder: string, { paths }: KnownPlaces, different: readonly number[]) {
+  const changed = new Map<number, Stats>();
+  const gone: string[] = [];
+  for (const place of different) {
+    const path = paths[place] as string;
+    const stat = lookAt(folder, path);
+    if (stat === 'failed') return undefined;
+    if (stat?.isDirectory()) changed.set(place, stat);
+    else gone.push(path);
+  }
+  return { changed, gone };
+}
+
+/**
+ * Which files are as they were, and the paths of the others that may still be something. What lay in a directory that is
+ * none any more is gone, whatever a link in its place may lead to.
+ */
+function standingRows(table: ScanTable, different: readonly number[], gone: readonly string[]) {
+  const { folderOf } = table.columns;
+  const under = foldersUnder(table, gone);
+  const kept = new Uint8Array(table.length).fill(1);
+  for (const row of different) kept[row] = 0;
+  for (let row = 0; gone.length > 0 && row < kept.length; row++) {
+    if (under[folderOf[row] as number] === 1) kept[row] = 0;
+  }
+  const moved = different.filter((row) => under[folderOf[row] as number] !== 1).map((row) => table.path(row));
+  return { kept, moved };
 }
 
 function begin(folder: string, previous: Previous, kept: Uint8Array): Omit<Looked, 'news'> {
