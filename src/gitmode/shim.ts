@@ -82,9 +82,9 @@ case " $* " in
 *' --all'* | *' --branches'* | *' --tags'* | *' --remotes'* | *' --glob'* | *' --reflog'* | *' --stdin'* | \\
   *' --exclude'* | *' -h '* | *' --clear'* | *decorate-*) agt_sets=1 ;;
 esac
-case $agt_fresh$agt_sets\${1-} in
-${caseList(SETS_ONLY.map((word) => `1${word}`))} exec "$agt_real" "$@" ;;
-1branch | 1remote)
+case $agt_fresh,$agt_sets,\${1-} in
+${caseList(SETS_ONLY.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
+1,,branch | 1,,remote)
   case "$*" in
   'branch --show-current' | 'remote -v' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
   esac
@@ -115,8 +115,8 @@ agt_plain() {
 
 # Found as plainly as it mostly is.
 agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git=''
-case $agt_command\${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in
-${caseList([...WALKS, ...DECORATING])}
+case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-},$agt_command in
+${caseList([...WALKS, ...DECORATING].map((word) => `,${word}`))}
   if [ -e .git/agt ] && [ -f .git/HEAD ]; then
     agt_git=.git agt_common=.git
     agt_plain "$@"
@@ -207,8 +207,8 @@ esac
 
 agt_passed='${['', '', ...PASSED_ON_WORDS, ''].join(' ')}'
 case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
-case $agt_sets$agt_command in
-${caseList(SETS_ONLY)}
+case $agt_sets,$agt_command in
+${caseList(SETS_ONLY.map((word) => `,${word}`))}
   exec "$agt_real" "$@"
   ;;
 esac

@@ -1,6 +1,6 @@
 /** The shim gives what the executable gives, whichever sh reads it, and knows when it is out of date. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AGT, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
@@ -185,6 +185,20 @@ describe.skipIf(!hasStrace)('what it starts', () => {
 
 describe.skipIf(!hasStrace)('out of date', () => {
   const first = (cwd: string) => programsOf('status', cwd)[1];
+
+  test.each(['status', 'rev-parse --all', 'rev-parse HEAD', 'branch --show-current', 'log -1'])(
+    'older than the executable: git %s is the executable’s',
+    (line) => {
+      const repository = makeRepository();
+      const { atime, mtime } = statSync(shim);
+      try {
+        utimesSync(shim, 0, 0);
+        expect(programsOf(line, repository)[1]).toBe(join(dir, '.agt/git'));
+      } finally {
+        utimesSync(shim, atime, mtime);
+      }
+    },
+  );
 
   test('settings or the executable newer than the script: the executable decides', () => {
     const repository = makeRepository();
