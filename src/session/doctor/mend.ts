@@ -12,19 +12,25 @@ export interface Mended {
 const ROUNDS = 4;
 
 export async function mendAll(repository: Repository): Promise<Mended[]> {
-  const done: Mended[] = [];
-  const tried = new Set<string>();
-  for (let round = 0; round < ROUNDS; round++) {
-    const findings = (await examine(repository)).filter(
-      (finding) => finding.fix && !tried.has(keyOf(finding)),
-    );
-    if (findings.length === 0) break;
-    for (const finding of findings) {
-      tried.add(keyOf(finding));
-      done.push({ finding, failure: await attempt(finding) });
+  const done = new Map<string, Mended>();
+  for (let round = 0, goesOn = true; round < ROUNDS && goesOn; round++) {
+    goesOn = false;
+    const findings = (await examine(repository)).filter((finding) => {
+      const before = done.get(keyOf(finding));
+      return finding.fix && (before === undefined || before.failure !== undefined);
+    });
+    for (const finding of notesFirst(findings)) {
+      const failure = await attempt(finding);
+      done.set(keyOf(finding), { finding, failure });
+      goesOn ||= failure === undefined;
     }
   }
-  return done;
+  return [...done.values()];
+}
+
+/** What a killed process left, such as git's lock on a ref, may be in the way of what else is to be done. */
+function notesFirst(findings: readonly Finding[]): Finding[] {
+  return [...findings].sort((a, b) => Number(b.level === 'note') - Number(a.level === 'note'));
 }
 
 function keyOf({ about, problem }: Finding): string {
