@@ -18,13 +18,13 @@ const DESTROYING = `
   rebase main | rebase -i main | rebase --abort | rebase --skip | merge x | merge --abort | pull | pull --rebase
   cherry-pick x | cherry-pick --abort | revert HEAD | am --abort | rm a | rm -r d | rm -f a | worktree remove ../x
   filter-branch --tree-filter true | gc --prune=now | gc --pr=all | prune | reflog expire --all | reflog delete HEAD@{0}
-  update-ref -d refs/heads/x | update-ref --stdin | stash branch x | mv -f a b | mv -vf a b | mv --for a b
+  update-ref -d refs/heads/x | update-ref --stdin | stash branch x | stash apply | mv -f a b | mv -vf a b | mv --for a b
   checkout-index -f a | checkout-index -af | read-tree -u --reset x | read-tree -mu x | sparse-checkout set d
   submodule update | submodule --quiet deinit -f x | bisect start | bisect good | bisect reset | tag -d x | tag -f x`;
 const HARMLESS = `
   reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
   checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
-  stash apply | branch | branch x | branch -d x | branch -m x | branch -u origin/main | rebase --continue
+  branch | branch x | branch -d x | branch -m x | branch -u origin/main | rebase --continue
   rebase --quit | merge --continue | cherry-pick --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
   gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h
   mv a b | mv -nf a b | checkout-index a | read-tree x | read-tree -m x | read-tree -mun x | sparse-checkout list

@@ -17,7 +17,7 @@ const TESTS: Readonly<Record<string, Test>> = {
     return !staged || has(args, '--worktree') || hasLetter(args, 'W', 's');
   },
   stash: ([verb = 'push']) =>
-    ['drop', 'clear', 'pop', 'push', 'save', 'branch'].includes(verb) || verb.startsWith('-'),
+    ['drop', 'clear', 'pop', 'apply', 'push', 'save', 'branch'].includes(verb) || verb.startsWith('-'),
   branch: (args) =>
     has(args, '--force') || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u')),
   rebase: (args) => !args.some((arg) => PROCEEDING.has(arg)),
@@ -60,11 +60,10 @@ export function namesTaken({ command, args }: CommandLine): readonly (readonly s
   if (command === 'branch') return words.map((name) => ['--no-walk', `refs/heads/${name}`, '--']);
   if (command === 'tag') return words.map((name) => ['--no-walk', `refs/tags/${name}`, '--']);
   if (command === 'update-ref') return words.slice(0, 1).map((name) => ['--no-walk', name, '--']);
-  if (command === 'stash' && (words[0] === 'drop' || words[0] === 'pop')) {
-    const entry = words[1] ?? '0';
+  if (command === 'stash' && ['drop', 'pop', 'branch'].includes(words[0] ?? '')) {
+    const entry = words[words[0] === 'branch' ? 2 : 1] ?? '0';
     return [['--no-walk', /^\d+$/.test(entry) ? `stash@{${entry}}` : entry, '--']];
   }
-  if (command === 'stash' && words[0] === 'branch') return [['--no-walk', words[2] ?? 'stash@{0}', '--']];
   if (command === 'stash' && words[0] === 'clear') return [['--walk-reflogs', 'refs/stash', '--']];
   if (['reflog', 'gc', 'prune', 'filter-branch'].includes(command))
     return [['--reflog', '--not', '--all', '--']];
