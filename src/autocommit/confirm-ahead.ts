@@ -7,7 +7,6 @@ import { Worker } from 'node:worker_threads';
 import { confirm, type Differences } from './confirm.ts';
 import type { ConfirmWork } from './confirm-worker.ts';
 import { readFileClock } from './file-clock.ts';
-import type { KnownPlaces } from './known-places.ts';
 import type { ScanManifest } from './scan-manifest.ts';
 
 /** The source of confirm-worker.ts, put here by scripts/bundle.ts; undefined where the sources run as they are. */
@@ -15,7 +14,6 @@ declare const AGT_CONFIRM_WORKER: string | undefined;
 
 export interface Confirming {
   readonly manifest: ScanManifest;
-  readonly places: KnownPlaces;
   /** The file system's clock before any of it. */
   readonly clock: number;
   /** Undefined where something could not be looked at. */
@@ -63,7 +61,7 @@ export function confirmAhead(
       failed: false,
     };
   };
-  return { manifest, places, clock, finish };
+  return { manifest, clock, finish };
 }
 
 const FAILED: Differences = { rows: [], places: [], failed: true };

@@ -3,7 +3,6 @@
  * directory whose times, inode and mode are the same has the same entries, so that the next scan need not list it.
  */
 import { type Stats, statfsSync } from 'node:fs';
-import type { ScanTable } from './scan-table.ts';
 
 /** Of each directory; `empty` is 0 or 1. */
 const WIDTH = 5;
@@ -88,15 +87,9 @@ const TRUSTED = new Set([
 
 /** Whether directories in `folder`, an absolute path, tell by their times that nothing came or went. */
 export function tellsByTimes(folder: string | Buffer): boolean {
-  return process.platform === 'linux' && TRUSTED.has(statfsSync(folder).type >>> 0);
-}
-
-/** Which of a table's folders lie in one of `gone`, or are it. */
-export function foldersUnder({ columns: { folders } }: ScanTable, gone: readonly string[]): Uint8Array {
-  const under = new Uint8Array(folders.length);
-  if (gone.length === 0) return under;
-  for (const [number, folder] of folders.entries()) {
-    if (gone.some((path) => folder === path || folder.startsWith(`${path}/`))) under[number] = 1;
+  try {
+    return process.platform === 'linux' && TRUSTED.has(statfsSync(folder).type >>> 0);
+  } catch {
+    return false; // then they are listed every time
   }
-  return under;
 }

@@ -5,7 +5,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import type { Differences } from './confirm.ts';
 import { underAny } from './failure.ts';
-import { foldersUnder, isEmptyPlace, isUntold, type KnownPlaces, placeMode } from './known-places.ts';
+import { isEmptyPlace, isUntold, type KnownPlaces, placeMode } from './known-places.ts';
 import { LookNotes } from './look-notes.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import type { Previous } from './previous.ts';
@@ -57,7 +57,7 @@ export function lookAgain(
   if (sorted === undefined) return undefined;
   const { changed, gone } = sorted;
   const isGone = underAny(gone);
-  const { kept, moved } = standingRows(table, differences.rows, gone);
+  const { kept, moved } = standingRows(table, differences.rows, isGone);
   const looked = begin(folder, previous, kept);
   const visitor = visitorFor(looked, options, () => false);
 
@@ -112,15 +112,15 @@ function sortPlaces(folder: string, { paths }: KnownPlaces, different: readonly 
  * Which files are as they were, and the paths of the others that may still be something. What lay in a directory that is
  * none any more is gone, whatever a link in its place may lead to.
  */
-function standingRows(table: ScanTable, different: readonly number[], gone: readonly string[]) {
-  const { folderOf } = table.columns;
-  const under = foldersUnder(table, gone);
+function standingRows(table: ScanTable, different: readonly number[], isGone: (path: string) => boolean) {
+  const { folderOf, folders } = table.columns;
+  const under = folders.map(isGone);
   const kept = new Uint8Array(table.length).fill(1);
   for (const row of different) kept[row] = 0;
-  for (let row = 0; gone.length > 0 && row < kept.length; row++) {
-    if (under[folderOf[row] as number] === 1) kept[row] = 0;
+  if (under.includes(true)) {
+    for (let row = 0; row < kept.length; row++) if (under[folderOf[row] as number]) kept[row] = 0;
   }
-  const moved = different.filter((row) => under[folderOf[row] as number] !== 1).map((row) => table.path(row));
+  const moved = different.filter((row) => !under[folderOf[row] as number]).map((row) => table.path(row));
   return { kept, moved };
 }
 

@@ -17,7 +17,9 @@ export function placeCheck(folder: string): PlaceCheck {
     return (opened, path) => {
       const place = real + path.slice(folder.length);
       // What is longer than the system says is looked for, step by step.
-      return place.length > LONGEST ? liesAt(opened, place) : placeOf(opened) === place;
+      return place.length > LONGEST
+        ? liesIn(real, opened, path.slice(folder.length))
+        : placeOf(opened) === place;
     };
   } finally {
     closeSync(fd);
@@ -37,12 +39,12 @@ function placeOf(fd: number): string | undefined {
 /** PATH_MAX, of which the system takes one for the NUL; a bit less, for what it adds to the name of what is deleted. */
 const LONGEST = 4000;
 
-/** Goes there without following a link. `place` is absolute and holds none. */
-function liesAt(opened: number, place: string): boolean {
-  const parts = place.split('/').slice(1);
+/** Goes there from the session folder, without following a link. */
+function liesIn(folder: string, opened: number, path: string): boolean {
+  const parts = path.split('/').slice(1);
   const name = parts.pop();
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  let directory = openSync('/', O_RDONLY);
+  let directory = openSync(systemPath(folder), O_RDONLY);
   try {
     for (const part of parts) {
       const next = openSync(within(directory, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

@@ -117,7 +117,7 @@ export async function scan(
   }
   const isAsBefore =
     table !== undefined && pending.length === 0 && deletions.length === 0 && unseen.length === 0;
-  const isWhole = failed.length === 0 && options.tops === TOP_FOLDERS && options.rereadSince === undefined;
+  const isWhole = failed.length === 0 && options.tops === TOP_FOLDERS;
   const known = {
     files: isAsBefore ? table : newTable(previous, kept, unseen, read, options.hash),
     places: isWhole ? notes.finish(textOf(options.ignore)) : undefined,

@@ -2,9 +2,10 @@
  * As `rm -rf`, and also through directories that are read-only, as some package caches make theirs, or deeper than a path
  * can say. No link is followed.
  */
-import { chmodSync, type Dirent, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { chmodSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { systemPath } from '../autocommit/system-path.ts';
 import { errorCode } from '../errors.ts';
+import { entriesOf } from './folder-entries.ts';
 
 export function removeTree(path: string): void {
   try {
@@ -15,19 +16,6 @@ export function removeTree(path: string): void {
   }
 }
 
-/** Whether there is anything but directories. */
-export function holdsFiles(path: string): boolean {
-  const directory = Buffer.from(path).toString('latin1');
-  if (lstatSync(systemPath(directory), { throwIfNoEntry: false })?.isDirectory() !== true) return false;
-  return holdsFilesWithin(directory);
-}
-
-function holdsFilesWithin(directory: string): boolean {
-  return entriesOf(directory).some(
-    (entry) => !entry.isDirectory() || holdsFilesWithin(`${directory}/${entry.name}`),
-  );
-}
-
 function removeByHand(directory: string): void {
   chmodSync(systemPath(directory), 0o700);
   for (const entry of entriesOf(directory)) {
@@ -36,8 +24,4 @@ function removeByHand(directory: string): void {
     else unlinkSync(systemPath(path));
   }
   rmdirSync(systemPath(directory));
-}
-
-function entriesOf(directory: string): Dirent<string>[] {
-  return readdirSync(systemPath(directory), { withFileTypes: true, encoding: 'latin1' as BufferEncoding });
 }

@@ -8,6 +8,7 @@ import { AgtError } from '../errors.ts';
 import { gitAnswer, gitText, runGit } from '../git/git.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import { captureSession } from './autocommit.ts';
+import { holdsFiles } from './folder-entries.ts';
 import { withSessionLock } from './lock.ts';
 import {
   deleteRecord,
@@ -17,7 +18,7 @@ import {
   tipRef,
   writeRecord,
 } from './record.ts';
-import { holdsFiles, removeTree } from './remove-tree.ts';
+import { removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
 import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
 

@@ -27,27 +27,8 @@ import {
   writeScanManifest,
 } from '../../src/autocommit/scan-manifest.ts';
 import { COLUMNS, ScanTable } from '../../src/autocommit/scan-table.ts';
-import {
-  autocommit,
-  makeSession,
-  snapshotFolder,
-  snapshotTree,
-  type TestSession,
-} from '../harness/session.ts';
+import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../harness/session.ts';
 import { AGT, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
-
-/** What a tree can say of the folder. */
-function onDisk(session: TestSession): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const [path, what] of snapshotFolder(session.folder)) {
-    const [kind, ...rest] = what.split(' ');
-    if (kind === 'link') found.set(path, `120000 ${what.slice(5)}`);
-    if (kind !== 'file') continue;
-    const bits = Number.parseInt(rest[0] ?? '', 8);
-    found.set(path, `${bits & 0o100 ? '100755' : '100644'} ${rest.slice(1).join(' ')}`);
-  }
-  return found;
-}
 
 function expectCaptured(session: TestSession): void {
   expect(snapshotTree(session, 'agtsessions/s1')).toEqual(onDisk(session));

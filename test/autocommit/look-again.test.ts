@@ -1,15 +1,14 @@
 /** What is only looked at again where the last scan says so comes to what a look at everything comes to. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { TOP_FOLDERS } from '../../src/autocommit/tops.ts';
+import { isUntold, placeMode } from '../../src/autocommit/known-places.ts';
 import {
-  autocommit,
-  makeSession,
-  snapshotFolder,
-  snapshotTree,
-  type TestSession,
-} from '../harness/session.ts';
+  readScanManifest,
+  type ScanManifest,
+  writeScanManifest,
+} from '../../src/autocommit/scan-manifest.ts';
+import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../harness/session.ts';
 import { agtOk, git, run, write } from '../harness/world.ts';
 
 /** Captures; then again without what the scan left, which must find nothing more. */
@@ -51,14 +50,29 @@ const STEPS: readonly (readonly [what: string, script: string])[] = [
   ['everything goes', 'rm -rf *'],
 ];
 
-test('whatever becomes of directories, links, and what is left out', () => {
+/** As where directories do not tell by their times what they hold: nothing is known of them. */
+function forgetPlaces({ repository }: TestSession): void {
+  const path = join(repository, '.git/agt/scan/s1');
+  const manifest = readScanManifest(path) as ScanManifest;
+  const { places } = manifest;
+  for (const [place] of places?.paths.entries() ?? [])
+    places?.data.fill(Number.NaN, place * 5, place * 5 + 3);
+  expect(places && [isUntold(places, 0), placeMode(places, 0)]).toEqual([true, expect.any(Number)]);
+  writeScanManifest(path, manifest);
+}
+
+test.each([
+  ['are trusted', () => {}],
+  ['tell nothing', forgetPlaces],
+])('whatever becomes of directories, links, and what is left out, where times %s', (_where, prepare) => {
   const session = makeSession({ 'a/x': 'x\n', 'a/deep/y': 'y\n', 'b/z': 'z\n', 'c/only': 'c\n', top: 't\n' });
   for (const [what, script] of STEPS) {
     autocommit(session);
+    prepare(session);
     expect(run('sh', ['-euc', script], { cwd: session.sandbox }).stderr).toBe('');
     const { outcome, failed } = captureTwice(session);
     expect([what, outcome, failed]).toEqual([what, what === 'nothing' ? 'unchanged' : 'committed', []]);
-    expect([what, captured(session)]).toEqual([what, onDisk(session)]);
+    expect([what, snapshotTree(session, 'agtsessions/s1')]).toEqual([what, onDisk(session)]);
   }
 });
 
@@ -100,24 +114,3 @@ test('a session of 12,000 files is captured exactly, by the executable', () => {
   expect(agtOk(session.repository, 'doctor')).toContain('nothing is wrong');
   git(session.repository, 'fsck', '--strict');
 });
-
-function captured(session: TestSession): string[] {
-  return [...snapshotTree(session, 'agtsessions/s1')].map(([path, what]) => `${path} ${what}`).sort();
-}
-
-/** What a tree can say of the folder. */
-function onDisk(session: TestSession): string[] {
-  const config = join(session.folder, 'config');
-  const isFile = statSync(config, { throwIfNoEntry: false })?.isFile() === true;
-  const lines = isFile ? [`config 100644 ${readFileSync(config, 'utf8')}`] : [];
-  for (const [path, what] of snapshotFolder(
-    session.folder,
-    TOP_FOLDERS.filter((top) => existsSync(join(session.folder, top)) && !(top === 'config' && isFile)),
-  )) {
-    const [kind, bits = '', ...content] = what.split(' ');
-    if (kind === 'link') lines.push(`${path} 120000 ${what.slice(5)}`);
-    if (kind !== 'file') continue;
-    lines.push(`${path} ${Number.parseInt(bits, 8) & 0o100 ? '100755' : '100644'} ${content.join(' ')}`);
-  }
-  return lines.sort();
-}

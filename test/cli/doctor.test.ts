@@ -166,6 +166,23 @@ describe('agt doctor --fix', () => {
   });
 });
 
+test('agt doctor --fix takes away what is in the way before it finishes what was begun', () => {
+  const { repository, sandbox } = withSession();
+  write(join(sandbox, 'kept'), 'one\n');
+  agtOk(repository, 'autocommit', '--session-id', 's1');
+  const moment = git(repository, 'rev-parse', 'agtsessions/s1');
+  write(join(sandbox, 'kept'), 'two\n');
+  const record = join(repository, '.git/agt/sessions/s1.json');
+  write(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), restoring: moment }));
+  const lock = join(repository, '.git/refs/heads/agtsessions/s1.lock');
+  write(lock, '');
+  utimesSync(lock, 1000, 1000);
+  const fixed = agt(repository, 'doctor', '--fix');
+  expect([fixed.exitCode, fixed.stdout.match(/^mended: /gm)?.length]).toEqual([0, 2]);
+  expect(readFileSync(join(sandbox, 'kept'), 'utf8')).toBe('one\n');
+  expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+});
+
 describe('agt doctor --fix leaves', () => {
   function halfMade(state: string): { repository: string; sandbox: string } {
     const place = withSession();

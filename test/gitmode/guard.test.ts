@@ -15,7 +15,7 @@ const DESTROYING = `
   switch -c x main | switch -C x | switch --discard-changes main | restore a | restore -SW a | restore --staged --worktree a
   stash | stash -u | stash push | stash drop | stash drop stash@{1} | stash clear | stash pop
   branch -D x | branch -f x HEAD~1 | branch --delete --force x | branch -M x | branch -qD x
-  rebase main | rebase -i main | rebase --abort | rebase --skip | merge x | merge --abort | pull | pull --rebase
+  rebase main | rebase -i main | rebase --abort | rebase --skip | rebase --continue | cherry-pick --continue | am --continue | merge x | merge --abort | pull | pull --rebase
   cherry-pick x | cherry-pick --abort | revert HEAD | am --abort | rm a | rm -r d | rm -f a | worktree remove ../x
   filter-branch --tree-filter true | gc --prune=now | gc --pr=all | prune | reflog expire --all | reflog delete HEAD@{0}
   update-ref -d refs/heads/x | update-ref --stdin | stash branch x | stash apply | mv -f a b | mv -vf a b | mv --for a b
@@ -24,8 +24,8 @@ const DESTROYING = `
 const HARMLESS = `
   reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
   checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
-  branch | branch x | branch -d x | branch -m x | branch -u origin/main | rebase --continue
-  rebase --quit | merge --continue | cherry-pick --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
+  branch | branch x | branch -d x | branch -m x | branch -u origin/main
+  rebase --quit | merge --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
   gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h
   mv a b | mv -nf a b | checkout-index a | read-tree x | read-tree -m x | read-tree -mun x | sparse-checkout list
   submodule status | submodule add x | bisect log | tag x | tag -l | tag -m f x | tag`;

@@ -1,7 +1,8 @@
 /** A session to capture, and the ways to look at what was captured. */
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CapturedManifest } from '../../src/autocommit/captured-manifest.ts';
+import { TOP_FOLDERS } from '../../src/autocommit/tops.ts';
 import { decodePath } from '../../src/autocommit/tree-names.ts';
 import { AGT, agtOk, git, makeRepository, type Outcome, REAL_GIT, run } from './world.ts';
 
@@ -71,6 +72,22 @@ export function snapshotFolder(folder: string, tops = ['config', 'sandbox', 'xdg
     }
   };
   for (const top of tops) enter(top);
+  return found;
+}
+
+/** What a tree can say of a session folder, as `snapshotTree` has it. */
+export function onDisk({ folder }: TestSession): Map<string, string> {
+  const found = new Map<string, string>();
+  const tops = TOP_FOLDERS.filter((top) => existsSync(join(folder, top)));
+  const isDirectory = (top: string) => lstatSync(join(folder, top)).isDirectory();
+  for (const top of tops.filter((name) => !isDirectory(name)))
+    found.set(top, `100644 ${readFileSync(join(folder, top), 'latin1')}`);
+  for (const [path, what] of snapshotFolder(folder, tops.filter(isDirectory))) {
+    const [kind, bits = '', ...content] = what.split(' ');
+    if (kind === 'link') found.set(path, `120000 ${what.slice(5)}`);
+    if (kind !== 'file') continue;
+    found.set(path, `${Number.parseInt(bits, 8) & 0o100 ? '100755' : '100644'} ${content.join(' ')}`);
+  }
   return found;
 }
 

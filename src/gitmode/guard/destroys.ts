@@ -20,12 +20,12 @@ const TESTS: Readonly<Record<string, Test>> = {
     ['drop', 'clear', 'pop', 'apply', 'push', 'save', 'branch'].includes(verb) || verb.startsWith('-'),
   branch: (args) =>
     has(args, '--force') || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u')),
-  rebase: (args) => !args.some((arg) => PROCEEDING.has(arg)),
-  merge: (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  rebase: (args) => !args.some((arg) => QUIET.has(arg)),
+  merge: (args) => !args.includes('--continue') && !args.some((arg) => QUIET.has(arg)),
   pull: () => true,
-  'cherry-pick': (args) => !args.some((arg) => PROCEEDING.has(arg)),
-  revert: (args) => !args.some((arg) => PROCEEDING.has(arg)),
-  am: (args) => !args.some((arg) => PROCEEDING.has(arg)),
+  'cherry-pick': (args) => !args.some((arg) => QUIET.has(arg)),
+  revert: (args) => !args.some((arg) => QUIET.has(arg)),
+  am: (args) => !args.some((arg) => QUIET.has(arg)),
   rm: (args) => !has(args, '--cached') && !isDryRun(args),
   mv: (args) => (has(args, '--force') || hasLetter(args, 'f', '')) && !isDryRun(args),
   'checkout-index': (args) => has(args, '--force') || hasLetter(args, 'f', ''),
@@ -48,7 +48,8 @@ const TESTS: Readonly<Record<string, Test>> = {
 /** Commands that may be asked about; the shim sends these to the executable in a sandbox. */
 export const GUARDED: readonly string[] = Object.keys(TESTS);
 
-const PROCEEDING = new Set(['--continue', '--quit', '--edit-todo', '--show-current-patch']);
+/** Of what goes on in steps: these touch no file. `--continue` takes the next step, but for a merge, which has none. */
+const QUIET = new Set(['--quit', '--edit-todo', '--show-current-patch']);
 
 export function destroys({ command, args }: CommandLine): boolean {
   return !args.includes('-h') && (TESTS[command]?.(args) ?? false);

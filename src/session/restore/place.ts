@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { AgtError } from '../../errors.ts';
 import { gitText, runGit } from '../../git/git.ts';
 import { failurePoint } from '../../state/failure-point.ts';
+import { holdsFiles } from '../folder-entries.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
-import { holdsFiles } from '../remove-tree.ts';
 import type { Repository } from '../repository.ts';
 import { sandboxIsThere } from '../sandbox.ts';
 
