@@ -23,6 +23,7 @@ import {
 import { refuseWholeMachine } from './refused-places.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
+import { dropUnfinishedWorktrees } from './worktrees.ts';
 
 export interface NewSession {
   readonly id: SessionId;
@@ -150,6 +151,7 @@ async function moveRefs(
 }
 
 async function addWorktree(repository: Repository, record: SessionRecord, wanted: NewSession): Promise<void> {
+  dropUnfinishedWorktrees(repository.commonDir);
   const options = [
     wanted.checkOut ? '--checkout' : '--no-checkout',
     ...(wanted.showProgress ? [] : ['--quiet']),

@@ -1,5 +1,9 @@
-/** The worktrees that git has registered, from its own porcelain listing. */
+/** The worktrees that git has registered, from its own porcelain listing, and those that it never finished. */
+import { globSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { openFiles } from '../git/fast-import-leftovers.ts';
 import { type Git, gitText } from '../git/git.ts';
+import { removeTree } from './remove-tree.ts';
 
 export interface WorktreeEntry {
   readonly path: string;
@@ -27,4 +31,30 @@ export function parseWorktrees(output: string): WorktreeEntry[] {
       prunable: value('prunable'),
     };
   });
+}
+
+/**
+ * Where a git was killed between making the file and writing into it. Until such a folder is gone, git lists no
+ * worktrees and no branches, checks and collects nothing. No file has been checked out there yet.
+ */
+export function unfinishedWorktrees(commonDir: string): string[] {
+  const isUnfinished = (path: string) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat?.size === 0 && Math.abs(Date.now() - stat.mtimeMs) > WRITING_MS;
+  };
+  const empty = globSync('worktrees/*/commondir', { cwd: commonDir })
+    .map((path) => join(commonDir, path))
+    .filter(isUnfinished);
+  if (empty.length === 0) return [];
+  const open = openFiles();
+  // Looked at again: who had it open may have written it by now.
+  return empty.filter((path) => open?.has(path) !== true && isUnfinished(path)).map((path) => dirname(path));
+}
+
+/** What git needs for the few bytes, many times over. */
+const WRITING_MS = 1000;
+
+/** So that the next worktree can be made. */
+export function dropUnfinishedWorktrees(commonDir: string): void {
+  for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
 }

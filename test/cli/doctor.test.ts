@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { identify } from '../../src/state/lock.ts';
@@ -181,6 +181,45 @@ test('agt doctor --fix takes away what is in the way before it finishes what was
   expect([fixed.exitCode, fixed.stdout.match(/^mended: /gm)?.length]).toEqual([0, 2]);
   expect(readFileSync(join(sandbox, 'kept'), 'utf8')).toBe('one\n');
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+});
+
+describe('a worktree that a killed git left half registered', () => {
+  function halfRegistered(): { repository: string; sandbox: string; registration: string } {
+    const place = withSession();
+    const registration = join(place.repository, '.git/worktrees/half');
+    write(join(registration, 'gitdir'), '/nowhere/.git\n');
+    write(join(registration, 'locked'), 'initializing\n');
+    write(join(registration, 'commondir'), '');
+    utimesSync(join(registration, 'commondir'), 1000, 1000);
+    expect(run(REAL_GIT, ['branch'], { cwd: place.repository }).exitCode).toBe(128);
+    return { ...place, registration };
+  }
+
+  test('is named first, and taken away', () => {
+    const { repository, sandbox, registration } = halfRegistered();
+    expect(examine(repository).findings).toMatchObject([{ level: 'error', about: registration }]);
+    agtOk(repository, 'doctor', '--fix');
+    expect(git(repository, 'branch')).toContain('agt/s1');
+    expect([existsSync(registration), existsSync(sandbox)]).toEqual([false, true]);
+    expect(examine(repository).findings).toEqual([]);
+  });
+
+  test('does not keep the next session from being made', () => {
+    const { repository } = halfRegistered();
+    agtOk(repository, 'session', 'new', '--id', 's2');
+    expect(examine(repository).findings).toEqual([]);
+  });
+
+  test('stays while a git has the file open, or may be about to write it', () => {
+    const { repository, registration } = halfRegistered();
+    const path = join(registration, 'commondir');
+    const writer = openSync(path, 'a');
+    expect(agt(repository, 'doctor', '--fix').exitCode).toBe(128);
+    closeSync(writer);
+    utimesSync(path, new Date(), new Date());
+    expect(agt(repository, 'doctor', '--fix').stderr).toContain('failed to read');
+    expect(existsSync(path)).toBe(true);
+  });
 });
 
 describe('agt doctor --fix leaves', () => {

@@ -1,6 +1,6 @@
 /** Killing a command, and looking at what it leaves. */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, globSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -84,7 +84,8 @@ function groupLives(group: number): boolean {
 }
 
 /** Whatever no command that ended in order leaves, by absolute path; found without agt. */
-export function leftovers({ repository }: Place): string[] {
+export function leftovers(place: Place): string[] {
+  const { repository } = place;
   const common = join(repository, '.git');
   const sessions = `${repository}.agt/sessions`;
   const inGit = [
@@ -107,12 +108,14 @@ export function leftovers({ repository }: Place): string[] {
     const link = join(common, name, 'gitdir');
     return !existsSync(link) || !existsSync(readFileSync(link, 'utf8').trim());
   });
+  const unfinished = unfinishedWorktrees(place);
   const empty = existsSync(sessions) && globSync('*', { cwd: sessions }).length === 0 ? [sessions] : [];
   return [
     ...new Set([
       ...inGit.filter((path) => !path.endsWith('/.') && !path.endsWith('/..')),
       ...[...inFolders, ...folders].map((name) => join(sessions, name)),
       ...worktrees.map((name) => join(common, name)),
+      ...unfinished.flatMap((path) => [path, join(path, 'commondir')]),
       ...empty,
     ]),
   ];
@@ -153,6 +156,13 @@ export function storeIsWhole({ repository }: Place): void {
   expect(checked.stdout + checked.stderr).toBe('');
 }
 
+/** A git that was killed with agt may have left what keeps every other git from looking; doctor takes it away. */
+export function unfinishedWorktrees({ repository }: Place): string[] {
+  const common = join(repository, '.git');
+  const empty = globSync('worktrees/*/commondir', { cwd: common }).map((name) => join(common, name));
+  return empty.filter((path) => statSync(path).size === 0).map((path) => dirname(path));
+}
+
 /** doctor names all that is left, and mends it. A restore that was interrupted waits for its user. */
 export function doctorMends(place: Place): void {
   const left = leftovers(place);
@@ -161,7 +171,10 @@ export function doctorMends(place: Place): void {
   const named = JSON.stringify(findings);
   // What is part of a session that is half made, or half gone, is named with it.
   const isHalf = findings.some(({ problem }) => /never finished|its folder is there/.test(problem));
+  // These keep doctor from seeing the rest until they are gone.
+  const areFirst = findings.some(({ problem }) => /half registered/.test(problem));
   const isNamed = (path: string) =>
+    areFirst ||
     [path, dirname(path)].some((it) => named.includes(it)) ||
     (isHalf && /\.agt\/sessions|\.git\/worktrees\//.test(path));
   expect(left.filter((path) => !isNamed(path))).toEqual([]);

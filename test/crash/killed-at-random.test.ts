@@ -1,7 +1,14 @@
 /** Every command killed at arbitrary moments, so also in the middle of a step: agt alone, or git with it. */
 import { expect, test } from 'vitest';
 import { AGT } from '../harness/world.ts';
-import { attack, doctorMends, nextCommandsWork, Stage, storeIsWhole } from './aftermath.ts';
+import {
+  attack,
+  doctorMends,
+  nextCommandsWork,
+  Stage,
+  storeIsWhole,
+  unfinishedWorktrees,
+} from './aftermath.ts';
 import { SCENES } from './scenes.ts';
 
 /** Of each command. */
@@ -24,8 +31,9 @@ test.each(SCENES)(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) =
     try {
       // A lock that a killed git left is git's to complain of, until doctor has taken it away.
       if (!group) nextCommandsWork(place, round);
-      storeIsWhole(place);
+      if (unfinishedWorktrees(place).length === 0) storeIsWhole(place);
       doctorMends(place);
+      storeIsWhole(place);
       nextCommandsWork(place, round);
       scene.check(place);
     } catch (error) {

@@ -12,13 +12,17 @@ import { hideFromFetch, missingHideRefs } from '../hidden-from-fetch.ts';
 import { idProblem } from '../id.ts';
 import { locksDir } from '../lock.ts';
 import { listRecords, type SessionRecord, sessionFolder, shortBranch, tipRef } from '../record.ts';
+import { removeTree } from '../remove-tree.ts';
 import type { Repository } from '../repository.ts';
-import { listWorktrees, type WorktreeEntry } from '../worktrees.ts';
+import { listWorktrees, unfinishedWorktrees, type WorktreeEntry } from '../worktrees.ts';
 import type { Finding } from './finding.ts';
 import { finishDropping, finishRemoving, finishRestoring, undoCreation } from './finish.ts';
 import { findLeftovers } from './leftovers.ts';
 
 export async function examine(repository: Repository): Promise<Finding[]> {
+  const unfinished = unfinishedWorktrees(repository.commonDir);
+  // git answers no questions until they are gone.
+  if (unfinished.length > 0) return unfinished.map(describeUnfinished);
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
@@ -39,6 +43,11 @@ export async function examine(repository: Repository): Promise<Finding[]> {
   findings.push(...leftScratch(repository.stateDir).map(describeScratch));
   if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
   return findings;
+}
+
+function describeUnfinished(path: string): Finding {
+  const problem = 'a worktree that a killed git left half registered: git cannot list worktrees or branches';
+  return { level: 'error', about: path, problem, mend: `rm -rf ${path}`, fix: () => removeTree(path) };
 }
 
 async function examineSession(

@@ -11,6 +11,7 @@ import { holdsFiles } from '../folder-entries.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import type { Repository } from '../repository.ts';
 import { sandboxIsThere } from '../sandbox.ts';
+import { dropUnfinishedWorktrees } from '../worktrees.ts';
 
 /** Returns true where nothing was there: no file to capture, no index. */
 export async function makePlace(
@@ -27,6 +28,7 @@ export async function makePlace(
   const folder = sessionFolder(record);
   const wasEmpty = !holdsFiles(folder);
   mkdirSync(record.sandbox, { recursive: true });
+  dropUnfinishedWorktrees(repository.commonDir);
   failurePoint('place: folder made');
   // Writes a `.git` that is missing where the registration is still there.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
