@@ -8,7 +8,8 @@ import { findGit, ownFiles } from '../git/find.ts';
 import { type Git, openGit, runGit } from '../git/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/version.ts';
 import { packed } from '../invocation.ts';
-import { findRepository, openRepository, type Repository } from '../session/repository.ts';
+import { findRepository } from '../session/find-repository.ts';
+import { openRepository, type Repository } from '../session/repository.ts';
 
 export interface Program {
   readonly cwd: string;

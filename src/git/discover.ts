@@ -11,6 +11,8 @@ export interface Repository {
   readonly gitDir: string;
   /** Absolute; where refs and objects are. */
   readonly commonDir: string;
+  /** The folder whose `.git` led here; undefined for a bare repository and one that the environment names. */
+  readonly top?: string;
 }
 
 /** `cwd` is absolute, with every `-C` applied; `env` has GIT_DIR where `--git-dir` or `--bare` set it. */
@@ -18,15 +20,17 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Reposit
   const named = env['GIT_DIR'];
   if (named !== undefined && named !== '') {
     const path = resolve(cwd, named);
-    return openGitDir(isGitDir(path) ? path : readGitFile(path), cwd, env);
+    const gitDir = isGitDir(path) ? path : readGitFile(path);
+    return gitDir === undefined ? undefined : openGitDir(gitDir, cwd, env);
   }
   const ceilings = ceilingDirectories(env);
   const crossing = /^(1|true|yes|on)$/i.test(env['GIT_DISCOVERY_ACROSS_FILESYSTEM'] ?? '');
   const device = crossing ? undefined : statSync(cwd, { throwIfNoEntry: false })?.dev;
   for (let dir = cwd; ; ) {
     const inside = join(dir, '.git');
-    const gitDir = isGitDir(inside) ? inside : (readGitFile(inside) ?? (isGitDir(dir) ? dir : undefined));
-    if (gitDir !== undefined) return openGitDir(gitDir, cwd, env);
+    const within = isGitDir(inside) ? inside : readGitFile(inside);
+    if (within !== undefined) return { ...openGitDir(within, cwd, env), top: dir };
+    if (isGitDir(dir)) return openGitDir(dir, cwd, env);
     const parent = dirname(dir);
     if (parent === dir || ceilings.has(parent)) return undefined;
     if (device !== undefined && statSync(parent, { throwIfNoEntry: false })?.dev !== device) return undefined;
@@ -34,8 +38,7 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Reposit
   }
 }
 
-function openGitDir(gitDir: string | undefined, cwd: string, env: NodeJS.ProcessEnv): Repository | undefined {
-  if (gitDir === undefined) return undefined;
+function openGitDir(gitDir: string, cwd: string, env: NodeJS.ProcessEnv): Repository {
   if (env['GIT_COMMON_DIR']) return { gitDir, commonDir: resolve(cwd, env['GIT_COMMON_DIR']) };
   const common = readLine(join(gitDir, 'commondir'));
   return { gitDir, commonDir: common === undefined ? gitDir : resolve(gitDir, common) };

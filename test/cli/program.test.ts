@@ -150,8 +150,7 @@ describe('the real git', () => {
   });
 
   test('AGT_TRACE=1 prints each real command line', () => {
-    const repository = makeRepository();
-    const outcome = run(AGT, ['session', 'list'], { cwd: repository, env: { AGT_TRACE: '1' } });
+    const outcome = run(AGT, ['session', 'list'], { cwd: makeTempDir(), env: { AGT_TRACE: '1' } });
     expect(outcome.stderr).toContain(`agt: trace: ${REAL_GIT} rev-parse --path-format=absolute`);
   });
 
