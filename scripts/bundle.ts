@@ -35,6 +35,26 @@ const stringWidthWhenNeeded: Plugin = {
   },
 };
 
+/**
+ * Node loads these in one to five milliseconds each, and most calls need none of them: our own imports of their functions
+ * load them with the first call.
+ */
+const builtinsWhenNeeded: Plugin = {
+  name: 'builtins when needed',
+  setup({ onResolve, onLoad }) {
+    const filter = /^node:(child_process|crypto|zlib|readline\/promises)$/;
+    onResolve({ filter }, ({ path, importer }) =>
+      importer.startsWith(join(root, 'src/')) ? { path, namespace: 'builtin-when-needed' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'builtin-when-needed' }, async ({ path }) => {
+      const functions = Object.entries(await import(path))
+        .filter(([name, value]) => /^[a-z]/.test(name) && name !== 'default' && typeof value === 'function')
+        .map(([name]) => `export const ${name} = (...args) => require('${path}').${name}(...args);`);
+      return { contents: functions.join('\n'), resolveDir: root };
+    });
+  },
+};
+
 /** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
 const worker = await build({
   absWorkingDir: root,
@@ -64,8 +84,10 @@ for (const [entry, outfile] of [
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'linked',
+    // What is imported late is evaluated late; from an asset, import() itself cannot be called.
+    supported: { 'dynamic-import': false },
     metafile: true,
-    plugins: [stringWidthWhenNeeded],
+    plugins: [stringWidthWhenNeeded, builtinsWhenNeeded],
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),

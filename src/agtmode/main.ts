@@ -2,9 +2,9 @@
 import { resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { becomeGit } from '../gitmode/hand-over.ts';
-import { makeParser } from './cli.ts';
 import { COMMANDS } from './commands/index.ts';
 import { overview, ownWords } from './overview.ts';
+import { plainArguments } from './plain-arguments.ts';
 import { makeProgram, type Program } from './program.ts';
 
 declare const AGT_VERSION: string;
@@ -30,6 +30,9 @@ export async function runAgtMode(args: string[]): Promise<number> {
 }
 
 async function parse(args: string[], program: Program): Promise<number> {
+  const plain = plainArguments(COMMANDS, args);
+  if (plain !== undefined) return plain.command.run(plain.args as never, program);
+  const { makeParser } = await import('./cli.ts');
   const outcome = { exitCode: 0 };
   const parser = makeParser(COMMANDS, program, outcome);
   if (args[0] === 'completion') parser.showCompletionScript();

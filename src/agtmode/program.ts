@@ -2,6 +2,7 @@
  * What a running command can reach: the clock, the environment, the streams, git, the repository. Everything that a
  * test may want to fix is a value here; git and the repository are looked for only when first asked for.
  */
+import { isatty } from 'node:tty';
 import { globalConfigPath, readSettings, readSettingValues, type SettingValue } from '../config/settings.ts';
 import { AgtError } from '../errors.ts';
 import { findGit, ownFiles } from '../git/find.ts';
@@ -61,8 +62,8 @@ export function makeProgram(cwd: string, env: NodeJS.ProcessEnv): Program {
     now: () => new Date(),
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
-    colour: process.stdout.isTTY === true && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
-    interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    interactive: isatty(0) && isatty(2),
     gitPath,
     git,
     gitVersion: async () => (await probe()).version,

@@ -4,7 +4,6 @@
  * Paths are bytes: inside src/autocommit a string holds one byte per character (latin1), relative to the session
  * folder; what is handed out for printing is in the readable form of display.ts.
  */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImportFailed } from '../git/fast-import.ts';
 import { type Git, inDirectory } from '../git/git.ts';
@@ -12,12 +11,12 @@ import { failurePoint } from '../state/failure-point.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, describeChanges } from './compare.ts';
-import { confirmAhead } from './confirm-ahead.ts';
+import { confirmAhead, startThreads } from './confirm-ahead.ts';
 import { displayPath } from './display.ts';
 import { IGNORED, readIgnoreFile, textOf } from './ignore-file.ts';
 import { type IndexState, readIndex } from './index-state.ts';
 import { placeCheck } from './place-check.ts';
-import { type Previous, readLeftManifest, readPrevious } from './previous.ts';
+import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './previous.ts';
 import { type Scanned, scan } from './scan.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
@@ -139,10 +138,15 @@ async function observe(
 ): Promise<Observation> {
   const ignore = readIgnoreFile(target.folder);
   const tops = options.siblings ?? TOP_FOLDERS;
-  const left = readLeftManifest(target);
   const isWhole = tops === TOP_FOLDERS && options.rereadSince === undefined;
-  const confirming = isWhole ? confirmAhead(target.folder, left.manifest, textOf(ignore)) : undefined;
-  const at = await readCircumstances(git, target);
+  const threads = isWhole ? startThreads(scanManifestPath(target)) : [];
+  const left = readLeftManifest(target);
+  const confirming = isWhole
+    ? confirmAhead(target.folder, left.manifest, textOf(ignore), threads)
+    : undefined;
+  const answered = readCircumstances(git, target);
+  confirming?.run();
+  const at = await answered;
   const previous = await readPrevious(git, target, at, left);
   const index = await readIndex(
     inDirectory(git, target.sandbox),
@@ -210,7 +214,7 @@ async function captureInto(
       index.stat !== '' &&
       index.stat === cache.index.stat;
     if (seen !== undefined && !isKnown) {
-      const path = join(target.stateDir, 'scan', target.sessionId);
+      const path = scanManifestPath(target);
       const known = { digest: index.digest, stat: index.stat };
       const { files, places } = seen;
       writeScanManifest(path, { commit, clock: scanned.clock, index: known, files, places });

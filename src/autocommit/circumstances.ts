@@ -1,6 +1,10 @@
 /** Where the refs and the sandbox's HEAD stand when a capture begins. */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { type Git, gitAnswer, gitText, inDirectory } from '../git/git.ts';
+import { askObjects } from '../git/cat-file.ts';
+import { readLine } from '../git/discover.ts';
+import { type Git, gitAnswer, inDirectory } from '../git/git.ts';
 import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import type { CaptureTarget } from './capture.ts';
 import { type Operation, readOperation } from './operation.ts';
@@ -32,15 +36,12 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     target.shadowRef,
     `${target.userRef ?? ''}^{commit}`,
   ];
-  const questions = [...names.map((name) => `info ${name}\n`), `contents ${target.tipRef}:_/manifest.json\n`];
-  // Without the type in it, git 2.39 dies of contents.
+  const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
-    gitText(sandboxGit, ['cat-file', '--batch-command=%(objectname) %(objecttype)'], {
-      input: questions.join(''),
-    }),
-    gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
+    askObjects(sandboxGit, questions),
+    headRef(gitDir) ?? gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
   ]);
-  const lines = answers.split('\n');
+  const lines = answers.toString().replace(/\n$/, '').split('\n');
   const [commit, tip, tipTree, shadow, user, manifest] = lines.map(
     (answer) => /^([0-9a-f]+) (commit|tree|blob)$/.exec(answer)?.[1],
   );
@@ -56,7 +57,18 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     tipManifest: manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n'),
     shadow,
     user: user ?? target.startCommit,
-    head: { ref: ref ?? null, commit: commit ?? null },
+    head: { ref: ref || null, commit: commit ?? null },
     operation: readOperation(gitDir),
   };
+}
+
+/** The branch that HEAD names, empty where it names a commit; undefined where only git can tell. */
+function headRef(gitDir: string): string | undefined {
+  const path = join(gitDir, 'HEAD');
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const text = readLine(path) ?? '';
+  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return '';
+  const ref = /^ref: (refs\/\S+)$/.exec(text)?.[1];
+  // What stands there where refs are in a table.
+  return ref === 'refs/heads/.invalid' ? undefined : ref;
 }

@@ -1,24 +1,31 @@
-/** A thread that takes its part in confirming what the last scan saw (confirm.ts). */
-import { parentPort, workerData } from 'node:worker_threads';
+/** A thread that takes its part in confirming what the last scan saw, as soon as it is told what that was. */
+import { parentPort } from 'node:worker_threads';
 import { confirm } from './confirm.ts';
+import { ConfirmControl } from './confirm-control.ts';
 import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';
 
 export interface ConfirmWork {
+  /** Which thread this is. */
+  readonly thread: number;
   readonly folder: string;
   readonly shared: SharedColumns;
   readonly folders: readonly string[];
   readonly places: readonly string[];
   readonly clock: number;
-  readonly taken: SharedArrayBuffer;
+  /** Of a ConfirmControl. */
+  readonly control: SharedArrayBuffer;
 }
 
-const { folder, shared, folders, places, clock, taken } = workerData as ConfirmWork;
-parentPort?.postMessage(
-  confirm({
-    folder,
-    columns: columnsIn(shared, folders),
-    places: { paths: places, data: placesIn(shared) },
-    clock,
-    taken: new Int32Array(taken),
-  }),
-);
+parentPort?.once('message', ({ thread, folder, shared, folders, places, clock, control }: ConfirmWork) => {
+  const shares = new ConfirmControl(control);
+  try {
+    if (!shares.enter(thread)) return;
+    const columns = columnsIn(shared, folders);
+    const data = placesIn(shared);
+    parentPort?.postMessage(
+      confirm({ folder, columns, places: { paths: places, data }, clock, take: () => shares.take() }),
+    );
+  } finally {
+    shares.leave(thread);
+  }
+});

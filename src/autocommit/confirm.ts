@@ -6,17 +6,17 @@ import { lstatSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
 import { isSamePlace } from './known-places.ts';
 import { type Columns, inFolder, ScanTable } from './scan-table.ts';
-import { systemPath } from './system-path.ts';
+import { isAscii, systemPath } from './system-path.ts';
 
 export interface ToConfirm {
-  /** The session folder; absolute, one byte per character like all paths. */
+  /** The session folder, one byte per character like all paths; empty: the process is in it. */
   readonly folder: string;
   readonly columns: Columns;
   readonly places: { readonly paths: readonly string[]; readonly data: Float64Array };
   /** When the last scan began. */
   readonly clock: number;
-  /** How many stretches have been taken, by all threads. */
-  readonly taken: Int32Array;
+  /** The number of the next stretch that no thread has taken. */
+  readonly take: () => number;
 }
 
 export interface Differences {
@@ -32,44 +32,51 @@ export interface Differences {
 const STRETCH = 256;
 const QUIET = { throwIfNoEntry: false } as const;
 
-export function confirm({ folder, columns, places, clock, taken }: ToConfirm): Differences {
+export function confirm({ folder, columns, places, clock, take }: ToConfirm): Differences {
   const table = new ScanTable(columns);
   const { names, nameEnds, folderOf, folders } = columns;
-  const prefixes: string[] = [];
+  const base = folder === '' ? '' : `${folder}/`;
+  const prefixes: { text: string; ascii: boolean }[] = [];
   const different = { rows: [] as number[], places: [] as number[] };
   let failed = false;
-  const look = (path: string): Stats | undefined => {
+  const look = (path: string, ascii: boolean): Stats | undefined => {
     try {
-      return lstatSync(systemPath(path), QUIET);
+      return lstatSync(systemPath(path, ascii), QUIET);
     } catch (error) {
       if (errorCode(error) !== 'ENOTDIR') failed = true;
       return undefined;
     }
   };
-  const inPlaces = Math.ceil(places.paths.length / STRETCH);
-  const stretches = inPlaces + Math.ceil(table.length / STRETCH);
-  for (;;) {
-    const stretch = Atomics.add(taken, 0, 1);
-    if (stretch >= stretches) break;
-    if (stretch < inPlaces) {
-      const end = Math.min(places.paths.length, (stretch + 1) * STRETCH);
-      for (let place = stretch * STRETCH; place < end; place++) {
-        const stat = look(`${folder}/${places.paths[place]}`);
-        if (stat === undefined || !isSamePlace(places.data, place, stat, clock)) different.places.push(place);
-      }
-      continue;
+  const lookAtPlaces = (start: number) => {
+    const end = Math.min(places.paths.length, start + STRETCH);
+    for (let place = start; place < end; place++) {
+      const path = base + places.paths[place];
+      const stat = look(path, isAscii(path));
+      if (stat === undefined || !isSamePlace(places.data, place, stat, clock)) different.places.push(place);
     }
-    const start = (stretch - inPlaces) * STRETCH;
+  };
+  const lookAtRows = (start: number) => {
     const end = Math.min(table.length, start + STRETCH);
-    const named = names
-      .toString('latin1', nameEnds[start - 1] ?? 0, (nameEnds[end - 1] as number) - 1)
-      .split('\0');
+    const text = names.toString('latin1', nameEnds[start - 1] ?? 0, (nameEnds[end - 1] as number) - 1);
+    const ascii = isAscii(text);
+    const named = text.split('\0');
     for (let row = start; row < end; row++) {
       const within = folderOf[row] as number;
-      prefixes[within] ??= `${folder}/${inFolder(folders[within] as string, '')}`;
-      const stat = look(prefixes[within] + named[row - start]);
+      prefixes[within] ??= prefixOf(base + inFolder(folders[within] as string, ''));
+      const prefix = prefixes[within] as (typeof prefixes)[number];
+      const stat = look(prefix.text + named[row - start], ascii && prefix.ascii);
       if (stat === undefined || !table.isSame(row, stat, clock)) different.rows.push(row);
     }
+  };
+  const inPlaces = Math.ceil(places.paths.length / STRETCH);
+  const stretches = inPlaces + Math.ceil(table.length / STRETCH);
+  for (let stretch = take(); stretch < stretches; stretch = take()) {
+    if (stretch < inPlaces) lookAtPlaces(stretch * STRETCH);
+    else lookAtRows((stretch - inPlaces) * STRETCH);
   }
   return { ...different, failed };
+}
+
+function prefixOf(text: string): { text: string; ascii: boolean } {
+  return { text, ascii: isAscii(text) };
 }

@@ -4,7 +4,7 @@
  * instant between two calls, which the next one takes away.
  */
 import { randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PREFIX = '.agt-clock-';
@@ -12,8 +12,10 @@ const PREFIX = '.agt-clock-';
 /** In milliseconds. `folder` is absolute. */
 export function readFileClock(folder: string): number {
   // Exclusively: a link that somebody put there is not followed.
-  const probe = openSync(join(folder, `${PREFIX}${randomUUID()}`), 'wx');
+  const path = join(folder, `${PREFIX}${randomUUID()}`);
+  const probe = openSync(path, 'wx');
   try {
+    unlinkSync(path);
     for (const name of readdirSync(folder)) {
       if (name.startsWith(PREFIX)) rmSync(join(folder, name), { force: true });
     }

@@ -72,9 +72,13 @@ export interface LeftManifest {
   readonly problem?: string;
 }
 
-export function readLeftManifest({ stateDir, sessionId }: CaptureTarget): LeftManifest {
+export function scanManifestPath({ stateDir, sessionId }: CaptureTarget): string {
+  return join(stateDir, 'scan', sessionId);
+}
+
+export function readLeftManifest(target: CaptureTarget): LeftManifest {
   try {
-    return { manifest: readScanManifest(join(stateDir, 'scan', sessionId)) };
+    return { manifest: readScanManifest(scanManifestPath(target)) };
   } catch (error) {
     return { manifest: undefined, problem: (error as Error).message };
   }

@@ -14,12 +14,14 @@ const HOP = 3900;
 const OPEN = 8;
 const openDirectories: number[] = [];
 
-export function systemPath(path: string): string | Buffer {
-  return asBytes(path.length <= LONGEST ? path : throughDirectories(path));
+/** `ascii` is for callers who know already, of many paths at once. */
+export function systemPath(path: string, ascii = isAscii(path)): string | Buffer {
+  const short = path.length <= LONGEST ? path : throughDirectories(path);
+  return ascii ? short : Buffer.from(short, 'latin1');
 }
 
-function asBytes(path: string): string | Buffer {
-  return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1') : path;
+export function isAscii(path: string): boolean {
+  return !/[\x80-\xff]/.test(path);
 }
 
 function throughDirectories(path: string): string {
@@ -43,7 +45,7 @@ function open(path: string): number | undefined {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   let fd: number;
   try {
-    fd = openSync(asBytes(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    fd = openSync(isAscii(path) ? path : Buffer.from(path, 'latin1'), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error))) return undefined;
     throw error;

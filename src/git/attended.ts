@@ -4,8 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { AgtError, EXIT, errorCode } from '../errors.ts';
-import type { Git } from './git.ts';
+import { cannotRun, type Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 /** Returns git's exit code. */
@@ -17,14 +16,7 @@ export function showGit(git: Git, args: readonly string[]): Promise<number> {
   process.removeAllListeners('SIGINT').on('SIGINT', ignore);
   return new Promise<number>((resolve, reject) => {
     const child = spawn(git.path, args, { cwd: git.cwd, env, stdio: 'inherit' });
-    child.on('error', (error) =>
-      reject(
-        new AgtError(`cannot run git in ${git.cwd}: ${errorCode(error)}`, {
-          exitCode: EXIT.git,
-          cause: error,
-        }),
-      ),
-    );
+    child.on('error', (error) => reject(cannotRun(git, error)));
     child.on('close', (code, signal) => {
       const bySignal = 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0));
       // A reader that has seen enough is no failure, as in a pipe of git's.

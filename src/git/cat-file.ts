@@ -1,8 +1,38 @@
-/** Reads many blobs through one `git cat-file --batch`, in order, without holding a large one in memory. */
+/** Questions about objects, many to one process: what they are, or many blobs without holding a large one in memory. */
 import { spawn } from 'node:child_process';
 import { AgtError, EXIT } from '../errors.ts';
-import type { Git } from './git.ts';
+import { cannotRun, type Git, gitFailed } from './git.ts';
 import { traceCommand } from './trace.ts';
+
+// Without the type in it, git 2.39 dies of contents.
+const ASK = ['cat-file', '--batch-command=%(objectname) %(objecttype)'];
+
+/**
+ * What `git cat-file --batch-command` answers. It has been started, and has its questions, when this returns: the caller
+ * may be busy meanwhile.
+ */
+export function askObjects(git: Git, questions: readonly string[]): Promise<Buffer> {
+  traceCommand(git.env, git.path, ASK);
+  const child = spawn(git.path, ASK, { cwd: git.cwd, env: git.env });
+  const answered = new Promise<Buffer>((resolve, reject) => {
+    const answers: Buffer[] = [];
+    let stderr = '';
+    child.on('error', (error) => reject(cannotRun(git, error)));
+    // One that could not be started has no streams.
+    child.stdout?.on('data', (chunk: Buffer) => answers.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    child.on('close', (code) => {
+      const stdout = Buffer.concat(answers);
+      if (code === 0) resolve(stdout);
+      else reject(gitFailed(ASK, { exitCode: code ?? -1, stdout, stderr }));
+    });
+  });
+  child.stdin?.on('error', () => undefined); // git has ended: its exit code tells
+  child.stdin?.end(questions.map((question) => `${question}\n`).join(''));
+  return answered;
+}
 
 const ARGS = ['cat-file', '--batch', '--buffer'];
 

@@ -3,7 +3,6 @@
  * ended with a code is a result; a git that could not be run is an error. Git mode does not come through here: it
  * becomes git (src/gitmode/hand-over.ts).
  */
-import { execa } from 'execa';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { localeOf, ownGitEnvironment } from './environment.ts';
 import { traceCommand } from './trace.ts';
@@ -61,11 +60,7 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
     if (result.signal !== undefined) {
       throw new AgtError(`git ${args[0]} was killed by ${result.signal}`, { exitCode: EXIT.git });
     }
-    const reason = errorCode(result.cause) || result.shortMessage || 'unknown reason';
-    throw new AgtError(`cannot run git in ${git.cwd}: ${reason}`, {
-      exitCode: EXIT.git,
-      cause: result.cause,
-    });
+    throw cannotRun(git, result.cause ?? new Error(result.shortMessage || 'unknown reason'));
   }
   return {
     exitCode: result.exitCode,
@@ -76,6 +71,8 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
 
 /** @throws AgtError where there are no file descriptors for it; the reason comes as an event that nobody can wait for. */
 async function start(git: Git, args: readonly string[], options: RunOptions) {
+  // Loaded with the first call: the commonest capture makes none.
+  const { execa } = await import('execa');
   try {
     return await execa(git.path, args, {
       cwd: git.cwd,
@@ -91,9 +88,15 @@ async function start(git: Git, args: readonly string[], options: RunOptions) {
       ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
     });
   } catch (error) {
-    const { message } = error as Error;
-    throw new AgtError(`cannot run git in ${git.cwd}: ${message}`, { exitCode: EXIT.git, cause: error });
+    throw cannotRun(git, error);
   }
+}
+
+/** For a git that was not even started. */
+export function cannotRun(git: Git, cause: unknown): AgtError {
+  const code = errorCode(cause);
+  const reason = /^E[MN]FILE$/.test(code) ? 'too many open files' : code || (cause as Error).message;
+  return new AgtError(`cannot run git in ${git.cwd}: ${reason}`, { exitCode: EXIT.git, cause });
 }
 
 function asBuffer(bytes: Uint8Array | undefined): Buffer {

@@ -1,5 +1,4 @@
 /** crontab(1): reads and replaces the user's table. Bytes, one per character. */
-import { execa } from 'execa';
 import { AgtError, errorCode } from '../errors.ts';
 
 /** Empty where the user has none. @throws AgtError where that cannot be told: it must not be written over then. */
@@ -22,6 +21,7 @@ function failed(what: string, stderr: string): AgtError {
 }
 
 async function runCrontab(args: string[], env: NodeJS.ProcessEnv, input?: string) {
+  const { execa } = await import('execa');
   const run = await execa('crontab', args, {
     env: { ...env, LC_ALL: 'C' },
     extendEnv: false,
