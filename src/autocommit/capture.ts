@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImportFailed } from '../git/fast-import.ts';
 import { type Git, inDirectory } from '../git/git.ts';
+import type { PreparedFile } from '../state/atomic-file.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
@@ -18,7 +19,7 @@ import { type IndexState, readIndex } from './index-state.ts';
 import { placeCheck } from './place-check.ts';
 import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './previous.ts';
 import { type Scanned, scan } from './scan.ts';
-import { writeScanManifest } from './scan-manifest.ts';
+import { prepareScanManifest, type ScanManifest } from './scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
 import { TOP_FOLDERS } from './tops.ts';
 import { listUnreachable, ObjectStream, writeShadowCommit } from './write-commit.ts';
@@ -204,42 +205,54 @@ async function captureInto(
     scanned.writes.size + scanned.deletions.length === 0 &&
     previous.index === index.digest &&
     sameFolder(previous.manifest, manifest);
-  const remember = (commit: string) => {
+  const prepare = (commit: string) => prepareManifest(target, commit, previous.cache, index, scanned);
+  const remember = (manifest: PreparedFile | undefined) => {
     // After the branch: a crash before this costs a scan.
-    const { cache } = previous;
-    const seen = scanned.known ?? cache;
-    const isKnown =
-      scanned.known === undefined &&
-      commit === cache?.commit &&
-      index.stat !== '' &&
-      index.stat === cache.index.stat;
-    if (seen !== undefined && !isKnown) {
-      const path = scanManifestPath(target);
-      const known = { digest: index.digest, stat: index.stat };
-      const { files, places } = seen;
-      writeScanManifest(path, { commit, clock: scanned.clock, index: known, files, places });
-    }
+    manifest?.replace();
     failurePoint('capture: scan manifest written');
     if (scanned.failed.length === 0) writeTimestamp(target.stateDir, target.sessionId, options.now);
   };
   failurePoint('capture: scanned');
   if (same && !marked && at.shadow === at.tip) {
-    if (!options.dryRun) remember(at.tip);
+    if (!options.dryRun) remember(prepare(at.tip));
     return { outcome: 'unchanged', commit: at.tip, ...result };
   }
   if (options.dryRun)
     return { outcome: 'would-commit', commit: previous.isFirst ? undefined : at.tip, ...result };
 
-  const commit = await writeShadowCommit(git, target, objects, {
-    at,
-    previous,
-    scanned,
-    index,
-    manifest: serialize(manifest),
-    options,
+  let prepared: PreparedFile | undefined;
+  const contents = { at, previous, scanned, index, manifest: serialize(manifest), options };
+  try {
+    const commit = await writeShadowCommit(git, target, objects, contents, (name) => {
+      prepared = prepare(name);
+    });
+    remember(prepared);
+    return { outcome: 'committed', commit, ...result };
+  } catch (error) {
+    prepared?.discard();
+    throw error;
+  }
+}
+
+/** What the next scan may rely on; undefined where that stands there already. */
+function prepareManifest(
+  target: CaptureTarget,
+  commit: string,
+  cache: ScanManifest | undefined,
+  { digest, stat }: IndexState,
+  { known, clock }: Scanned,
+): PreparedFile | undefined {
+  const seen = known ?? cache;
+  const isThere = known === undefined && commit === cache?.commit && stat !== '' && stat === cache.index.stat;
+  if (seen === undefined || isThere) return undefined;
+  const { files, places } = seen;
+  return prepareScanManifest(scanManifestPath(target), {
+    commit,
+    clock,
+    index: { digest, stat },
+    files,
+    places,
   });
-  remember(commit);
-  return { outcome: 'committed', commit, ...result };
 }
 
 function readable(paths: readonly NotCaptured[]): NotCaptured[] {

@@ -61,7 +61,8 @@ export function lookAgain(
   const looked = begin(folder, previous, kept);
   const visitor = visitorFor(looked, options, () => false);
 
-  const children = byParent([...places.paths, ...places.others]);
+  const children =
+    changed.size > 0 ? byParent([...places.paths, ...places.others]) : new Map<string, string[]>();
   let news = gone.length > 0;
   for (const [place, path] of places.paths.entries()) {
     if (isGone(path)) continue;

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { errorCode } from '../errors.ts';
-import { writeFileAtomic } from '../state/atomic-file.ts';
+import { type PreparedFile, prepareFile } from '../state/atomic-file.ts';
 import type { KnownPlaces } from './known-places.ts';
 import { ScanTable } from './scan-table.ts';
 import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';
@@ -52,10 +52,15 @@ interface Head {
 const FORMAT = `agt-scan-4-${endianness()}`;
 const DIGEST_LENGTH = 20;
 
-export function writeScanManifest(
+export function writeScanManifest(path: string, manifest: ScanManifest): void {
+  prepareScanManifest(path, manifest).replace();
+}
+
+/** For one that may come to stand there, once its commit does. */
+export function prepareScanManifest(
   path: string,
   { commit, clock, index, files, places, foreign }: ScanManifest,
-): void {
+): PreparedFile {
   const { data, folderOf, nameEnds, oids, names, folders } = files.columns;
   const listed = places && { ...places, data: undefined };
   const head: Head = {
@@ -74,7 +79,7 @@ export function writeScanManifest(
   ];
   const hash = createHash('sha1');
   for (const part of parts) hash.update(part);
-  writeFileAtomic(path, [...parts, hash.digest()], { cache: true });
+  return prepareFile(path, [...parts, hash.digest()], { cache: true });
 }
 
 const NEWLINE = 0x0a;

@@ -30,7 +30,8 @@ export class ScanTable {
   readonly columns: Columns;
   readonly length: number;
   private readonly oidLength: number;
-  private folderRows: { numbers: ReadonlyMap<string, number>; rows: readonly number[][] } | undefined;
+  private folderNumbers: ReadonlyMap<string, number> | undefined;
+  private folderRows: { ends: Uint32Array; rows: Uint32Array } | undefined;
   private readonly found = new Map<number, ReadonlyMap<string, number>>();
 
   constructor(columns: Columns) {
@@ -57,11 +58,11 @@ export class ScanTable {
   /** Row of a path, or -1. */
   find(path: string): number {
     const slash = path.lastIndexOf('/');
-    const folder = this.byFolder().numbers.get(path.slice(0, Math.max(slash, 0)));
+    const folder = this.folderNumber(path.slice(0, Math.max(slash, 0)));
     if (folder === undefined) return -1;
     let rows = this.found.get(folder);
     if (rows === undefined) {
-      rows = new Map(this.rowsIn(folder).map((row) => [this.name(row), row]));
+      rows = new Map(Array.from(this.rowsIn(folder), (row) => [this.name(row), row]));
       this.found.set(folder, rows);
     }
     return rows.get(path.slice(slash + 1)) ?? -1;
@@ -69,22 +70,19 @@ export class ScanTable {
 
   /** Names of the files in a folder. */
   namesIn(folder: string): string[] {
-    const number = this.byFolder().numbers.get(folder);
-    return number === undefined ? [] : this.rowsIn(number).map((row) => this.name(row));
+    const number = this.folderNumber(folder);
+    return number === undefined ? [] : Array.from(this.rowsIn(number), (row) => this.name(row));
   }
 
-  private rowsIn(folder: number): readonly number[] {
-    return this.byFolder().rows[folder] ?? [];
+  private folderNumber(folder: string): number | undefined {
+    this.folderNumbers ??= new Map(this.columns.folders.map((path, number) => [path, number]));
+    return this.folderNumbers.get(folder);
   }
 
-  private byFolder() {
-    if (this.folderRows === undefined) {
-      const { folders, folderOf } = this.columns;
-      const rows: number[][] = folders.map(() => []);
-      for (let row = 0; row < this.length; row++) rows[folderOf[row] as number]?.push(row);
-      this.folderRows = { numbers: new Map(folders.map((folder, number) => [folder, number])), rows };
-    }
-    return this.folderRows;
+  private rowsIn(folder: number): Uint32Array {
+    this.folderRows ??= groupRows(this.columns);
+    const { ends, rows } = this.folderRows;
+    return rows.subarray(ends[folder - 1] ?? 0, ends[folder]);
   }
 
   oid(row: number): string {
@@ -122,6 +120,23 @@ export class ScanTable {
       stat.mtimeMs < clock
     );
   }
+}
+
+/** The rows of each folder one after another, and where each folder's end. */
+function groupRows({ folders, folderOf }: Columns): { ends: Uint32Array; rows: Uint32Array } {
+  const ends = new Uint32Array(folders.length);
+  for (const folder of folderOf) ends[folder] = (ends[folder] as number) + 1;
+  for (let folder = 1; folder < ends.length; folder++)
+    ends[folder] = (ends[folder] as number) + (ends[folder - 1] as number);
+  // From the last row on, and each folder from its end.
+  const rows = new Uint32Array(folderOf.length);
+  const next = ends.slice();
+  for (let row = folderOf.length - 1; row >= 0; row--) {
+    const folder = folderOf[row] as number;
+    next[folder] = (next[folder] as number) - 1;
+    rows[next[folder] as number] = row;
+  }
+  return { ends, rows };
 }
 
 /** One row of the columns. */

@@ -1,7 +1,7 @@
 /** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
 import { FastImport, importPath } from '../git/fast-import.ts';
 import { removeCrashReports } from '../git/fast-import-leftovers.ts';
-import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/git.ts';
+import { type Git, gitAnswer, inDirectory, runGit } from '../git/git.ts';
 import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import type { CaptureOptions, CaptureTarget } from './capture.ts';
@@ -63,12 +63,16 @@ export interface ShadowCommit {
   readonly options: CaptureOptions;
 }
 
-/** Returns the new commit. The refs move last, when everything is on disk. */
+/**
+ * Returns the new commit. The refs move last, when everything is on disk; `meanwhile` is told its name, and may work
+ * while git sees to that.
+ */
 export async function writeShadowCommit(
   git: Git,
   target: CaptureTarget,
   objects: ObjectStream,
   commit: ShadowCommit,
+  meanwhile: (name: string) => void,
 ): Promise<string> {
   const { at, previous, scanned, index } = commit;
   const newIndex = previous.index === index.digest ? undefined : index.content;
@@ -109,12 +113,18 @@ export async function writeShadowCommit(
   await writeOperation(stream, commit);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
   failurePoint('capture: stream written');
-  await stream.finish();
+  const name = await stream.nameOfFirst();
+  const finished = stream.finish();
+  try {
+    meanwhile(name);
+  } finally {
+    await finished;
+  }
   failurePoint('capture: refs moved');
   // Nothing referred to these trees until now: `git gc --prune=now` may have taken them. The same are written again.
   const wasReferredTo = previous.isFirst && staged === at.tipTree;
   if (staged !== undefined && !wasReferredTo && !(await isThere(git, staged))) await writeStaged();
-  return gitText(git, ['rev-parse', '--verify', target.tipRef]);
+  return name;
 }
 
 /** A whole tree, without its blobs: those the sandbox's index keeps. */

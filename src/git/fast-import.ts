@@ -68,6 +68,8 @@ export class FastImport {
   /** How it ended: 0, or `exit code 128`, `killed by SIGXFSZ`. */
   private readonly ended: Promise<0 | string>;
   private stderr = '';
+  /** The first line that git printed; undefined when it ended without one. */
+  private readonly answer: Promise<string | undefined>;
   private broken = false;
   private finished = false;
   private readonly places: Places;
@@ -78,7 +80,7 @@ export class FastImport {
     this.since = Date.now() - CLOCK_SKEW_MS;
     const args = argumentsFor(places);
     traceCommand(git.env, git.path, args);
-    this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'ignore', 'pipe'] });
+    this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
     this.child.stdin?.on('error', () => {
       this.broken = true; // git has ended; finish() gives its reason
     });
@@ -94,6 +96,14 @@ export class FastImport {
         resolve('not started');
       });
     });
+    this.answer = new Promise((resolve) => {
+      let text = '';
+      this.child.stdout?.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+        if (text.endsWith('\n')) resolve(text.trimEnd());
+      });
+      this.ended.then(() => resolve(undefined));
+    });
   }
 
   /** Commands or data; resolves when git keeps up. @throws AgtError when git has ended. */
@@ -103,6 +113,12 @@ export class FastImport {
     if (stdin.write(chunk)) return;
     const drained = once(stdin, 'drain').catch(() => this.ended); // git has ended: the next write gives its reason
     await Promise.race([drained, this.ended]);
+  }
+
+  /** The name of what was written as `:1`. @throws AgtError when git has ended. */
+  async nameOfFirst(): Promise<string> {
+    await this.write('get-mark :1\n');
+    return (await this.answer) ?? this.fail();
   }
 
   /** A length-prefixed block, as `data` wants it. */

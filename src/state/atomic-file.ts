@@ -17,11 +17,34 @@ export interface WriteOptions {
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array | readonly Uint8Array[],
-  { durable = false, cache = false }: WriteOptions = {},
+  options: WriteOptions = {},
 ): void {
+  prepareFile(path, content, options).replace();
+}
+
+/** A content that is written already, under its temporary name. */
+export interface PreparedFile {
+  readonly replace: () => void;
+  readonly discard: () => void;
+}
+
+export function prepareFile(
+  path: string,
+  content: string | Uint8Array | readonly Uint8Array[],
+  { durable = false, cache = false }: WriteOptions = {},
+): PreparedFile {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.tmp`;
-  try {
+  const discard = () => rmSync(temporary, { force: true });
+  const orDiscard = (action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      discard();
+      throw error;
+    }
+  };
+  orDiscard(() => {
     const fd = openSync(temporary, 'w', 0o644);
     try {
       for (const bytes of partsOf(content))
@@ -31,12 +54,13 @@ export function writeFileAtomic(
       closeSync(fd);
     }
     failurePoint('state file: written');
-    renameSync(temporary, path);
-    if (durable) flushDirectory(dirname(path));
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+  });
+  const replace = () =>
+    orDiscard(() => {
+      renameSync(temporary, path);
+      if (durable) flushDirectory(dirname(path));
+    });
+  return { replace, discard };
 }
 
 function partsOf(content: string | Uint8Array | readonly Uint8Array[]): readonly Uint8Array[] {
