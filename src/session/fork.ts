@@ -76,7 +76,7 @@ function fork(
     fill: async (record) => {
       await checkOutState(repository.git, state.commit, sessionFolder(record));
       failurePoint('fork: files written');
-      await restoreIndex(repository.git, state, record.sandbox);
+      await restoreIndex(repository.git, undefined, state, record.sandbox);
       failurePoint('fork: index written');
       const { sandbox, work_branch } = record;
       await restoreOperation(repository.git, state, { sandbox, workBranch: work_branch, workBranchThen });

@@ -8,12 +8,21 @@ import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
 import { failurePoint } from '../../state/failure-point.ts';
 import { shortBranch } from '../record.ts';
 import { listWorktrees } from '../worktrees.ts';
-import type { State } from './state.ts';
+import { haveSameIndex, type State } from './state.ts';
 
-/** The index as it was. Its stat data may be of other files, so git looks at some files once more. */
-export async function restoreIndex(git: Git, state: State, sandbox: string): Promise<void> {
+/**
+ * The index as it was. Its stat data may be of other files, so git looks at some files once more; hence one that is the
+ * same is left alone. `present` is the state that was captured last.
+ */
+export async function restoreIndex(
+  git: Git,
+  present: string | undefined,
+  state: State,
+  sandbox: string,
+): Promise<void> {
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`${sandbox} is no worktree`);
+  if (present !== undefined && (await haveSameIndex(git, present, state.commit))) return;
   const index = await runGit(git, ['cat-file', 'blob', `${state.commit}:_/index`]);
   if (index.exitCode !== 0) {
     rmSync(join(gitDir, 'index'), { force: true });

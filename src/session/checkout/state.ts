@@ -4,7 +4,7 @@ import { pathFromJson } from '../../autocommit/display.ts';
 import { TOP_FOLDERS } from '../../autocommit/tops.ts';
 import { decodePath } from '../../autocommit/tree-names.ts';
 import { readShadowTree, type TreeEntry } from '../../autocommit/tree-state.ts';
-import { type Git, gitBytes, gitText } from '../../git/git.ts';
+import { type Git, gitBytes, gitText, runGit } from '../../git/git.ts';
 
 export interface State {
   readonly commit: string;
@@ -25,6 +25,11 @@ export async function readState(git: Git, commit: string): Promise<State> {
     emptyDirectories: manifest.empty_directories.map(pathFromJson),
     skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
   };
+}
+
+/** Whether two states hold the same index, byte for byte. */
+export async function haveSameIndex(git: Git, a: string, b: string): Promise<boolean> {
+  return (await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', '_/index'])).exitCode === 0;
 }
 
 /** A file or link that one state has and the other has not, or has otherwise. */

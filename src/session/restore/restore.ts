@@ -91,7 +91,7 @@ async function restore(
 
   const wanted = await readState(repository.git, moment.commit);
   if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
-  const changed = await bringBack(repository, record, first, wanted, request);
+  const { changed, captured } = await bringBack(repository, record, first, wanted, request);
   const warnings = [
     ...(first?.warnings ?? []),
     ...(first?.failed ?? []).map(
@@ -99,7 +99,7 @@ async function restore(
     ),
   ];
   if (request.scope.includes('sandbox')) {
-    warnings.push(...(await restoreSandbox(repository, record, moment, wanted)));
+    warnings.push(...(await restoreSandbox(repository, record, moment, captured, wanted)));
   }
   failurePoint('restore: brought back');
   const after = await captureSession(repository, record, {
@@ -119,14 +119,14 @@ async function restore(
   return { record, moment, before: first?.commit, commit, changed, mismatches, warnings };
 }
 
-/** Files, links, directories and permissions. Returns how many paths were not as they should be. */
+/** Files, links, directories and permissions. Returns how many paths were not as they should be, and what was captured. */
 async function bringBack(
   repository: Repository,
   record: SessionRecord,
   first: CaptureResult | undefined,
   wanted: State,
   { scope, now }: RestoreRequest,
-): Promise<number> {
+): Promise<{ changed: number; captured: string | undefined }> {
   const changed = new Set<string>();
   let captured = first?.commit;
   for (let attempt = 1; ; attempt++) {
@@ -135,7 +135,7 @@ async function bringBack(
     for (const path of pathsOf(plan)) changed.add(path);
     try {
       await applyPlan(repository.git, plan, openFolder(repository, record));
-      return changed.size;
+      return { changed: changed.size, captured };
     } catch (error) {
       if (!(error instanceof ChangedMeanwhile)) throw error;
       if (attempt === ATTEMPTS) {
@@ -169,6 +169,7 @@ async function restoreSandbox(
   repository: Repository,
   record: SessionRecord,
   moment: Moment,
+  captured: string | undefined,
   wanted: State,
 ): Promise<string[]> {
   const then = readRecord(repository, moment.session as SessionRecord['session_id']);
@@ -180,7 +181,7 @@ async function restoreSandbox(
   };
   const warnings = await restoreHead(repository.git, wish);
   failurePoint('restore: head moved');
-  await restoreIndex(repository.git, wanted, record.sandbox);
+  await restoreIndex(repository.git, captured, wanted, record.sandbox);
   await restoreOperation(repository.git, wanted, wish);
   return warnings;
 }

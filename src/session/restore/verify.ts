@@ -7,7 +7,7 @@ import { isUnder } from '../../autocommit/tops.ts';
 import { type Git, runGit } from '../../git/git.ts';
 import { parseIndex } from '../../git/index-file.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';
-import type { State } from '../checkout/state.ts';
+import { haveSameIndex, type State } from '../checkout/state.ts';
 
 export interface Comparison {
   /** What is not as it was, readable. */
@@ -43,14 +43,18 @@ export async function compareStates(
   if (!scope.includes('sandbox')) return { mismatches, ignored };
   if (now.manifest.operation_digest !== wanted.manifest.operation_digest)
     mismatches.push(`the ${wanted.manifest.operation ?? now.manifest.operation} in the sandbox`);
-  if ((await indexDigest(git, now)) !== (await indexDigest(git, wanted)))
-    mismatches.push('the index of the sandbox');
+  if (!(await meanSameIndex(git, now, wanted))) mismatches.push('the index of the sandbox');
   return { mismatches, ignored };
 }
 
 function missingDirectories(now: State, wanted: State, scope: readonly string[]): string[] {
   const before = new Set(now.emptyDirectories);
   return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !before.has(path));
+}
+
+async function meanSameIndex(git: Git, a: State, b: State): Promise<boolean> {
+  if (await haveSameIndex(git, a.commit, b.commit)) return true;
+  return (await indexDigest(git, a)) === (await indexDigest(git, b));
 }
 
 async function indexDigest(git: Git, { commit }: State): Promise<string> {
