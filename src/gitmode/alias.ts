@@ -1,23 +1,27 @@
 /**
  * Expands the user's aliases as git.c does, so that `git lg` is hidden from as `git log --graph` is. Undefined where
- * git should have the line as it is: a shell alias, a loop, an alias that git itself would refuse.
+ * git should have the line as it is: a loop, an alias that git itself would refuse. So it should a shell alias, which
+ * becomes a line of its own kind.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { PASSED_ON } from './commands.ts';
-import { type CommandLine, parseCommandLine } from './parse.ts';
+import { GUARDED } from './guard/destroys.ts';
+import { type CommandLine, parseCommandLine, SHELL } from './parse.ts';
 import { RULES } from './rules/index.ts';
 import { configIsTrue, type View } from './view.ts';
 
 export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEnv): CommandLine | undefined {
   let current = line;
   const seen = new Set<string>();
-  while (!isBuiltin(current.command)) {
+  while (!isKnown(current.command)) {
     const { command } = current;
     const value = aliasValue(command, view);
     const help = current.args.length === 1 && current.args[0] === '-h';
-    if (value === undefined || value.startsWith('!') || help || seen.has(command)) return undefined;
+    if (value === undefined || help || seen.has(command)) return undefined;
     if (isExternal(command, view, env)) return undefined;
+    if (value.startsWith(SHELL))
+      return { ...current, command: SHELL, args: [value.slice(SHELL.length), ...current.args] };
     seen.add(command);
     const words = splitWords(value);
     const inner = words === undefined ? undefined : parseCommandLine(words);
@@ -34,8 +38,8 @@ export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEn
   return current;
 }
 
-function isBuiltin(command: string): boolean {
-  return PASSED_ON.has(command) || RULES.has(command);
+function isKnown(command: string): boolean {
+  return PASSED_ON.has(command) || RULES.has(command) || GUARDED.includes(command);
 }
 
 /** Names are without case; from git 2.54 also `alias.<name>.command`. */

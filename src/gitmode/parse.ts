@@ -13,6 +13,9 @@ export interface CommandLine {
   readonly disabled: boolean;
 }
 
+/** Stands for the command of a shell alias: its first argument is the shell's text. git is the real one there. */
+export const SHELL = '!';
+
 /** Value as the next word; those in `WITH_EQUALS` also after `=`. */
 const NEXT_WORD = new Set([
   '-C',

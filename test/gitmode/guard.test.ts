@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { destroys } from '../../src/gitmode/guard/destroys.ts';
+import { SHELL } from '../../src/gitmode/parse.ts';
 import { identify } from '../../src/state/lock.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
@@ -20,7 +21,7 @@ const DESTROYING = `
   filter-branch --tree-filter true | gc --prune=now | gc --pr=all | prune | reflog expire --all | reflog delete HEAD@{0}
   update-ref -d refs/heads/x | update-ref --stdin | stash branch x | stash apply | mv -f a b | mv -vf a b | mv --for a b
   checkout-index -f a | checkout-index -af | read-tree -u --reset x | read-tree -mu x | sparse-checkout set d
-  submodule update | submodule --quiet deinit -f x | bisect start | bisect good | bisect reset | tag -d x | tag -f x`;
+  worktree add -B x ../y | worktree add -fB x ../y | submodule update | submodule --quiet deinit -f x | bisect start | bisect good | bisect reset | tag -d x | tag -f x`;
 const HARMLESS = `
   reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
   checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
@@ -42,6 +43,15 @@ describe('what can destroy work', () => {
   };
   test.each(table(DESTROYING))('%s: yes', (line) => void expect(judge(line)).toBe(true));
   test.each(table(HARMLESS))('%s: no', (line) => void expect(judge(line)).toBe(false));
+
+  test.each([
+    ['git reset --hard && git clean -fd', true],
+    ['f() { git log --oneline; git "branch" -D "$1"; }; f', true],
+    ['git log --oneline | head', false],
+    ['echo preset cleaner my-merge merge-base', false],
+  ])('a shell alias: %s', (text, expected) => {
+    expect(destroys({ globals: [], command: SHELL, args: [text, 'x'], disabled: false })).toBe(expected);
+  });
 });
 
 let shim: string;
@@ -118,12 +128,16 @@ describe.each([
     ['tag -d only', 'only'],
     ['branch -D x', 'x'],
     ['update-ref -d refs/heads/x', 'x'],
+    ['checkout -q -B x main', 'x'],
+    ['switch -q -C x main', 'x'],
+    ['stash pop -q', 'stash@{0}'],
   ])('git %s: the commit stays reachable', (line, name) => {
     const session = working();
     git(session.sandbox, 'switch', '-q', 'x');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'only on x');
     git(session.sandbox, 'tag', 'only');
     git(session.sandbox, 'switch', '-q', 'agt/s1');
+    if (line.startsWith('stash pop')) git(session.sandbox, 'checkout', '-q', '--', 'a');
     const commit = git(session.sandbox, 'rev-parse', name);
     const outcome = call(session, line);
     expect([outcome.exitCode, outcome.stderr]).toEqual([0, '']);
@@ -138,6 +152,19 @@ describe.each([
     writeFileSync(join(session.sandbox, 'a'), 'again\n');
     expect(call(session, 'checkout no-such-thing').exitCode).toBe(1);
     expect(subject(session)).toBe('before git checkout no-such-thing');
+  });
+
+  test('an alias for a script of git, or for the shell, where git is the real one', () => {
+    const session = working();
+    git(session.repository, 'config', 'alias.rewrite', 'filter-branch --msg-filter cat');
+    git(session.repository, 'config', 'alias.wipe', '!git reset -q --hard; git clean -q');
+    call(session, 'rewrite');
+    expect(subject(session)).toBe('before git filter-branch --msg-filter cat');
+    writeFileSync(join(session.sandbox, 'a'), 'again\n');
+    expect(call(session, 'wipe -fd').exitCode).toBe(0);
+    expect(subject(session)).toBe('before git ! git reset -q --hard; git clean -q -fd');
+    expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/new')).toBe('untracked');
   });
 
   test('from below the sandbox, and by -C', () => {
@@ -200,5 +227,82 @@ describe.each([
     expect(outcome.exitCode).toBe(0);
     expect(outcome.stderr).toMatch(/^warning: agt: work was not captured before this: [^\n]+\n$/);
     expect(outcome.stdout).toMatch(/^HEAD is now at /);
+  });
+});
+
+/**
+ * On `other`, one commit above main's, x.o is a file like others; in the sandbox it is an ignored one. `d/x.o` is ignored
+ * everywhere. What each command takes away is captured before it.
+ */
+describe('what overwrites or removes without a word', () => {
+  function amongTraps(): TestSession {
+    const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
+    const { sandbox } = session;
+    const setUp = `
+      git checkout -q -b other; echo theirs >x.o; git add -f x.o; git commit -q -m 'adds x.o'
+      git rm -q x.o; git commit -q -m 'removes x.o'; git branch removed; git reset -q --hard HEAD^
+      git checkout -q agt/s1; echo mine >c; git add c; git commit -q -m mine
+      echo precious >x.o; echo precious >d/x.o`;
+    expect(run('sh', ['-euc', setUp], { cwd: sandbox }).stderr).toBe('');
+    return session;
+  }
+
+  test.each([
+    ['merge -q other', 'x.o'],
+    ['pull -q --no-rebase . other', 'x.o'],
+    ['rebase -q other', 'x.o'],
+    ['cherry-pick other', 'x.o'],
+    ['revert --no-edit removed', 'x.o'],
+    ['bisect start removed main', 'x.o'],
+    ['sparse-checkout set nothing', 'd/x.o'],
+  ])('git %s', (line, path) => {
+    const session = amongTraps();
+    const outcome = run(GIT_MODE, words(line), { cwd: session.sandbox });
+    expect([outcome.exitCode, outcome.stderr.includes('warning: agt')]).toEqual([0, false]);
+    const now = join(session.sandbox, path);
+    expect(existsSync(now) ? readFileSync(now, 'utf8') : 'gone').not.toBe('precious\n');
+    expect(git(session.repository, 'show', `agtsessions/s1:sandbox/${path}`)).toBe('precious');
+  });
+
+  test.each(['submodule deinit -q -f sub', 'submodule update -q --force'])('git %s', (line) => {
+    const library = makeSession({ file: 'library\n' }).repository;
+    const session = amongTraps();
+    const allow = ['-c', 'protocol.file.allow=always'];
+    git(session.sandbox, ...allow, 'submodule', '--quiet', 'add', library, 'sub');
+    write(join(session.sandbox, 'sub/file'), 'precious\n');
+    expect(run(GIT_MODE, words(line), { cwd: session.sandbox }).exitCode).toBe(0);
+    const now = join(session.sandbox, 'sub/file');
+    expect(existsSync(now) ? readFileSync(now, 'utf8') : 'gone').not.toBe('precious\n');
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/sub/file')).toBe('precious');
+  });
+
+  test.each([
+    'reflog expire --expire=now --expire-unreachable=now --all',
+    'gc -q --prune=now',
+    'prune --expire=now',
+  ])('git %s: what only reflogs lead to stays', (line) => {
+    const session = amongTraps();
+    const replaced = git(session.sandbox, 'rev-parse', 'HEAD');
+    git(session.sandbox, 'commit', '-q', '--amend', '-m', 'another');
+    expect(run(GIT_MODE, words(line), { cwd: session.sandbox })).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: '',
+    });
+    git(session.sandbox, 'reflog', 'expire', '--expire=now', '--expire-unreachable=now', '--all');
+    git(session.sandbox, 'gc', '-q', '--prune=now');
+    git(session.repository, 'merge-base', '--is-ancestor', replaced, 'agtsessions/s1');
+  });
+
+  test('git am --abort: what was done about the conflict', () => {
+    const session = amongTraps();
+    const { sandbox } = session;
+    const patch = `
+      git checkout -q -b patch main; echo patched >a; git commit -q -am patched; git format-patch -q -1 --stdout >../patch
+      git checkout -q agt/s1; echo own >a; git commit -q -am own; ! git am -3 -q ../patch >/dev/null 2>&1; echo solved >a`;
+    expect(run('sh', ['-euc', patch], { cwd: sandbox }).stderr).toBe('');
+    expect(run(GIT_MODE, ['am', '--abort'], { cwd: sandbox }).exitCode).toBe(0);
+    expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('own\n');
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/a')).toBe('solved');
   });
 });

@@ -2,7 +2,7 @@
  * Which command lines can destroy work: files that are not committed, ignored ones included, what is staged, or
  * commits that nothing else keeps. Where that cannot be seen from the words, they can.
  */
-import type { CommandLine } from '../parse.ts';
+import { type CommandLine, SHELL } from '../parse.ts';
 
 type Test = (args: readonly string[]) => boolean;
 
@@ -37,7 +37,7 @@ const TESTS: Readonly<Record<string, Test>> = {
     has(args, '--delete') ||
     has(args, '--force') ||
     ['d', 'f'].some((letter) => hasLetter(args, letter, 'mFu')),
-  worktree: ([verb]) => verb === 'remove',
+  worktree: ([verb, ...args]) => verb === 'remove' || (verb === 'add' && hasLetter(args, 'B', 'b')),
   'filter-branch': () => true,
   gc: (args) => args.some((arg) => /^--pr?u?n?e?=/.test(arg)),
   prune: (args) => !isDryRun(args),
@@ -48,16 +48,21 @@ const TESTS: Readonly<Record<string, Test>> = {
 /** Commands that may be asked about; the shim sends these to the executable in a sandbox. */
 export const GUARDED: readonly string[] = Object.keys(TESTS);
 
+const NAMES_ONE = new RegExp(`(?<![\\w-])(?:${GUARDED.join('|')})(?![\\w-])`);
+
 /** Of what goes on in steps: these touch no file. `--continue` takes the next step, but for a merge, which has none. */
 const QUIET = new Set(['--quit', '--edit-todo', '--show-current-patch']);
 
 export function destroys({ command, args }: CommandLine): boolean {
+  if (command === SHELL) return NAMES_ONE.test(args[0] ?? '');
   return !args.includes('-h') && (TESTS[command]?.(args) ?? false);
 }
 
 /** Commits that the command takes a name from: what to ask `git rev-list` for, a line of words each. */
 export function namesTaken({ command, args }: CommandLine): readonly (readonly string[])[] {
   const words = args.filter((arg) => !arg.startsWith('-'));
+  const branch = reusedBranch(command, args);
+  if (branch !== undefined) return [['--no-walk', `refs/heads/${branch}`, '--']];
   if (command === 'branch') return words.map((name) => ['--no-walk', `refs/heads/${name}`, '--']);
   if (command === 'tag') return words.map((name) => ['--no-walk', `refs/tags/${name}`, '--']);
   if (command === 'update-ref') return words.slice(0, 1).map((name) => ['--no-walk', name, '--']);
@@ -69,6 +74,14 @@ export function namesTaken({ command, args }: CommandLine): readonly (readonly s
   if (['reflog', 'gc', 'prune', 'filter-branch'].includes(command))
     return [['--reflog', '--not', '--all', '--']];
   return [];
+}
+
+/** The name that a branch is given which may be another's already: the word after the option, or the rest of it. */
+function reusedBranch(command: string, args: readonly string[]): string | undefined {
+  if (!['checkout', 'switch', 'worktree'].includes(command)) return undefined;
+  const option = /^(?:-[a-z]*[BC]|--force-c[a-z-]*=?)(.*)$/;
+  const at = args.findIndex((arg) => option.test(arg));
+  return at < 0 ? undefined : option.exec(args[at] as string)?.[1] || args[at + 1];
 }
 
 /** A long option, also cut short as far as git might take it; nothing after `--` is one. */
