@@ -23,6 +23,12 @@ process.on('uncaughtException', (error) => {
   process.exit();
 });
 
-main().then((exitCode) => {
-  process.exitCode = exitCode;
-}, fail);
+// Where nothing is left to wait for, Node ends with 0, whatever main was in the middle of.
+const unfinished = () => fail(new Error('ended before it was done'));
+process.once('beforeExit', unfinished);
+
+main()
+  .then((exitCode) => {
+    process.exitCode = exitCode;
+  }, fail)
+  .finally(() => process.off('beforeExit', unfinished));

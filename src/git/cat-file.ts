@@ -65,6 +65,8 @@ export async function readBlobs(
       await source.line();
     }
   } finally {
+    // With answers that nobody takes it would never be at its end.
+    child.stdout.destroy();
     child.kill();
     await ended;
   }

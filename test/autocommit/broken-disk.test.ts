@@ -1,0 +1,122 @@
+/** EIO, as a dying disk answers, put in the way of single system calls by strace(1): a clear error, nothing lost. */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeSession, snapshotTree, type TestSession } from '../harness/session.ts';
+import { AGT, agtOk, git, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
+
+const works =
+  spawnSync('strace', ['-f', '-qq', '-e', 'inject=fsync:error=EIO', '-o', '/dev/null', 'true']).status === 0;
+const NO_STRACE = 'there is no strace(1), or it may not look at processes';
+
+/** Runs agt with the calls failing that `rules` name, only those about `path` where one is given. */
+function failing(
+  session: TestSession,
+  rules: readonly string[],
+  path: string | undefined,
+  command = ['autocommit', '--session-id', 's1'],
+): Outcome {
+  const only = path === undefined ? [] : ['-P', path];
+  const inject = rules.flatMap((rule) => ['-e', `inject=${rule}`]);
+  const log = join(makeTempDir('strace'), 'log');
+  return run('strace', ['-f', '-qq', '-o', log, ...inject, ...only, AGT, ...command], {
+    cwd: session.repository,
+  });
+}
+
+/** A captured state, then changes beside what is to fail. */
+function changed(): TestSession {
+  const session = makeSession({ good: 'good\n', bad: 'bad\n', 'd/one': 'one\n', 'd/two': 'two\n' });
+  agtOk(session.repository, 'autocommit', '--session-id', 's1');
+  for (const path of ['good', 'bad', 'd/one']) write(join(session.sandbox, path), 'changed\n');
+  writeFileSync(join(session.repository, '.git/agt/timestamps/s1'), '1000\n');
+  return session;
+}
+
+const tip = ({ repository }: TestSession) => git(repository, 'rev-parse', 'agtsessions/s1');
+
+describe('what cannot be read stays as it was, and is named', () => {
+  test.for([
+    ['a file', 'bad', ['read:error=EIO', 'pread64:error=EIO'], 'sandbox/bad', 'bad\n'],
+    ['the place of a file', 'bad', ['statx:error=EIO'], 'sandbox/bad', 'bad\n'],
+    ['a directory', 'd', ['getdents64:error=EIO'], 'sandbox/d', undefined],
+  ] as const)('%s', ([, path, rules, named, kept], { skip }) => {
+    skip(!works, NO_STRACE);
+    const session = changed();
+    // So that the directory is listed again.
+    write(join(session.sandbox, 'd/new'), 'new\n');
+    const outcome = failing(session, rules, join(session.sandbox, path));
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(new RegExp(`${named}.*i/o error \\(EIO\\)`));
+    const tree = snapshotTree(session, 'agtsessions/s1');
+    expect(tree.get('sandbox/good')).toBe('100644 changed\n');
+    if (kept !== undefined) expect(tree.get('sandbox/bad')).toBe(`100644 ${kept}`);
+    else expect([tree.get('sandbox/d/one'), tree.get('sandbox/d/new')]).toEqual(['100644 one\n', undefined]);
+    expect(readFileSync(join(session.repository, '.git/agt/timestamps/s1'), 'utf8')).toBe('1000\n');
+    agtOk(session.repository, 'autocommit', '--session-id', 's1');
+    const after = snapshotTree(session, 'agtsessions/s1');
+    expect([after.get('sandbox/bad'), after.get('sandbox/d/new')]).toEqual([
+      '100644 changed\n',
+      '100644 new\n',
+    ]);
+  });
+});
+
+describe('what cannot be written leaves the old state or the new one, and nothing else', () => {
+  test.for([
+    ['the lock', 'link', 1, undefined],
+    ['the pack', 'fsync', 1, undefined],
+    ['its index', 'fsync', 2, undefined],
+    ['the refs', 'fsync', 3, undefined],
+    ['the name of the first ref', 'rename', 1, undefined],
+    ['the name of the second', 'rename', 2, undefined],
+    ['the metadata', 'rename', 3, undefined],
+    ['what the next scan relies on', 'write', 1, '.git/agt/scan/s1.tmp'],
+    ['when it was', 'write', 1, '.git/agt/timestamps/s1.tmp'],
+  ] as const)('%s', ([, call, n, path], { skip }) => {
+    skip(!works, NO_STRACE);
+    const session = changed();
+    const before = tip(session);
+    const place = path === undefined ? undefined : join(session.repository, path);
+    const outcome = failing(session, [`${call}:error=EIO:when=${n}`], place);
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(/^error: .*(i\/o error|Input\/output error|couldn't)/);
+    expect(outcome.stderr).not.toContain('internal');
+    const left = readdirSync(join(session.repository, '.git'), {
+      recursive: true,
+      encoding: 'utf8',
+    }).filter((path) =>
+      /(^|\/)(tmp_|fast_import_crash|bulk_fsync|agt-index)|\.(lock|tmp|breaking)$|agt\/locks\/./.test(path),
+    );
+    expect(left).toEqual([]);
+    agtOk(session.repository, 'autocommit', '--session-id', 's1');
+    expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/good')).toBe('100644 changed\n');
+    git(session.repository, 'merge-base', '--is-ancestor', before, 'agtsessions/s1');
+    expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+  });
+});
+
+test.for([
+  ['a directory is made', 'mkdir', undefined, 'd'],
+  ['a file takes its name', 'rename', 4, undefined],
+  ['it is written down what was brought back', 'rename', 7, undefined],
+] as const)('a restore that fails where %s is done by the next one', ([, call, n, path], { skip }) => {
+  skip(!works, NO_STRACE);
+  const session = changed();
+  const before = tip(session);
+  rmSync(join(session.sandbox, 'd'), { recursive: true });
+  const command = ['session', 'restore', 's1', '--to', before];
+  const rule = `${call}:error=EIO${n === undefined ? '' : `:when=${n}`}`;
+  const place = path === undefined ? undefined : join(session.sandbox, path);
+  const outcome = failing(session, [rule], place, command);
+  expect([outcome.exitCode, /^error: .*: i\/o error/m.test(outcome.stderr)]).toEqual([1, true]);
+  git(session.repository, 'merge-base', '--is-ancestor', before, 'agtsessions/s1');
+  const states = git(session.repository, 'rev-list', '--first-parent', `${before}..agtsessions/s1`).split(
+    '\n',
+  );
+  expect(states.map((state) => git(session.repository, 'show', `${state}:sandbox/bad`))).toContain('changed');
+  expect(agtOk(session.repository, ...command)).toContain('verified');
+  expect(readFileSync(join(session.sandbox, 'd/one'), 'utf8')).toBe('one\n');
+  expect(agtOk(session.repository, 'doctor')).toContain('nothing is wrong');
+});
