@@ -74,9 +74,11 @@ export function confirmAhead(
   ignore: string,
   threads: readonly Thread[],
 ): Confirming | undefined {
-  if (manifest?.places === undefined || manifest.shared === undefined) return undefined;
+  if (manifest?.places === undefined || manifest.shared === undefined || manifest.places.ignore !== ignore) {
+    for (const { worker } of threads) void worker.terminate();
+    return undefined;
+  }
   const { places, shared, files } = manifest;
-  if (places.ignore !== ignore) return undefined;
   const clock = readFileClock(folder);
   const found: Promise<Differences>[] = [];
   const run = () => {

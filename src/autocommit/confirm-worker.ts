@@ -1,6 +1,6 @@
 /** A thread that takes its part in confirming what the last scan saw, as soon as it is told what that was. */
 import { parentPort } from 'node:worker_threads';
-import { confirm } from './confirm.ts';
+import { confirm, type Differences } from './confirm.ts';
 import { ConfirmControl } from './confirm-control.ts';
 import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';
 
@@ -16,14 +16,18 @@ export interface ConfirmWork {
   readonly control: SharedArrayBuffer;
 }
 
+/** Of a thread that came too late. */
+const NOTHING: Differences = { rows: [], places: [], failed: false };
+
 parentPort?.once('message', ({ thread, folder, shared, folders, places, clock, control }: ConfirmWork) => {
   const shares = new ConfirmControl(control);
   try {
-    if (!shares.enter(thread)) return;
     const columns = columnsIn(shared, folders);
     const data = placesIn(shared);
     parentPort?.postMessage(
-      confirm({ folder, columns, places: { paths: places, data }, clock, take: () => shares.take() }),
+      shares.enter(thread)
+        ? confirm({ folder, columns, places: { paths: places, data }, clock, take: () => shares.take() })
+        : NOTHING,
     );
   } finally {
     shares.leave(thread);

@@ -1,4 +1,5 @@
 /** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
+import { AgtError, isAgtError } from '../errors.ts';
 import { FastImport, importPath } from '../git/fast-import.ts';
 import { removeCrashReports } from '../git/fast-import-leftovers.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/git.ts';
@@ -28,13 +29,22 @@ export class ObjectStream {
   }
 
   open(): FastImport {
-    if (this.stream === undefined) {
-      requireSpace(this.commonDir, 0);
-      const gitDir = worktreeGitDir(this.git.cwd) ?? this.commonDir;
-      removeCrashReports(gitDir);
-      this.stream = new FastImport(this.git, { commonDir: this.commonDir, gitDir });
+    try {
+      this.stream ??= this.start();
+      return this.stream;
+    } catch (error) {
+      // Not to be taken for trouble with the file that is to be stored.
+      throw isAgtError(error)
+        ? error
+        : new AgtError(`nothing can be stored: ${(error as Error).message}`, { cause: error });
     }
-    return this.stream;
+  }
+
+  private start(): FastImport {
+    requireSpace(this.commonDir, 0);
+    const gitDir = worktreeGitDir(this.git.cwd) ?? this.commonDir;
+    removeCrashReports(gitDir);
+    return new FastImport(this.git, { commonDir: this.commonDir, gitDir });
   }
 
   /** Stores content as a blob. False when the file changed on the way. `path` is absolute, one byte per character. */

@@ -63,10 +63,9 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
     for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
     failurePoint('create: folder made');
 
-    // All of the refs or none: there is nothing to undo where this fails.
-    await moveRefs(repository, record, 'create', wanted);
+    for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(repository, ref));
+    await createRefs(repository, record, wanted);
     failurePoint('create: refs made');
-    undo.push(() => moveRefs(repository, record, 'delete', wanted));
 
     undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
     await addWorktree(repository, record, wanted);
@@ -134,20 +133,27 @@ function alreadyThere(what: string): AgtError {
   return new AgtError(`${what} exists already`, { hints: ['choose another id'] });
 }
 
-/** Both branches and agt's own tip in one transaction: all of them or none. */
-async function moveRefs(
-  repository: Repository,
-  record: SessionRecord,
-  verb: 'create' | 'delete',
-  at: NewSession,
-): Promise<void> {
-  const refs = [
+type NewRef = readonly [ref: string, commit: string];
+
+function refsOf(record: SessionRecord, at: NewSession): NewRef[] {
+  return [
     [record.work_branch, at.workCommit],
     [record.branch, at.shadowCommit],
     [tipRef(record.session_id), at.shadowCommit],
   ];
-  const input = refs.map(([ref, commit]) => `${verb} ${ref} ${commit}\n`).join('');
+}
+
+/** In one transaction, which a disk that fails can break half way all the same. */
+async function createRefs(repository: Repository, record: SessionRecord, at: NewSession): Promise<void> {
+  const input = refsOf(record, at)
+    .map(([ref, commit]) => `create ${ref} ${commit}\n`)
+    .join('');
   await gitText(repository.git, [...FLUSHED, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
+}
+
+/** Unless it is somewhere else by now. */
+async function deleteRef(repository: Repository, [ref, commit]: NewRef): Promise<void> {
+  await gitText(repository.git, [...FLUSHED, 'update-ref', '-d', ref, commit]);
 }
 
 async function addWorktree(repository: Repository, record: SessionRecord, wanted: NewSession): Promise<void> {

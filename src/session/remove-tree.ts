@@ -2,17 +2,19 @@
  * As `rm -rf`, and also through directories that are read-only, as some package caches make theirs, or deeper than a path
  * can say. No link is followed.
  */
-import { chmodSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { systemPath } from '../autocommit/system-path.ts';
-import { errorCode } from '../errors.ts';
 import { entriesOf } from './folder-entries.ts';
 
 export function removeTree(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
-  } catch (error) {
-    if (!['EACCES', 'EPERM', 'ENOTEMPTY', 'ENAMETOOLONG'].includes(errorCode(error))) throw error;
-    removeByHand(Buffer.from(path).toString('latin1'));
+  } catch {
+    // Node knows neither the way nor, sometimes, the reason.
+    const place = Buffer.from(path).toString('latin1');
+    const stat = lstatSync(systemPath(place), { throwIfNoEntry: false });
+    if (stat?.isDirectory()) removeByHand(place);
+    else if (stat !== undefined) unlinkSync(systemPath(place));
   }
 }
 

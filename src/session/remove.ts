@@ -21,6 +21,7 @@ import {
 import { removeTree } from './remove-tree.ts';
 import type { Repository } from './repository.ts';
 import { sandboxHead, sandboxIsThere, uncommittedPaths } from './sandbox.ts';
+import { dropRegistration, registrationOf } from './worktrees.ts';
 
 export interface RemovalPlan {
   readonly record: SessionRecord;
@@ -138,9 +139,12 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   }
   // Twice: also a locked worktree goes, since agt's own record says that it is to go. One that is not registered any
   // more is no failure.
+  const registration = registrationOf(repository.commonDir, record.sandbox);
   await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
   failurePoint('remove: worktree removed');
   removeTree(sessionFolder(record));
+  // What git could not remove of it.
+  if (registration !== undefined) dropRegistration(registration, record.sandbox);
   failurePoint('remove: folder removed');
   if (repository.area === undefined)
     removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));

@@ -1,6 +1,7 @@
 /** The worktrees that git has registered, from its own porcelain listing, and those that it never finished. */
-import { globSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, globSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { readLine } from '../git/discover.ts';
 import { openFiles } from '../git/fast-import-leftovers.ts';
 import { type Git, gitText } from '../git/git.ts';
 import { removeTree } from './remove-tree.ts';
@@ -31,6 +32,24 @@ export function parseWorktrees(output: string): WorktreeEntry[] {
       prunable: value('prunable'),
     };
   });
+}
+
+/** Where git keeps what it knows of a worktree, even if that is gone; undefined where nothing leads there. */
+export function registrationOf(commonDir: string, worktree: string): string | undefined {
+  return globSync('worktrees/*/gitdir', { cwd: commonDir })
+    .map((path) => join(commonDir, dirname(path)))
+    .find((gitDir) => isRegistrationOf(gitDir, worktree));
+}
+
+function isRegistrationOf(gitDir: string, worktree: string): boolean {
+  const gitFile = readLine(join(gitDir, 'gitdir'));
+  return gitFile !== undefined && resolve(gitDir, gitFile) === join(worktree, '.git');
+}
+
+/** What a git left of a registration that it was to remove, unless another worktree has the place by now. */
+export function dropRegistration(gitDir: string, worktree: string): void {
+  const isOther = existsSync(join(gitDir, 'gitdir')) && !isRegistrationOf(gitDir, worktree);
+  if (existsSync(gitDir) && !isOther) removeTree(gitDir);
 }
 
 /**

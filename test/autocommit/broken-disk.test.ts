@@ -120,3 +120,28 @@ test.for([
   expect(readFileSync(join(session.sandbox, 'd/one'), 'utf8')).toBe('one\n');
   expect(agtOk(session.repository, 'doctor')).toContain('nothing is wrong');
 });
+
+test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
+  'agt gc removes nothing where .git/%s cannot be listed',
+  (path, { skip }) => {
+    skip(!works, NO_STRACE);
+    const session = changed();
+    const { repository } = session;
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'kept by one name');
+    git(repository, 'branch', 'team/only');
+    const kept = git(repository, 'rev-parse', 'HEAD');
+    git(repository, 'reset', '-q', '--hard', 'HEAD^');
+    write(join(session.sandbox, 'staged'), 'staged\n');
+    git(session.sandbox, 'add', 'staged');
+    const everything = git(repository, 'cat-file', '--batch-all-objects', '--batch-check');
+    const command = ['gc', '--prune=now'];
+    const outcome = failing(session, ['getdents64:error=EIO'], join(repository, '.git', path), command);
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toMatch(
+      new RegExp(`^error: .*${path} cannot be read \\(EIO\\)\nhint: nothing was removed`),
+    );
+    expect(git(repository, 'cat-file', '--batch-all-objects', '--batch-check')).toBe(everything);
+    agtOk(repository, ...command);
+    expect(git(repository, 'cat-file', '-t', kept)).toBe('commit');
+  },
+);

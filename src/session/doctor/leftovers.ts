@@ -74,19 +74,28 @@ function isGone(pid: string | undefined): boolean {
   }
 }
 
-/** git's temporary objects, and its locks on what agt's commands change: never an index, which an agent's git may have. */
+/**
+ * git's temporary objects, registrations that it emptied, and its locks on what agt's commands change: never an index, which
+ * an agent's git may have.
+ */
 function abandonedByGit(commonDir: string): string[] {
   const objects = join(commonDir, 'objects');
   const patterns = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/HEAD.lock'];
   const found = [
     ...(existsSync(objects) ? abandonedFiles(objects) : []),
     ...patterns.flatMap((pattern) => listed(commonDir, pattern)),
+    ...listed(commonDir, 'worktrees/*').filter(isEmptyRegistration),
   ].filter(
     (path) => Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > OLD_MS,
   );
   if (found.length === 0) return [];
   const open = openFiles();
   return open === undefined ? [] : found.filter((path) => !open.has(path));
+}
+
+/** What a removal that failed left of a worktree's: git lists none there any more, and nothing is staged in it. */
+function isEmptyRegistration(path: string): boolean {
+  return ['gitdir', 'HEAD', 'index'].every((name) => !existsSync(join(path, name)));
 }
 
 /** Beside an ordinary repository, agt leaves no empty folder behind. */

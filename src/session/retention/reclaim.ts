@@ -23,6 +23,7 @@ import { packingLock } from '../lock.ts';
 import { patiently } from '../patience.ts';
 import type { Repository } from '../repository.ts';
 import { PATIENCE_MS, withQuietSessions } from './quiet.ts';
+import { requireReadable } from './readable.ts';
 
 /** The part of a pack that must go for it to be written anew. */
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
@@ -60,6 +61,7 @@ export function reclaim(repository: Repository, expire: string): Promise<Reclaim
 async function reclaimNow(repository: Repository, expire: string): Promise<Reclaimed> {
   const { git } = repository;
   const objectsDir = join(repository.commonDir, 'objects');
+  requireReadable(repository.commonDir);
   const before = storeSize(objectsDir);
   const survey = await surveyObjects(git, objectsDir, await secondsOf(git, expire));
   const partial = await isPartialClone(git);
