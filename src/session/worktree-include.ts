@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ignore from 'ignore';
+import { errorCode } from '../errors.ts';
 import { gitBytes, inDirectory } from '../git/git.ts';
 import type { Repository } from './repository.ts';
 import { listWorktrees } from './worktrees.ts';
@@ -44,8 +45,9 @@ export async function copyIncluded(repository: Repository, sandbox: string): Pro
 function readPatterns(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(errorCode(error))) return undefined;
+    throw error;
   }
 }
 

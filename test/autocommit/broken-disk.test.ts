@@ -145,3 +145,14 @@ test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
     expect(git(repository, 'cat-file', '-t', kept)).toBe('commit');
   },
 );
+
+test('a .worktreeinclude that cannot be read: no session without what it names', ({ skip }) => {
+  skip(!works, NO_STRACE);
+  const session = changed();
+  const path = join(session.repository, '.worktreeinclude');
+  write(path, '.env\n');
+  const outcome = failing(session, ['openat:error=EIO'], path, ['session', 'new', '--id', 's2']);
+  expect(outcome).toEqual({ exitCode: 1, stdout: '', stderr: `error: open ${path}: i/o error\n` });
+  expect(agtOk(session.repository, 'session', 'list')).not.toContain('s2');
+  expect(agtOk(session.repository, 'doctor')).toContain('nothing is wrong');
+});
