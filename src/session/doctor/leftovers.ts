@@ -4,6 +4,7 @@
  */
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { errorCode } from '../../errors.ts';
 import { abandonedFiles, openFiles } from '../../git/fast-import-leftovers.ts';
 import { isLocked, ownerIsGone } from '../../state/lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -69,8 +70,8 @@ function isGone(pid: string | undefined): boolean {
   try {
     process.kill(Number(pid), 0);
     return false;
-  } catch {
-    return true;
+  } catch (error) {
+    return errorCode(error) !== 'EPERM'; // somebody else's
   }
 }
 
