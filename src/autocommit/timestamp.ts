@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { writeFileAtomic } from '../state/atomic-file.ts';
 
+/** Not flushed: it is written where nothing has changed, too, and one that power loss damaged is like none. */
 export function writeTimestamp(stateDir: string, sessionId: string, now: Date): void {
-  writeFileAtomic(pathOf(stateDir, sessionId), `${Math.floor(now.getTime() / 1000)}\n`);
+  writeFileAtomic(pathOf(stateDir, sessionId), `${Math.floor(now.getTime() / 1000)}\n`, { cache: true });
 }
 
 /** Undefined before the first one, and where the file is lost or damaged. */
