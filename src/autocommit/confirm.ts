@@ -36,7 +36,6 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
   const table = new ScanTable(columns);
   const { names, nameEnds, folderOf, folders } = columns;
   const base = folder === '' ? '' : `${folder}/`;
-  const prefixes: { text: string; ascii: boolean }[] = [];
   const different = { rows: [] as number[], places: [] as number[] };
   let failed = false;
   const look = (path: string, ascii: boolean): Stats | undefined => {
@@ -58,13 +57,19 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
   const lookAtRows = (start: number) => {
     const end = Math.min(table.length, start + STRETCH);
     const text = names.toString('latin1', nameEnds[start - 1] ?? 0, (nameEnds[end - 1] as number) - 1);
-    const ascii = isAscii(text);
     const named = text.split('\0');
+    const namesAreAscii = isAscii(text);
+    let within = -1;
+    let prefix = '';
+    let ascii = false;
     for (let row = start; row < end; row++) {
-      const within = folderOf[row] as number;
-      prefixes[within] ??= prefixOf(base + inFolder(folders[within] as string, ''));
-      const prefix = prefixes[within] as (typeof prefixes)[number];
-      const stat = look(prefix.text + named[row - start], ascii && prefix.ascii);
+      // Files of one folder mostly stand together.
+      if (folderOf[row] !== within) {
+        within = folderOf[row] as number;
+        prefix = base + inFolder(folders[within] as string, '');
+        ascii = namesAreAscii && isAscii(prefix);
+      }
+      const stat = look(prefix + named[row - start], ascii);
       if (stat === undefined || !table.isSame(row, stat, clock)) different.rows.push(row);
     }
   };
@@ -75,8 +80,4 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
     else lookAtRows((stretch - inPlaces) * STRETCH);
   }
   return { ...different, failed };
-}
-
-function prefixOf(text: string): { text: string; ascii: boolean } {
-  return { text, ascii: isAscii(text) };
 }
