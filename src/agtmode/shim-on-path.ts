@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { SHIM_MARK } from '../git/find.ts';
+import { shellQuote } from '../git/trace.ts';
 import type { Finding } from '../session/doctor/finding.ts';
 
 /** A shim that is older than agt or its settings leaves everything to the executable: right, and slow. */
@@ -18,5 +19,7 @@ export function examineShim(env: NodeJS.ProcessEnv, settingsFile: string | undef
   ].filter((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > written);
   if (newer.length === 0) return [];
   const problem = `this shim is older than ${newer[0]}, so that every git command starts agt`;
-  return [{ level: 'note', about: shim, problem, mend: `agt shim install --dir ${dirname(shim)}` }];
+  return [
+    { level: 'note', about: shim, problem, mend: `agt shim install --dir ${shellQuote(dirname(shim))}` },
+  ];
 }

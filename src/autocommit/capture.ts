@@ -12,7 +12,7 @@ import { failurePoint } from '../state/failure-point.ts';
 import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
 import { type Circumstances, readCircumstances } from './circumstances.ts';
 import { type Change, describeChanges } from './compare.ts';
-import { confirmAhead, startThreads } from './confirm-ahead.ts';
+import { confirmAhead } from './confirm-ahead.ts';
 import { displayPath } from './display.ts';
 import { IGNORED, readIgnoreFile, textOf } from './ignore-file.ts';
 import { type IndexState, readIndex } from './index-state.ts';
@@ -140,11 +140,8 @@ async function observe(
   const ignore = readIgnoreFile(target.folder);
   const tops = options.siblings ?? TOP_FOLDERS;
   const isWhole = tops === TOP_FOLDERS && options.rereadSince === undefined;
-  const threads = isWhole ? startThreads(scanManifestPath(target)) : [];
   const left = readLeftManifest(target);
-  const confirming = isWhole
-    ? confirmAhead(target.folder, left.manifest, textOf(ignore), threads)
-    : undefined;
+  const confirming = isWhole ? confirmAhead(target.folder, left.manifest, textOf(ignore)) : undefined;
   const answered = readCircumstances(git, target);
   confirming?.run();
   const at = await answered;

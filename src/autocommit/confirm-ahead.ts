@@ -1,12 +1,12 @@
 /**
  * Confirms what the last scan saw (confirm.ts), in several threads, while git is asked about the refs. To look at a file
  * takes two microseconds of a core; threads are what git has against that, too. To start one takes twenty milliseconds,
- * so they are started as soon as it is known that there is much to look at.
+ * so they are for those who have much to look at, and started before git is.
  *
  * All look from within the session folder, which spares the way there with each file. The folder that a process is in is
  * one for all of its threads: the main one waits for the others before it goes back.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { confirm, type Differences } from './confirm.ts';
@@ -36,13 +36,11 @@ interface Thread {
 
 /** More than this many do not get faster. */
 const MOST_THREADS = 4;
-/** Of a scan manifest, in bytes: some eight thousand files. With fewer, a thread comes too late to help. */
-const LARGE = 600_000;
+/** With fewer files a thread comes too late to help. */
+const LARGE = 8_000;
 
-/** `scanPath` is where the last scan's manifest would be. */
-export function startThreads(scanPath: string): Thread[] {
-  const size = statSync(scanPath, { throwIfNoEntry: false })?.size ?? 0;
-  const helpers = size < LARGE ? 0 : Math.min(MOST_THREADS, availableParallelism()) - 1;
+function startThreads(files: number): Thread[] {
+  const helpers = files < LARGE ? 0 : Math.min(MOST_THREADS, availableParallelism()) - 1;
   return Array.from({ length: helpers }, startThread);
 }
 
@@ -72,14 +70,12 @@ export function confirmAhead(
   folder: string,
   manifest: ScanManifest | undefined,
   ignore: string,
-  threads: readonly Thread[],
 ): Confirming | undefined {
-  if (manifest?.places === undefined || manifest.shared === undefined || manifest.places.ignore !== ignore) {
-    for (const { worker } of threads) void worker.terminate();
-    return undefined;
-  }
+  if (manifest?.places === undefined || manifest.shared === undefined) return undefined;
   const { places, shared, files } = manifest;
+  if (places.ignore !== ignore) return undefined;
   const clock = readFileClock(folder);
+  const threads = startThreads(files.length);
   const found: Promise<Differences>[] = [];
   const run = () => {
     const control = new ConfirmControl();

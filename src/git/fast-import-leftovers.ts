@@ -3,8 +3,9 @@
  * store. Those have random names and may as well be those of a fetch at this moment: only what is younger than the
  * process and open in none is taken away. Without /proc nobody can tell; `git gc` takes them then.
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { openFiles } from './open-files.ts';
 
 /** Absolute. */
 export interface Places {
@@ -67,23 +68,4 @@ function filesNamed(pattern: RegExp, objects: string): string[] {
       .filter((name) => pattern.test(name))
       .map((name) => join(objects, directory, name)),
   );
-}
-
-/** What any process that can be looked at has open; undefined without /proc. */
-export function openFiles(): Set<string> | undefined {
-  const open = new Set<string>();
-  let processes: string[];
-  try {
-    processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  } catch {
-    return undefined;
-  }
-  for (const pid of processes) {
-    try {
-      for (const fd of readdirSync(`/proc/${pid}/fd`)) open.add(readlinkSync(`/proc/${pid}/fd/${fd}`));
-    } catch {
-      // it has ended, or belongs to another user
-    }
-  }
-  return processes.length === 0 ? undefined : open;
 }

@@ -137,9 +137,9 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
     await captureLastState(repository, record, options);
     writeRecord(repository, { ...record, state: 'removing' });
   }
+  const registration = registrationOf(repository.commonDir, record.sandbox);
   // Twice: also a locked worktree goes, since agt's own record says that it is to go. One that is not registered any
   // more is no failure.
-  const registration = registrationOf(repository.commonDir, record.sandbox);
   await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
   failurePoint('remove: worktree removed');
   removeTree(sessionFolder(record));

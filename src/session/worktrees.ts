@@ -2,8 +2,8 @@
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readLine } from '../git/discover.ts';
-import { openFiles } from '../git/fast-import-leftovers.ts';
 import { type Git, gitText } from '../git/git.ts';
+import { openFiles } from '../git/open-files.ts';
 import { removeTree } from './remove-tree.ts';
 
 export interface WorktreeEntry {
@@ -53,25 +53,30 @@ export function dropRegistration(gitDir: string, worktree: string): void {
 }
 
 /**
- * Where a git was killed between making the file and writing into it. Until such a folder is gone, git lists no
- * worktrees and no branches, checks and collects nothing. No file has been checked out there yet.
+ * Registrations that a git was killed over: before HEAD was there, or between making `commondir` and writing into it. `git
+ * fsck` complains of the one; with the other git lists no worktrees and no branches, checks and collects nothing. No file
+ * has been checked out there yet.
  */
 export function unfinishedWorktrees(commonDir: string): string[] {
-  const isUnfinished = (path: string) => {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    return stat?.size === 0 && Math.abs(Date.now() - stat.mtimeMs) > WRITING_MS;
-  };
-  const empty = globSync('worktrees/*/commondir', { cwd: commonDir })
+  const found = globSync('worktrees/*', { cwd: commonDir })
     .map((path) => join(commonDir, path))
     .filter(isUnfinished);
-  if (empty.length === 0) return [];
+  if (found.length === 0) return [];
   const open = openFiles();
   // Looked at again: who had it open may have written it by now.
-  return empty.filter((path) => open?.has(path) !== true && isUnfinished(path)).map((path) => dirname(path));
+  return found.filter((path) => open?.has(join(path, 'commondir')) !== true && isUnfinished(path));
 }
 
-/** What git needs for the few bytes, many times over. */
-const WRITING_MS = 1000;
+/** What git needs for all of it, many times over. */
+const MAKING_MS = 1000;
+
+function isUnfinished(gitDir: string): boolean {
+  const has = (name: string) => existsSync(join(gitDir, name));
+  const isNew =
+    Math.abs(Date.now() - (statSync(gitDir, { throwIfNoEntry: false })?.mtimeMs ?? 0)) <= MAKING_MS;
+  const isEmpty = statSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })?.size === 0;
+  return !isNew && (isEmpty || (has('gitdir') && !has('HEAD') && !has('index')));
+}
 
 /** So that the next worktree can be made. */
 export function dropUnfinishedWorktrees(commonDir: string): void {

@@ -186,11 +186,11 @@ test('agt doctor --fix takes away what is in the way before it finishes what was
 describe('a worktree that a killed git left half registered', () => {
   function halfRegistered(): { repository: string; sandbox: string; registration: string } {
     const place = withSession();
-    const registration = join(place.repository, '.git/worktrees/half');
+    const registration = join(place.repository, '.git/worktrees/half way');
     write(join(registration, 'gitdir'), '/nowhere/.git\n');
     write(join(registration, 'locked'), 'initializing\n');
     write(join(registration, 'commondir'), '');
-    utimesSync(join(registration, 'commondir'), 1000, 1000);
+    utimesSync(registration, 1000, 1000);
     expect(run(REAL_GIT, ['branch'], { cwd: place.repository }).exitCode).toBe(128);
     return { ...place, registration };
   }
@@ -202,6 +202,28 @@ describe('a worktree that a killed git left half registered', () => {
     expect(git(repository, 'branch')).toContain('agt/s1');
     expect([existsSync(registration), existsSync(sandbox)]).toEqual([false, true]);
     expect(examine(repository).findings).toEqual([]);
+  });
+
+  test('goes, and nothing else, by what is said to mend it', () => {
+    const { repository, sandbox, registration } = halfRegistered();
+    follow(repository, examine(repository).findings[0]?.mend ?? '');
+    expect([existsSync(registration), existsSync(sandbox)]).toEqual([false, true]);
+    expect(examine(repository).findings).toEqual([]);
+  });
+
+  test('before it had a HEAD, too; one that has an index is left to its user', () => {
+    const { repository, registration } = halfRegistered();
+    write(join(registration, 'commondir'), '../..\n');
+    write(join(registration, 'index'), '');
+    utimesSync(registration, 1000, 1000);
+    agtOk(repository, 'doctor');
+    expect(existsSync(registration)).toBe(true);
+    rmSync(join(registration, 'index'));
+    utimesSync(registration, 1000, 1000);
+    expect(run(REAL_GIT, ['fsck', '--strict'], { cwd: repository }).exitCode).not.toBe(0);
+    expect(examine(repository).findings).toMatchObject([{ level: 'error', about: registration }]);
+    agtOk(repository, 'doctor', '--fix');
+    git(repository, 'fsck', '--strict');
   });
 
   test('does not keep the next session from being made', () => {
@@ -216,7 +238,7 @@ describe('a worktree that a killed git left half registered', () => {
     const writer = openSync(path, 'a');
     expect(agt(repository, 'doctor', '--fix').exitCode).toBe(128);
     closeSync(writer);
-    utimesSync(path, new Date(), new Date());
+    utimesSync(registration, new Date(), new Date());
     expect(agt(repository, 'doctor', '--fix').stderr).toContain('failed to read');
     expect(existsSync(path)).toBe(true);
   });

@@ -115,7 +115,7 @@ export function leftovers(place: Place): string[] {
       ...inGit.filter((path) => !path.endsWith('/.') && !path.endsWith('/..')),
       ...[...inFolders, ...folders].map((name) => join(sessions, name)),
       ...worktrees.map((name) => join(common, name)),
-      ...unfinished.flatMap((path) => [path, join(path, 'commondir')]),
+      ...unfinished,
       ...empty,
     ]),
   ];
@@ -157,10 +157,15 @@ export function storeIsWhole({ repository }: Place): void {
 }
 
 /** A git that was killed with agt may have left what keeps every other git from looking; doctor takes it away. */
-export function unfinishedWorktrees({ repository }: Place): string[] {
+function unfinishedWorktrees({ repository }: Place): string[] {
   const common = join(repository, '.git');
-  const empty = globSync('worktrees/*/commondir', { cwd: common }).map((name) => join(common, name));
-  return empty.filter((path) => statSync(path).size === 0).map((path) => dirname(path));
+  return globSync('worktrees/*', { cwd: common })
+    .map((name) => join(common, name))
+    .filter(
+      (path) =>
+        statSync(join(path, 'commondir'), { throwIfNoEntry: false })?.size === 0 ||
+        !existsSync(join(path, 'HEAD')),
+    );
 }
 
 /** doctor names all that is left, and mends it. A restore that was interrupted waits for its user. */
@@ -183,4 +188,13 @@ export function doctorMends(place: Place): void {
   );
   expect(open).toEqual([]);
   expect(leftovers(place)).toEqual([]);
+}
+
+/** With what doctor mends, everything is as after a command that went well, or was never given. */
+export function recovers(place: Place, scene: Scene, turn: number): void {
+  if (unfinishedWorktrees(place).length === 0) storeIsWhole(place);
+  doctorMends(place);
+  storeIsWhole(place);
+  nextCommandsWork(place, turn);
+  scene.check(place);
 }

@@ -1,22 +1,22 @@
 /** What a ref leads to is flushed to disk before the ref moves: seen in the calls of the file system. */
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { AGT, git, makeTempDir, run, write } from '../harness/world.ts';
+import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
+import { AGT, git, makeTempDir, write } from '../harness/world.ts';
 
 const CALLS = 'trace=fsync,fdatasync,sync_file_range,rename,renameat,renameat2,link,linkat';
 
 test('pack, index and staged trees, then the lock of the ref, then the ref', ({ skip }) => {
-  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) skip('strace cannot be used here');
+  skip(!straceWorks, NO_STRACE);
   const session = makeSession();
   autocommit(session);
   write(join(session.sandbox, 'dir/new'), 'new\n');
   git(session.sandbox, 'add', '.');
   const list = join(makeTempDir('strace'), 'calls');
-  const args = ['-f', '-y', '-s', '300', '-e', CALLS, '-o', list, AGT, 'autocommit', '--session-id', 's1'];
-  expect(run('strace', args, { cwd: session.repository }).exitCode).toBe(0);
+  const command = [AGT, 'autocommit', '--session-id', 's1'];
+  expect(strace(list, ['-y', '-s', '300', '-e', CALLS], command, session.repository).exitCode).toBe(0);
   const calls = readFileSync(list, 'utf8').split('\n');
   const first = (pattern: RegExp) => {
     const at = calls.findIndex((call) => pattern.test(call));

@@ -1,14 +1,7 @@
 /** Every command killed at arbitrary moments, so also in the middle of a step: agt alone, or git with it. */
 import { expect, test } from 'vitest';
 import { AGT } from '../harness/world.ts';
-import {
-  attack,
-  doctorMends,
-  nextCommandsWork,
-  Stage,
-  storeIsWhole,
-  unfinishedWorktrees,
-} from './aftermath.ts';
+import { attack, nextCommandsWork, recovers, Stage } from './aftermath.ts';
 import { SCENES } from './scenes.ts';
 
 /** Of each command. */
@@ -31,11 +24,7 @@ test.each(SCENES)(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) =
     try {
       // A lock that a killed git left is git's to complain of, until doctor has taken it away.
       if (!group) nextCommandsWork(place, round);
-      if (unfinishedWorktrees(place).length === 0) storeIsWhole(place);
-      doctorMends(place);
-      storeIsWhole(place);
-      nextCommandsWork(place, round);
-      scene.check(place);
+      recovers(place, scene, round);
     } catch (error) {
       const what = group ? 'killed with its children' : 'killed alone';
       throw new Error(`${what} after ${after.toFixed()} ms: ${(error as Error).message}`, { cause: error });

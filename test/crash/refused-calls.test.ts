@@ -2,20 +2,17 @@
  * Every command while the system refuses one of its calls (EIO, ENOSPC; put there by strace(1)), in agt or a git of its:
  * it says so or has done its work all the same, and then things are as after a kill.
  */
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AGT, makeTempDir, type Outcome, run } from '../harness/world.ts';
-import { doctorMends, nextCommandsWork, Stage, storeIsWhole, unfinishedWorktrees } from './aftermath.ts';
+import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
+import { AGT, makeTempDir, type Outcome } from '../harness/world.ts';
+import { recovers, Stage } from './aftermath.ts';
 import { type Place, SCENES } from './scenes.ts';
 
 /** How many of each command: a number, or `all`. */
 const WANTED = process.env['AGT_TEST_REFUSALS'] ?? '2';
 const CALLS = ['rename', 'fsync', 'link', 'mkdir', 'unlink', 'rmdir', 'chmod', 'symlink', 'ftruncate'];
-
-const strace = ['-f', '-qq', '-e', 'inject=fsync:error=EIO', '-o', '/dev/null', 'true'];
-const works = spawnSync('strace', strace).status === 0;
 
 interface Refusal {
   readonly call: string;
@@ -32,54 +29,44 @@ function refused(
 ): Outcome | undefined {
   const log = join(makeTempDir('strace'), 'log');
   const rule = `inject=${call}:error=${error}:when=${which}`;
-  const outcome = run(
-    'strace',
-    ['-f', '-qq', '-o', log, '-e', `trace=${call}`, '-e', rule, AGT, ...command],
-    { cwd: repository },
-  );
+  const options = ['-qq', '-e', `trace=${call}`, '-e', rule];
+  const outcome = strace(log, options, [AGT, ...command], repository);
   return readFileSync(log, 'latin1').includes('(INJECTED)') ? outcome : undefined;
 }
 
-test.for(SCENES)(
-  '$name',
-  { timeout: WANTED === 'all' ? 3_600_000 : 300_000 },
-  ({ command, ...scene }, { skip }) => {
-    skip(!works, 'there is no strace(1), or it may not look at processes');
-    const stage = new Stage({ command, ...scene });
-    const { place } = stage;
-    const failures: string[] = [];
-    let met = 0;
-    const meet = (refusal: Refusal): boolean => {
-      stage.reset();
-      const outcome = refused(place, refusal, command);
-      if (outcome === undefined) return false;
-      met++;
-      try {
-        if (outcome.exitCode === 0) expect(outcome.stdout).not.toBe('');
-        else expect(outcome.stderr).toMatch(/^(error|warning): /m);
-        expect(outcome.stderr).not.toContain('internal');
-        if (unfinishedWorktrees(place).length === 0) storeIsWhole(place);
-        doctorMends(place);
-        storeIsWhole(place);
-        nextCommandsWork(place, met);
-        scene.check(place);
-      } catch (error) {
-        const what = `${refusal.call} ${refusal.which}: ${refusal.error}`;
-        const { stack, actual } = error as Error & { actual?: unknown };
-        failures.push([what, JSON.stringify(outcome), stack, JSON.stringify(actual)].join('\n'));
-      }
-      return true;
-    };
-    if (WANTED === 'all') {
-      for (const call of CALLS)
-        for (let which = 1; meet({ call, error: which % 2 === 0 ? 'EIO' : 'ENOSPC', which }); which++);
-    } else {
-      while (met < Number(WANTED)) {
-        const call = CALLS[Math.floor(Math.random() * CALLS.length)] as string;
-        meet({ call, error: 'EIO', which: 1 + Math.floor(Math.random() * 6) });
-      }
+test.for(SCENES)('$name', { timeout: WANTED === 'all' ? 3_600_000 : 300_000 }, (scene, { skip }) => {
+  const { command } = scene;
+  skip(!straceWorks, NO_STRACE);
+  const stage = new Stage(scene);
+  const { place } = stage;
+  const failures: string[] = [];
+  let met = 0;
+  const meet = (refusal: Refusal): boolean => {
+    stage.reset();
+    const outcome = refused(place, refusal, command);
+    if (outcome === undefined) return false;
+    met++;
+    try {
+      if (outcome.exitCode === 0) expect(outcome.stdout).not.toBe('');
+      else expect(outcome.stderr).toMatch(/^(error|warning): /m);
+      expect(outcome.stderr).not.toContain('internal');
+      recovers(place, scene, met);
+    } catch (error) {
+      const what = `${refusal.call} ${refusal.which}: ${refusal.error}`;
+      const { stack, actual } = error as Error & { actual?: unknown };
+      failures.push([what, JSON.stringify(outcome), stack, JSON.stringify(actual)].join('\n'));
     }
-    console.log(`${met} refused calls of agt ${command.join(' ')}`);
-    expect(failures.join('\n\n')).toBe('');
-  },
-);
+    return true;
+  };
+  if (WANTED === 'all') {
+    for (const call of CALLS)
+      for (let which = 1; meet({ call, error: which % 2 === 0 ? 'EIO' : 'ENOSPC', which }); which++);
+  } else {
+    while (met < Number(WANTED)) {
+      const call = CALLS[Math.floor(Math.random() * CALLS.length)] as string;
+      meet({ call, error: 'EIO', which: 1 + Math.floor(Math.random() * 6) });
+    }
+  }
+  console.log(`${met} refused calls of agt ${command.join(' ')}`);
+  expect(failures.join('\n\n')).toBe('');
+});

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gitAnswer, gitText, runGit } from '../../git/git.ts';
 import { leftScratch } from '../../git/scratch.ts';
+import { shellQuote } from '../../git/trace.ts';
 import { isLocked } from '../../state/lock.ts';
 import { autocommit } from '../autocommit.ts';
 import { hideFromFetch, missingHideRefs } from '../hidden-from-fetch.ts';
@@ -21,7 +22,7 @@ import { findLeftovers } from './leftovers.ts';
 
 export async function examine(repository: Repository): Promise<Finding[]> {
   const unfinished = unfinishedWorktrees(repository.commonDir);
-  // git answers no questions until they are gone.
+  // git may answer no questions until they are gone.
   if (unfinished.length > 0) return unfinished.map(describeUnfinished);
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
@@ -46,8 +47,9 @@ export async function examine(repository: Repository): Promise<Finding[]> {
 }
 
 function describeUnfinished(path: string): Finding {
-  const problem = 'a worktree that a killed git left half registered: git cannot list worktrees or branches';
-  return { level: 'error', about: path, problem, mend: `rm -rf ${path}`, fix: () => removeTree(path) };
+  const problem = 'a worktree that a killed git left half registered, over which others fail';
+  const mend = `rm -rf ${shellQuote(path)}`;
+  return { level: 'error', about: path, problem, mend, fix: () => removeTree(path) };
 }
 
 async function examineSession(
@@ -213,7 +215,7 @@ function examineWorktree(
 function describeScratch(path: string): Finding {
   const problem = 'was left by a comparison that was killed; the next agt session diff removes it';
   const fix = () => rmSync(path, { recursive: true, force: true });
-  return { level: 'note', about: path, problem, mend: `rm -r ${path}`, fix };
+  return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
 }
 
 async function examineHideRefs(repository: Repository): Promise<Finding[]> {

@@ -5,7 +5,9 @@
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../errors.ts';
-import { abandonedFiles, openFiles } from '../../git/fast-import-leftovers.ts';
+import { abandonedFiles } from '../../git/fast-import-leftovers.ts';
+import { openFiles } from '../../git/open-files.ts';
+import { shellQuote } from '../../git/trace.ts';
 import { isLocked, ownerIsGone } from '../../state/lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { removeTree } from '../remove-tree.ts';
@@ -49,7 +51,8 @@ export function findLeftovers(
 }
 
 function leftover(path: string, problem: string): Finding {
-  return { level: 'note', about: path, problem, mend: `rm -rf ${path}`, fix: () => removeTree(path) };
+  const mend = `rm -rf ${shellQuote(path)}`;
+  return { level: 'note', about: path, problem, mend, fix: () => removeTree(path) };
 }
 
 function listed(cwd: string, pattern: string): string[] {
@@ -114,7 +117,6 @@ function emptySessions(
     rmdirSync(sessionsDir);
     if (readdirSync(dirname(sessionsDir)).length === 0) rmdirSync(dirname(sessionsDir));
   };
-  return [
-    { level: 'note', about: sessionsDir, problem: 'an empty folder', mend: `rmdir ${sessionsDir}`, fix },
-  ];
+  const mend = `rmdir ${shellQuote(sessionsDir)}`;
+  return [{ level: 'note', about: sessionsDir, problem: 'an empty folder', mend, fix }];
 }

@@ -1,14 +1,11 @@
 /** EIO, as a dying disk answers, put in the way of single system calls by strace(1): a clear error, nothing lost. */
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, snapshotTree, type TestSession } from '../harness/session.ts';
-import { AGT, agtOk, git, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
-
-const works =
-  spawnSync('strace', ['-f', '-qq', '-e', 'inject=fsync:error=EIO', '-o', '/dev/null', 'true']).status === 0;
-const NO_STRACE = 'there is no strace(1), or it may not look at processes';
+import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
+import { AGT, agtOk, git, makeTempDir, type Outcome, write } from '../harness/world.ts';
+import { leftovers } from './aftermath.ts';
 
 /** Runs agt with the calls failing that `rules` name, only those about `path` where one is given. */
 function failing(
@@ -20,9 +17,7 @@ function failing(
   const only = path === undefined ? [] : ['-P', path];
   const inject = rules.flatMap((rule) => ['-e', `inject=${rule}`]);
   const log = join(makeTempDir('strace'), 'log');
-  return run('strace', ['-f', '-qq', '-o', log, ...inject, ...only, AGT, ...command], {
-    cwd: session.repository,
-  });
+  return strace(log, ['-qq', ...inject, ...only], [AGT, ...command], session.repository);
 }
 
 /** A captured state, then changes beside what is to fail. */
@@ -42,7 +37,7 @@ describe('what cannot be read stays as it was, and is named', () => {
     ['the place of a file', 'bad', ['statx:error=EIO'], 'sandbox/bad', 'bad\n'],
     ['a directory', 'd', ['getdents64:error=EIO'], 'sandbox/d', undefined],
   ] as const)('%s', ([, path, rules, named, kept], { skip }) => {
-    skip(!works, NO_STRACE);
+    skip(!straceWorks, NO_STRACE);
     const session = changed();
     // So that the directory is listed again.
     write(join(session.sandbox, 'd/new'), 'new\n');
@@ -75,7 +70,7 @@ describe('what cannot be written leaves the old state or the new one, and nothin
     ['what the next scan relies on', 'write', 1, '.git/agt/scan/s1.tmp'],
     ['when it was', 'write', 1, '.git/agt/timestamps/s1.tmp'],
   ] as const)('%s', ([, call, n, path], { skip }) => {
-    skip(!works, NO_STRACE);
+    skip(!straceWorks, NO_STRACE);
     const session = changed();
     const before = tip(session);
     const place = path === undefined ? undefined : join(session.repository, path);
@@ -83,13 +78,7 @@ describe('what cannot be written leaves the old state or the new one, and nothin
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toMatch(/^error: .*(i\/o error|Input\/output error|couldn't)/);
     expect(outcome.stderr).not.toContain('internal');
-    const left = readdirSync(join(session.repository, '.git'), {
-      recursive: true,
-      encoding: 'utf8',
-    }).filter((path) =>
-      /(^|\/)(tmp_|fast_import_crash|bulk_fsync|agt-index)|\.(lock|tmp|breaking)$|agt\/locks\/./.test(path),
-    );
-    expect(left).toEqual([]);
+    expect(leftovers(session)).toEqual([]);
     agtOk(session.repository, 'autocommit', '--session-id', 's1');
     expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/good')).toBe('100644 changed\n');
     git(session.repository, 'merge-base', '--is-ancestor', before, 'agtsessions/s1');
@@ -102,7 +91,7 @@ test.for([
   ['a file takes its name', 'rename', 4, undefined],
   ['it is written down what was brought back', 'rename', 7, undefined],
 ] as const)('a restore that fails where %s is done by the next one', ([, call, n, path], { skip }) => {
-  skip(!works, NO_STRACE);
+  skip(!straceWorks, NO_STRACE);
   const session = changed();
   const before = tip(session);
   rmSync(join(session.sandbox, 'd'), { recursive: true });
@@ -124,7 +113,7 @@ test.for([
 test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
   'agt gc removes nothing where .git/%s cannot be listed',
   (path, { skip }) => {
-    skip(!works, NO_STRACE);
+    skip(!straceWorks, NO_STRACE);
     const session = changed();
     const { repository } = session;
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'kept by one name');
@@ -147,7 +136,7 @@ test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
 );
 
 test('a .worktreeinclude that cannot be read: no session without what it names', ({ skip }) => {
-  skip(!works, NO_STRACE);
+  skip(!straceWorks, NO_STRACE);
   const session = changed();
   const path = join(session.repository, '.worktreeinclude');
   write(path, '.env\n');
