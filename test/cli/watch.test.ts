@@ -242,7 +242,7 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     expect(watch.stderr().match(/^error: /gm)).toHaveLength(1);
     rmSync(join(session.folder, '.agtignore'), { recursive: true });
     await until('it is captured', () => watch.stdout().includes('s1: captured'));
-    expect(watch.stdout()).toContain('s1: watched\n');
+    await until('its folder is watched', () => watch.stdout().includes('s1: watched\n'));
     expect(await watch.end('SIGTERM')).toBe(0);
   });
 

@@ -41,9 +41,9 @@ test('a repository on /', ({ skip }) => {
   // A root of its own, which holds the machine's programs and the repository's `.git`.
   const script = `
     mount --bind "$1" "$1" && cd "$1" || exit 77
-    for d in bin etc lib lib64 usr dev proc tmp work home; do
-      [ -e /$d ] || continue
-      if [ -L /$d ]; then cp -P /$d .; else mkdir -p $d && mount --rbind /$d $d || exit 77; fi
+    for entry in /*; do
+      if [ -L "$entry" ]; then cp -P "$entry" .
+      elif [ -d "$entry" ]; then mkdir ".$entry" && mount --rbind "$entry" ".$entry" || exit 77; fi
     done
     exec chroot . /bin/sh -c 'cd / && "$0" init -q && "$0" commit -q --allow-empty -m first && "$1" session new --id s1' "$2" "$3"`;
   const outcome = spawnSync('unshare', ['-m', 'sh', '-c', script, 'sh', root, REAL_GIT, AGT], {
