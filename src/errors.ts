@@ -52,8 +52,8 @@ export function formatError(error: unknown, debug: boolean): string {
   );
 }
 
-/** What the operating system refused, in the words that every tool uses for it. */
-function systemFailure(error: unknown): string | undefined {
+/** What the operating system refused, in the words that every tool uses for it; undefined for any other error. */
+export function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error && 'syscall' in error && 'errno' in error)) return undefined;
   const place = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
   const reason = getSystemErrorMessage(Number(error.errno)) ?? errorCode(error);

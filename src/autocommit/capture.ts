@@ -5,6 +5,7 @@
  * folder; what is handed out for printing is in the readable form of display.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemFailure } from '../errors.ts';
 import { ImportFailed } from '../git/fast-import.ts';
 import { type Git, inDirectory } from '../git/git.ts';
 import type { PreparedFile } from '../state/atomic-file.ts';
@@ -184,13 +185,14 @@ async function captureInto(
   objects: ObjectStream,
 ): Promise<CaptureResult> {
   const { at, previous, index, scanned, manifest } = await observe(git, target, options, objects);
+  const warnings = [...previous.warnings, ...movedBranch(target, at)];
   const result = {
     changes: describeChanges(previous, scanned, manifest),
     skipped: readable(scanned.skipped.filter(({ reason }) => reason !== IGNORED)),
     ignored: readable(scanned.skipped.filter(({ reason }) => reason === IGNORED)).map(({ path }) => path),
     failed: readable(scanned.failed),
     read: scanned.read,
-    warnings: [...previous.warnings, ...movedBranch(target, at)],
+    warnings,
   };
   const marked =
     (await listUnreachable(git, options.keep ?? [], [at.tip, at.user])).length > 0 ||
@@ -203,15 +205,18 @@ async function captureInto(
     previous.index === index.digest &&
     sameFolder(previous.manifest, manifest);
   const prepare = (commit: string) => prepareManifest(target, commit, previous.cache, index, scanned);
-  const remember = (manifest: PreparedFile | undefined) => {
-    // After the branch: a crash before this costs a scan.
-    manifest?.replace();
+  // After the branch: a crash before this costs a scan, as does whatever goes wrong with it.
+  const remember = (prepareNow: () => PreparedFile | undefined) => {
+    const noted = noteDown('what was seen', () => prepareNow()?.replace());
     failurePoint('capture: scan manifest written');
-    if (scanned.failed.length === 0) writeTimestamp(target.stateDir, target.sessionId, options.now);
+    if (scanned.failed.length > 0) return warnings.push(...noted);
+    const { stateDir, sessionId } = target;
+    const dated = noteDown('the time of it', () => writeTimestamp(stateDir, sessionId, options.now));
+    return warnings.push(...noted, ...dated);
   };
   failurePoint('capture: scanned');
   if (same && !marked && at.shadow === at.tip) {
-    if (!options.dryRun) remember(prepare(at.tip));
+    if (!options.dryRun) remember(() => prepare(at.tip));
     return { outcome: 'unchanged', commit: at.tip, ...result };
   }
   if (options.dryRun)
@@ -221,13 +226,28 @@ async function captureInto(
   const contents = { at, previous, scanned, index, manifest: serialize(manifest), options };
   try {
     const commit = await writeShadowCommit(git, target, objects, contents, (name) => {
-      prepared = prepare(name);
+      // Where there is no room beside git's temporary files, there may be when they are gone.
+      noteDown('what was seen', () => {
+        prepared = prepare(name);
+      });
     });
-    remember(prepared);
+    remember(() => prepared ?? prepare(commit));
     return { outcome: 'committed', commit, ...result };
   } catch (error) {
     prepared?.discard();
     throw error;
+  }
+}
+
+/** The warning where the system refuses. The capture stands by then. */
+function noteDown(what: string, note: () => void): string[] {
+  try {
+    note();
+    return [];
+  } catch (error) {
+    const reason = systemFailure(error);
+    if (reason === undefined) throw error;
+    return [`captured, but ${what} could not be noted down: ${reason}`];
   }
 }
 

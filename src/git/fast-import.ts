@@ -151,7 +151,7 @@ export class FastImport {
       this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
     const full = /no space left|quota exceeded/i.test(this.stderr) ? ['free some space: df -h'] : [];
     const locked = /cannot lock ref/i.test(this.stderr) ? ['see: agt doctor'] : [];
-    const hints = ['nothing was captured; the last state stands', ...full, ...locked];
+    const hints = ['the capture is not finished; the last state stands', ...full, ...locked];
     throw new ImportFailed(reason.replace(/^\w+: /, '') || String(ending), hints, this.stderr);
   }
 }

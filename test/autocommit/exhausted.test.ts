@@ -78,24 +78,26 @@ describe('on a small disk', () => {
     const problem = mountDisk('size=200m,nr_inodes=150');
     skip(problem !== undefined, problem);
     const free = () => Number(execFileSync('df', ['--output=iavail', disk]).toString().split('\n')[1]);
-    const before = refs(repository);
     const timestamp = join(repository, '.git/agt/timestamps/s1');
     writeFileSync(timestamp, '1000\n');
     const codes: (number | null)[] = [];
-    for (let left = 0; left < 20 && codes.at(-1) !== 0; left++) {
+    for (let left = 0, isWhole = false; left < 20 && !isWhole; left++) {
       for (let i = 0; i < 5; i++) write(join(sandbox, `${left}-${i}`), `${left} ${i}\n`);
       const fill = join(disk, 'fill');
       mkdirSync(fill);
       for (let i = free(); i > left; i--) writeFileSync(join(fill, String(i)), '');
+      const before = [refs(repository), readFileSync(timestamp, 'utf8')];
       const outcome = agt(sandbox, 'autocommit');
       codes.push(outcome.exitCode);
       expect(outcome.stderr).not.toContain('internal');
       if (outcome.exitCode !== 0) {
         expect(outcome.stderr).toMatch(/^error: .*no space left on device/i);
-        expect(refs(repository)).toBe(before);
+        expect([refs(repository), readFileSync(timestamp, 'utf8')]).toEqual(before);
       }
       expect(leftovers(disk)).toEqual([]);
-      if (outcome.exitCode !== 0) expect(readFileSync(timestamp, 'utf8')).toBe('1000\n');
+      // What no room is left for then is only noted down for the next time.
+      isWhole = outcome.exitCode === 0 && outcome.stderr === '';
+      if (outcome.exitCode === 0 && !isWhole) expect(outcome.stderr).toMatch(/^warning: s1: captured, but /);
       rmSync(fill, { recursive: true });
     }
     expect(codes.length).toBeGreaterThan(2);

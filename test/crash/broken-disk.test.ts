@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, snapshotTree, type TestSession } from '../harness/session.ts';
 import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
-import { AGT, agtOk, git, makeTempDir, type Outcome, write } from '../harness/world.ts';
+import { AGT, agtOk, git, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
 import { leftovers } from './aftermath.ts';
 
 /** Runs agt with the calls failing that `rules` name, only those about `path` where one is given. */
@@ -60,21 +60,18 @@ describe('what cannot be read stays as it was, and is named', () => {
 
 describe('what cannot be written leaves the old state or the new one, and nothing else', () => {
   test.for([
-    ['the lock', 'link', 1, undefined],
-    ['the pack', 'fsync', 1, undefined],
-    ['its index', 'fsync', 2, undefined],
-    ['the refs', 'fsync', 3, undefined],
-    ['the name of the first ref', 'rename', 1, undefined],
-    ['the name of the second', 'rename', 2, undefined],
-    ['the metadata', 'rename', 3, undefined],
-    ['what the next scan relies on', 'write', 1, '.git/agt/scan/s1.tmp'],
-    ['when it was', 'write', 1, '.git/agt/timestamps/s1.tmp'],
-  ] as const)('%s', ([, call, n, path], { skip }) => {
+    ['the lock', 'link', 1],
+    ['the pack', 'fsync', 1],
+    ['its index', 'fsync', 2],
+    ['the refs', 'fsync', 3],
+    ['the name of the first ref', 'rename', 1],
+    ['the name of the second', 'rename', 2],
+    ['the metadata', 'rename', 3],
+  ] as const)('%s', ([, call, n], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
     const before = tip(session);
-    const place = path === undefined ? undefined : join(session.repository, path);
-    const outcome = failing(session, [`${call}:error=EIO:when=${n}`], place);
+    const outcome = failing(session, [`${call}:error=EIO:when=${n}`], undefined);
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toMatch(/^error: .*(i\/o error|Input\/output error|couldn't)/);
     expect(outcome.stderr).not.toContain('internal');
@@ -83,6 +80,32 @@ describe('what cannot be written leaves the old state or the new one, and nothin
     expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/good')).toBe('100644 changed\n');
     git(session.repository, 'merge-base', '--is-ancestor', before, 'agtsessions/s1');
     expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+  });
+});
+
+describe('what is only noted down for the next time costs that more work, and is said', () => {
+  test.for([
+    ['what was seen', 'scan/s1'],
+    ['the time of it', 'timestamps/s1'],
+  ] as const)('%s', ([what, path], { skip }) => {
+    skip(!straceWorks, NO_STRACE);
+    const session = changed();
+    const outcome = failing(
+      session,
+      ['write:error=EIO'],
+      join(session.repository, '.git/agt', `${path}.tmp`),
+    );
+    expect(outcome.exitCode).toBe(0);
+    expect(outcome.stderr).toBe(
+      `warning: s1: captured, but ${what} could not be noted down: write: i/o error\n`,
+    );
+    expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/good')).toBe('100644 changed\n');
+    expect(leftovers(session)).toEqual([]);
+    const next = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository });
+    expect(next).toMatchObject({ exitCode: 0, stdout: 's1: nothing changed\n', stderr: '' });
+    expect(Number(readFileSync(join(session.repository, '.git/agt/timestamps/s1'), 'utf8'))).toBeGreaterThan(
+      1000,
+    );
   });
 });
 
