@@ -2,11 +2,10 @@
  * Looks whether every file and directory of the last scan is what it was. Several threads do it together: each takes a
  * stretch after the other until none is left. What comes out is what the scan proper has to look at.
  */
-import { lstatSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';
 import { isSamePlace } from './known-places.ts';
-import { type Columns, inFolder, ScanTable } from './scan-table.ts';
-import { isAscii, systemPath } from './system-path.ts';
+import { lstatOfMany } from './quick-lstat.ts';
+import { type Columns, inFolder, ScanTable, type StatData } from './scan-table.ts';
 
 export interface ToConfirm {
   /** The session folder, one byte per character like all paths; empty: the process is in it. */
@@ -30,7 +29,6 @@ export interface Differences {
 
 /** Rows or places that are taken at once. */
 const STRETCH = 256;
-const QUIET = { throwIfNoEntry: false } as const;
 
 export function confirm({ folder, columns, places, clock, take }: ToConfirm): Differences {
   const table = new ScanTable(columns);
@@ -38,9 +36,10 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
   const base = folder === '' ? '' : `${folder}/`;
   const different = { rows: [] as number[], places: [] as number[] };
   let failed = false;
-  const look = (path: string, ascii: boolean): Stats | undefined => {
+  const lstat = lstatOfMany();
+  const look = (start: number, end: number): StatData | undefined => {
     try {
-      return lstatSync(systemPath(path, ascii), QUIET);
+      return lstat.look(names, start, end);
     } catch (error) {
       if (errorCode(error) !== 'ENOTDIR') failed = true;
       return undefined;
@@ -49,27 +48,21 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
   const lookAtPlaces = (start: number) => {
     const end = Math.min(places.paths.length, start + STRETCH);
     for (let place = start; place < end; place++) {
-      const path = base + places.paths[place];
-      const stat = look(path, isAscii(path));
+      lstat.enter(base + places.paths[place]);
+      const stat = look(0, 0);
       if (stat === undefined || !isSamePlace(places.data, place, stat, clock)) different.places.push(place);
     }
   };
   const lookAtRows = (start: number) => {
     const end = Math.min(table.length, start + STRETCH);
-    const text = names.toString('latin1', nameEnds[start - 1] ?? 0, (nameEnds[end - 1] as number) - 1);
-    const named = text.split('\0');
-    const namesAreAscii = isAscii(text);
     let within = -1;
-    let prefix = '';
-    let ascii = false;
     for (let row = start; row < end; row++) {
       // Files of one folder mostly stand together.
       if (folderOf[row] !== within) {
         within = folderOf[row] as number;
-        prefix = base + inFolder(folders[within] as string, '');
-        ascii = namesAreAscii && isAscii(prefix);
+        lstat.enter(base + inFolder(folders[within] as string, ''));
       }
-      const stat = look(prefix + named[row - start], ascii);
+      const stat = look(nameEnds[row - 1] ?? 0, (nameEnds[row] as number) - 1);
       if (stat === undefined || !table.isSame(row, stat, clock)) different.rows.push(row);
     }
   };

@@ -3,6 +3,7 @@
  * directory whose times, inode and mode are the same has the same entries, so that the next scan need not list it.
  */
 import { type Stats, statfsSync } from 'node:fs';
+import type { StatData } from './scan-table.ts';
 
 /** Of each directory; `empty` is 0 or 1. */
 const WIDTH = 5;
@@ -35,7 +36,7 @@ export function isUntold({ data }: KnownPlaces, place: number): boolean {
 export function isSamePlace(
   data: Float64Array,
   place: number,
-  { mtimeMs, ctimeMs, ino, mode }: Stats,
+  { mtimeMs, ctimeMs, ino, mode }: StatData,
   clock: number,
 ): boolean {
   const at = place * WIDTH;
