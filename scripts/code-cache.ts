@@ -1,14 +1,50 @@
-/** Runs agt mode's bundle once, as far as its own top level, and keeps what V8 compiled: `node code-cache.ts IN OUT`. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/**
+ * Keeps what V8 compiles of agt mode's bundle for what is called most: `node code-cache.ts IN OUT`. To that end they are
+ * called here, in a repository that is there for that only.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Script } from 'node:vm';
 import { wrapped } from '../src/load.ts';
 
-const [input, output] = process.argv.slice(2) as [string, string];
+const [input, output] = process.argv.slice(2).map((path) => resolve(path)) as [string, string];
 const script = new Script(wrapped(readFileSync(input, 'utf8')), { filename: 'agtmode.cjs' });
-const module: { exports: { runAgtMode?: (args: string[]) => Promise<number> } } = { exports: {} };
+const module = { exports: {} as { runAgtMode: (args: string[]) => Promise<number> } };
 script.runInThisContext()(module.exports, createRequire(input), module, input, '.');
-// What a common command needs is compiled too.
-process.stdout.write = () => true;
-await module.exports.runAgtMode?.(['session', 'list', '--help']);
+
+const write = process.stdout.write;
+const place = mkdtempSync(join(tmpdir(), 'agt-code-cache-'));
+try {
+  const name = { GIT_AUTHOR_NAME: 'agt', GIT_COMMITTER_NAME: 'agt' };
+  const email = { GIT_AUTHOR_EMAIL: 'agt@localhost', GIT_COMMITTER_EMAIL: 'agt@localhost' };
+  Object.assign(process.env, {
+    HOME: place,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '',
+    ...name,
+    ...email,
+  });
+  process.chdir(place);
+  execFileSync('git', ['init', '--quiet', 'project']);
+  process.chdir('project');
+  execFileSync('git', ['commit', '--quiet', '--allow-empty', '--message', 'first']);
+  process.stdout.write = () => true;
+  await call('session', 'new', '--id', 's1');
+  for (const content of ['once', 'twice', 'twice']) {
+    writeFileSync('../project.agt/sessions/s1/sandbox/file', content);
+    await call('autocommit', '--session-id', 's1');
+  }
+  await call('session', 'list', '--help');
+} finally {
+  process.stdout.write = write;
+  rmSync(place, { recursive: true });
+}
 writeFileSync(output, script.createCachedData());
+
+async function call(...args: string[]): Promise<void> {
+  const exitCode = await module.exports.runAgtMode(args);
+  if (exitCode !== 0) throw new Error(`agt ${args.join(' ')}: exit code ${exitCode}`);
+}

@@ -3,7 +3,6 @@
  * there. It has no name while it is asked, so that a process that is killed leaves nothing, but for one made in the
  * instant between two calls, which the next one takes away.
  */
-import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,7 +11,7 @@ const PREFIX = '.agt-clock-';
 /** In milliseconds. `folder` is absolute. */
 export function readFileClock(folder: string): number {
   // Exclusively: a link that somebody put there is not followed.
-  const path = join(folder, `${PREFIX}${randomUUID()}`);
+  const path = join(folder, `${PREFIX}${process.pid}-${Math.random().toString(36).slice(2)}`);
   const probe = openSync(path, 'wx');
   try {
     unlinkSync(path);
