@@ -118,6 +118,7 @@ function standingRows(table: ScanTable, different: readonly number[], isGone: (p
   const under = folders.map(isGone);
   const kept = new Uint8Array(table.length).fill(1);
   for (const row of different) kept[row] = 0;
+  table.expect(different);
   if (under.includes(true)) {
     for (let row = 0; row < kept.length; row++) if (under[folderOf[row] as number]) kept[row] = 0;
   }

@@ -33,6 +33,7 @@ export class ScanTable {
   private folderNumbers: ReadonlyMap<string, number> | undefined;
   private folderRows: { ends: Uint32Array; rows: Uint32Array } | undefined;
   private readonly found = new Map<number, ReadonlyMap<string, number>>();
+  private readonly expected = new Map<string, number>();
 
   constructor(columns: Columns) {
     this.columns = columns;
@@ -55,8 +56,15 @@ export class ScanTable {
     for (let row = 0; row < this.length; row++) yield this.path(row);
   }
 
+  /** The paths of these rows will be asked for, which makes it unnecessary to go through all in their folders. */
+  expect(rows: Iterable<number>): void {
+    for (const row of rows) this.expected.set(this.path(row), row);
+  }
+
   /** Row of a path, or -1. */
   find(path: string): number {
+    const expected = this.expected.get(path);
+    if (expected !== undefined) return expected;
     const slash = path.lastIndexOf('/');
     const folder = this.folderNumber(path.slice(0, Math.max(slash, 0)));
     if (folder === undefined) return -1;

@@ -15,6 +15,9 @@ import { traceCommand } from './trace.ts';
 /** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
 const BIG_FILE = '8m';
 
+/** So much is gathered before it is written: git and this process would wake each other for every line. */
+const ENOUGH = 4096;
+
 /** How much earlier the file system's clock may be than this machine's. */
 const CLOCK_SKEW_MS = 2000;
 
@@ -70,6 +73,8 @@ export class FastImport {
   private stderr = '';
   /** The first line that git printed; undefined when it ended without one. */
   private readonly answer: Promise<string | undefined>;
+  private gathered: Uint8Array[] = [];
+  private gatheredBytes = 0;
   private broken = false;
   private finished = false;
   private readonly places: Places;
@@ -106,18 +111,36 @@ export class FastImport {
     });
   }
 
-  /** Commands or data; resolves when git keeps up. @throws AgtError when git has ended. */
+  /** Commands or data, which must not change any more; resolves when git keeps up. @throws AgtError when git has ended. */
   async write(chunk: string | Uint8Array): Promise<void> {
+    this.gather(chunk);
+    if (this.gatheredBytes >= ENOUGH) await this.send();
+  }
+
+  private gather(chunk: string | Uint8Array): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    this.gathered.push(bytes);
+    this.gatheredBytes += bytes.length;
+  }
+
+  /** Before it returns, git has what the pipe takes. */
+  private async send(): Promise<void> {
     const { stdin } = this.child;
     if (this.broken || stdin === null || stdin === undefined) return this.fail();
-    if (stdin.write(chunk)) return;
+    stdin.cork();
+    for (const chunk of this.gathered) stdin.write(chunk);
+    stdin.uncork();
+    this.gathered = [];
+    this.gatheredBytes = 0;
+    if (!stdin.writableNeedDrain) return;
     const drained = once(stdin, 'drain').catch(() => this.ended); // git has ended: the next write gives its reason
     await Promise.race([drained, this.ended]);
   }
 
   /** The name of what was written as `:1`. @throws AgtError when git has ended. */
   async nameOfFirst(): Promise<string> {
-    await this.write('get-mark :1\n');
+    this.gather('get-mark :1\n');
+    await this.send();
     return (await this.answer) ?? this.fail();
   }
 
@@ -130,7 +153,9 @@ export class FastImport {
 
   /** @throws AgtError when git did not take everything; no ref has moved then. */
   async finish(): Promise<void> {
-    this.child.stdin?.end('done\n');
+    this.gather('done\n');
+    await this.send();
+    this.child.stdin?.end();
     if ((await this.ended) !== 0) await this.fail();
     this.finished = true;
   }
