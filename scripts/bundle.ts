@@ -58,7 +58,7 @@ const builtinsWhenNeeded: Plugin = {
 /** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
 const worker = await build({
   absWorkingDir: root,
-  entryPoints: ['src/autocommit/confirm-worker.ts'],
+  entryPoints: ['src/autocommit/confirm/confirm-worker.ts'],
   bundle: true,
   write: false,
   platform: 'node',

@@ -10,56 +10,22 @@ import { ImportFailed } from '../git/fast-import.ts';
 import { type Git, inDirectory } from '../git/git.ts';
 import type { PreparedFile } from '../state/atomic-file.ts';
 import { failurePoint } from '../state/failure-point.ts';
-import { type CapturedManifest, describeFolder, serialize } from './captured-manifest.ts';
-import { type Circumstances, readCircumstances } from './circumstances.ts';
+import { type CapturedManifest, serialize } from './captured/captured-manifest.ts';
+import { type Circumstances, readCircumstances } from './captured/circumstances.ts';
+import { type IndexState, readIndex } from './captured/index-state.ts';
+import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './captured/previous.ts';
 import { type Change, describeChanges } from './compare.ts';
-import { confirmAhead } from './confirm-ahead.ts';
-import { displayPath } from './display.ts';
-import { IGNORED, readIgnoreFile, textOf } from './ignore-file.ts';
-import { type IndexState, readIndex } from './index-state.ts';
-import { placeCheck } from './place-check.ts';
-import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './previous.ts';
-import { type Scanned, scan } from './scan.ts';
-import { prepareScanManifest, type ScanManifest } from './scan-manifest.ts';
+import { confirmAhead } from './confirm/confirm-ahead.ts';
+import { describeFolder } from './describe.ts';
+import { prepareScanManifest, type ScanManifest } from './known/scan-manifest.ts';
+import { displayPath } from './names/display.ts';
+import { TOP_FOLDERS } from './names/tops.ts';
+import type { CaptureOptions, CaptureTarget } from './request.ts';
+import { IGNORED, readIgnoreFile, textOf } from './scan/ignore-file.ts';
+import { placeCheck } from './scan/place-check.ts';
+import { type Scanned, scan } from './scan/scan.ts';
 import { writeTimestamp } from './timestamp.ts';
-import { TOP_FOLDERS } from './tops.ts';
 import { listUnreachable, ObjectStream, writeShadowCommit } from './write-commit.ts';
-
-/** What is captured, and where it goes. Paths are absolute. */
-export interface CaptureTarget {
-  readonly sessionId: string;
-  readonly folder: string;
-  readonly sandbox: string;
-  readonly commonDir: string;
-  /** `<commonDir>/agt`. */
-  readonly stateDir: string;
-  readonly shadowRef: string;
-  /** Where agt itself keeps the chain's end, whatever others do to the branch. */
-  readonly tipRef: string;
-  /** Undefined where the session was started from a detached HEAD. */
-  readonly userRef: string | undefined;
-  readonly startCommit: string;
-}
-
-export interface CaptureOptions {
-  readonly agentEmail: string;
-  /** Bytes. */
-  readonly maxFileSize: number;
-  readonly now: Date;
-  /** Top-level folders to scan; the others keep their last state. */
-  readonly siblings?: readonly string[];
-  /** Unix seconds: files modified then or later are read again, whatever their stat data say. */
-  readonly rereadSince?: number;
-  readonly dryRun?: boolean;
-  readonly label?: string;
-  readonly tool?: string;
-  /** The state that has just been brought back, and by which command. */
-  readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
-  /** Commits that the new state has to keep reachable beside the sandbox's HEAD. */
-  readonly keep?: readonly string[];
-  /** The label is for a state that is captured anyway, and worth none of its own. */
-  readonly onlyIfChanged?: boolean;
-}
 
 export interface NotCaptured {
   /** Readable form. */

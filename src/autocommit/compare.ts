@@ -1,8 +1,8 @@
 /** What has changed since the last state, for people. */
-import { type CapturedManifest, readModes } from './captured-manifest.ts';
-import { displayPath, pathFromJson } from './display.ts';
-import type { Previous } from './previous.ts';
-import type { Scanned } from './scan.ts';
+import { type CapturedManifest, readModes } from './captured/captured-manifest.ts';
+import type { Previous } from './captured/previous.ts';
+import { displayPath, pathFromJson } from './names/display.ts';
+import type { Scanned } from './scan/scan.ts';
 
 export interface Change {
   /** Readable form; a directory ends in a slash. */

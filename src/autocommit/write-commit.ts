@@ -5,16 +5,16 @@ import { removeCrashReports } from '../git/fast-import-leftovers.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/git.ts';
 import { worktreeGitDir } from '../git/worktree-git-dir.ts';
 import { failurePoint } from '../state/failure-point.ts';
-import type { CaptureOptions, CaptureTarget } from './capture.ts';
-import type { Circumstances } from './circumstances.ts';
-import { type Content, streamContent } from './content.ts';
+import type { Circumstances } from './captured/circumstances.ts';
+import { type IndexState, stagedTree } from './captured/index-state.ts';
+import { commitsOf, operationDigest } from './captured/operation.ts';
+import type { Previous } from './captured/previous.ts';
 import { requireSpace } from './disk-space.ts';
-import { type IndexState, stagedTree } from './index-state.ts';
-import { commitsOf, operationDigest } from './operation.ts';
-import type { PlaceCheck } from './place-check.ts';
-import type { Previous } from './previous.ts';
-import type { Scanned } from './scan.ts';
-import { encodePath } from './tree-names.ts';
+import { encodePath } from './names/tree-names.ts';
+import type { CaptureOptions, CaptureTarget } from './request.ts';
+import { type Content, streamContent } from './scan/content.ts';
+import type { PlaceCheck } from './scan/place-check.ts';
+import type { Scanned } from './scan/scan.ts';
 
 /** Starts git only when there is something to store. */
 export class ObjectStream {

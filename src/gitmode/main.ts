@@ -18,10 +18,11 @@ import { guardWork } from './guard/guard.ts';
 import { becomeGit } from './hand-over.ts';
 import { leaveLogWords } from './log-words.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine, startOf, withoutPager } from './parse.ts';
-import { planCommand, type Rendering } from './plan.ts';
+import { planCommand } from './plan.ts';
 import { openView } from './repository-view.ts';
 import { defaultChoice } from './rules/decorations.ts';
 import { RULES } from './rules/index.ts';
+import type { Rendering } from './rules/rule.ts';
 import type { View } from './view.ts';
 
 /** Commands that send refs away: where agt fails, they must not run with everything in sight. */

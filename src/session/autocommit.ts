@@ -1,10 +1,6 @@
 /** Captures a session: the bridge from its metadata to src/autocommit, which knows folders and refs alone. */
-import {
-  type CaptureOptions,
-  type CaptureResult,
-  type CaptureTarget,
-  capture,
-} from '../autocommit/capture.ts';
+import { type CaptureResult, capture } from '../autocommit/capture.ts';
+import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
 import { withSessionLock } from './lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, tipRef, writeRecord } from './record.ts';

@@ -1,6 +1,6 @@
 /** `agt session cat`: one file of a state. */
-import { displayPath } from '../autocommit/display.ts';
-import { decodePath, encodePath } from '../autocommit/tree-names.ts';
+import { displayPath } from '../autocommit/names/display.ts';
+import { decodePath, encodePath } from '../autocommit/names/tree-names.ts';
 import { AgtError } from '../errors.ts';
 import { gitBytes } from '../git/git.ts';
 import { type Namesakes, pathOfAgent, readNamesakes } from './folder-paths.ts';

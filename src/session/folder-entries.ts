@@ -1,6 +1,6 @@
 /** What a folder holds, as deep as it may be. Paths hold one byte per character. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
-import { systemPath } from '../autocommit/system-path.ts';
+import { systemPath } from '../autocommit/names/system-path.ts';
 
 export function entriesOf(directory: string): Dirent<string>[] {
   return readdirSync(systemPath(directory), { withFileTypes: true, encoding: 'latin1' as BufferEncoding });

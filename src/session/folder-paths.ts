@@ -3,7 +3,7 @@
  * folders are named plainly, `xdg/log`, `config/x`; where the sandbox has an `xdg` or `config` of its own at its top, the
  * plain name is the sandbox's and theirs is `../xdg/log`, which always works.
  */
-import { TOP_FOLDERS } from '../autocommit/tops.ts';
+import { TOP_FOLDERS } from '../autocommit/names/tops.ts';
 import { type Git, gitText } from '../git/git.ts';
 
 /** Which of the session's other folders have a namesake at the top of the sandbox. */

@@ -1,7 +1,7 @@
 /** `agt session new`: an empty shadow branch, a work branch and a sandbox at the start commit. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { seedScan } from '../autocommit/seed.ts';
+import { seedScan } from '../autocommit/known/seed.ts';
 import { createSession } from './create.ts';
 import { checkId, generateId } from './id.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';

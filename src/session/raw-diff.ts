@@ -1,5 +1,5 @@
 /** Reads what `git diff-tree -r -z --raw [--numstat]` prints, for one pair of trees or for many commits. */
-import { decodePath } from '../autocommit/tree-names.ts';
+import { decodePath } from '../autocommit/names/tree-names.ts';
 
 export interface Entry {
   /** As on disk; one byte per character. */

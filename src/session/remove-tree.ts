@@ -3,7 +3,7 @@
  * can say. No link is followed.
  */
 import { chmodSync, lstatSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
-import { systemPath } from '../autocommit/system-path.ts';
+import { systemPath } from '../autocommit/names/system-path.ts';
 import { entriesOf } from './folder-entries.ts';
 
 export function removeTree(path: string): void {

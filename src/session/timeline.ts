@@ -1,6 +1,6 @@
 /** What each moment of a session changed: read for all of them at once, whatever their number. */
-import { TOP_FOLDERS } from '../autocommit/tops.ts';
-import { encodePath } from '../autocommit/tree-names.ts';
+import { TOP_FOLDERS } from '../autocommit/names/tops.ts';
+import { encodePath } from '../autocommit/names/tree-names.ts';
 import { type Git, gitAnswer, gitBytes, gitText } from '../git/git.ts';
 import { excludes, type Pathspec } from './folder-paths.ts';
 import type { Moment } from './history.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readIgnoreFile } from '../../src/autocommit/ignore-file.ts';
+import { readIgnoreFile } from '../../src/autocommit/scan/ignore-file.ts';
 import {
   autocommit,
   changedPaths,

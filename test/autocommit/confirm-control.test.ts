@@ -1,7 +1,7 @@
 /** Threads that confirm a scan share the work, and none is in the folder when the main one leaves it. */
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { ConfirmControl } from '../../src/autocommit/confirm-control.ts';
+import { ConfirmControl } from '../../src/autocommit/confirm/confirm-control.ts';
 
 test('each stretch is taken once', () => {
   const one = new ConfirmControl();
@@ -22,7 +22,7 @@ test('who is in it is waited for', async () => {
   const control = new ConfirmControl();
   const source = `
     import { workerData } from 'node:worker_threads';
-    import { ConfirmControl } from '${new URL('../../src/autocommit/confirm-control.ts', import.meta.url)}';
+    import { ConfirmControl } from '${new URL('../../src/autocommit/confirm/confirm-control.ts', import.meta.url)}';
     const control = new ConfirmControl(workerData);
     control.enter(3);
     setTimeout(() => control.leave(3), 300);`;

@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { readContent, streamContent, UnstableFile } from '../../src/autocommit/content.ts';
-import { placeCheck } from '../../src/autocommit/place-check.ts';
+import { readContent, streamContent, UnstableFile } from '../../src/autocommit/scan/content.ts';
+import { placeCheck } from '../../src/autocommit/scan/place-check.ts';
 import { git, makeTempDir } from '../harness/world.ts';
 
 const LARGE = 5_000_000;

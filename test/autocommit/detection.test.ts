@@ -25,8 +25,8 @@ import {
   readScanManifest,
   type ScanManifest,
   writeScanManifest,
-} from '../../src/autocommit/scan-manifest.ts';
-import { COLUMNS, ScanTable } from '../../src/autocommit/scan-table.ts';
+} from '../../src/autocommit/known/scan-manifest.ts';
+import { COLUMNS, ScanTable } from '../../src/autocommit/known/scan-table.ts';
 import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../harness/session.ts';
 import { AGT, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
 

@@ -2,12 +2,12 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isUntold, placeMode } from '../../src/autocommit/known-places.ts';
+import { isUntold, placeMode } from '../../src/autocommit/known/known-places.ts';
 import {
   readScanManifest,
   type ScanManifest,
   writeScanManifest,
-} from '../../src/autocommit/scan-manifest.ts';
+} from '../../src/autocommit/known/scan-manifest.ts';
 import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../harness/session.ts';
 import { agtOk, git, run, write } from '../harness/world.ts';
 

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Lstat, plainLstat, quickLstat } from '../../src/autocommit/quick-lstat.ts';
-import { COLUMNS, type StatData } from '../../src/autocommit/scan-table.ts';
+import { type Lstat, plainLstat, quickLstat } from '../../src/autocommit/confirm/quick-lstat.ts';
+import { COLUMNS, type StatData } from '../../src/autocommit/known/scan-table.ts';
 import { makeTempDir, run } from '../harness/world.ts';
 
 const before = process.cwd();

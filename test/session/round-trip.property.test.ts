@@ -13,8 +13,9 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CaptureTarget, capture } from '../../src/autocommit/capture.ts';
-import { TOP_FOLDERS } from '../../src/autocommit/tops.ts';
+import { capture } from '../../src/autocommit/capture.ts';
+import { TOP_FOLDERS } from '../../src/autocommit/names/tops.ts';
+import type { CaptureTarget } from '../../src/autocommit/request.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { openGit } from '../../src/git/git.ts';
 import { checkOutState } from '../../src/session/checkout/checkout.ts';

@@ -1,4 +1,4 @@
-import { displayPath } from '../../autocommit/display.ts';
+import { displayPath } from '../../autocommit/names/display.ts';
 import { EXIT, usageError } from '../../errors.ts';
 import type { BeyondTrees } from '../../session/diff/beyond-trees.ts';
 import { type DiffRequest, listDiff, type Point, showDiff } from '../../session/diff/diff.ts';

@@ -1,4 +1,4 @@
-import { displayPath } from '../../autocommit/display.ts';
+import { displayPath } from '../../autocommit/names/display.ts';
 import { usageError } from '../../errors.ts';
 import { type Namesakes, pathOfAgent, pathspecInFolder, readNamesakes } from '../../session/folder-paths.ts';
 import { type Moment, readHistory } from '../../session/history.ts';

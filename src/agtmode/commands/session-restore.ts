@@ -1,4 +1,4 @@
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
 import { readNamesakes } from '../../session/folder-paths.ts';
 import { findSession } from '../../session/locate.ts';
 import { resolveMoment } from '../../session/moment.ts';

@@ -1,4 +1,4 @@
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
 import { findSession } from '../../session/locate.ts';
 import { previewRestore } from '../../session/restore/preview.ts';
 import { type RestoreRequest, restoreSession } from '../../session/restore/restore.ts';

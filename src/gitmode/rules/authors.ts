@@ -14,17 +14,10 @@ import {
   visibleAuthorLike,
 } from '../../filter/author-pattern.ts';
 import { configIsTrue, lastConfig, type View } from '../view.ts';
-import type { Revisions } from './revisions.ts';
+import type { AuthorFilter, Revisions } from './revisions.ts';
 
 const PATTERN = /^--(author|committer|grep|grep-reflog)[= ](.*)$/s;
 const NOT_COMMITS = /^--(objects|use-bitmap-index|disk-usage|bisect|no-walk|reflog|walk-reflogs)|^-g$/;
-
-export interface AuthorFilter {
-  /** The words of the walk, the user's patterns translated. */
-  readonly args: readonly string[];
-  /** Words to follow the options. */
-  readonly added: readonly string[];
-}
 
 /** `usesConfig`: log and show read grep.patternType, rev-list and shortlog do not. */
 export function filterAuthors(walk: Revisions, view: View, usesConfig: boolean): AuthorFilter {

@@ -7,8 +7,8 @@
  */
 import { canComplement, complement, escapeGlob } from '../../filter/globs.ts';
 import { closedOptionWords, hasOption, lastOption, optionTable, scanOptions } from '../options.ts';
-import type { Rule } from '../plan.ts';
 import { currentUnder, HEADS, REMOTES, spacesUnder, type View } from '../view.ts';
+import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
 export const BRANCH_OPTIONS = optionTable(`

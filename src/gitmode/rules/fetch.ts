@@ -4,9 +4,10 @@
  *
  * A wildcard on the command line gets negative refspecs behind it; nothing else of the words is touched.
  */
-import type { Rewrite, Rule } from '../plan.ts';
+
 import type { View } from '../view.ts';
 import { remoteShow } from './remote-show.ts';
+import type { Rewrite, Rule } from './rule.ts';
 
 export const fetch: Rule = (args, view) => {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.spaces.length > 0;

@@ -6,8 +6,8 @@
  */
 import { canComplement, complementPaths, escapeGlob } from '../../filter/globs.ts';
 import { hasOption, optionTable, type Scan, scanOptions } from '../options.ts';
-import type { Rule } from '../plan.ts';
 import { spacesUnder, type View } from '../view.ts';
+import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
 export const FOR_EACH_REF_OPTIONS = optionTable(`

@@ -1,5 +1,5 @@
 /** Which commands have a rule. A command that is not here becomes git untouched. */
-import type { Rule } from '../plan.ts';
+
 import { branch } from './branch.ts';
 import { fetch, remote } from './fetch.ts';
 import { forEachRef, refs } from './for-each-ref.ts';
@@ -9,6 +9,7 @@ import { describe, nameRev } from './names.ts';
 import { push } from './push.ts';
 import { rebase } from './rebase.ts';
 import { bundle, fastExport, formatPatch, revList, revParse, shortlog } from './rev-list.ts';
+import type { Rule } from './rule.ts';
 import { showBranch } from './show-branch.ts';
 import { showRef } from './show-ref.ts';
 import { tag } from './tag.ts';

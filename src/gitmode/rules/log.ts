@@ -3,11 +3,12 @@
  *
  * Limits: `--reflog` takes no excludes; blobs of other worktrees' indexes (`--indexed-objects`) are shown.
  */
-import type { Rule } from '../plan.ts';
+
 import { hidesNothing } from '../view.ts';
 import { filterAuthors } from './authors.ts';
 import { decorations } from './decorations.ts';
 import { finish, readRevisions } from './revisions.ts';
+import type { Rule } from './rule.ts';
 
 const LOG = { values: ['-n'] };
 

@@ -3,7 +3,7 @@
  * once and printed; asking a server twice, and its password, would be worse.
  */
 import { hasOption, optionTable, scanOptions } from '../options.ts';
-import type { Rule } from '../plan.ts';
+import type { Rule } from './rule.ts';
 
 export const LS_REMOTE_OPTIONS = optionTable(`
   q|quiet upload-pack= exec= t|tags branches h|heads !b refs get-url sort= exit-code symref o|server-option=`);

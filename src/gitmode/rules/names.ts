@@ -5,8 +5,8 @@
  * own answer is a hidden name. Limits: `name-rev --all` names refs before it excludes them; it is left alone.
  */
 import { hasOption, optionTable, type Scan, scanOptions } from '../options.ts';
-import type { Rewrite, Rule } from '../plan.ts';
 import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view.ts';
+import type { Rewrite, Rule } from './rule.ts';
 
 export const DESCRIBE_OPTIONS = optionTable(`
   contains debug all tags long first-parent abbrev? exact-match candidates= match= exclude= always dirty? broken?`);

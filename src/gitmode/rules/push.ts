@@ -5,9 +5,9 @@
  * An explicit source is sent as asked, hidden or not. `--follow-tags` takes annotated tags only, and agt's are not.
  */
 import { hasOption, lastOption, optionTable, type Scan, scanOptions, withoutOptions } from '../options.ts';
-import type { Rewrite, Rule } from '../plan.ts';
 import { configIsTrue, currentUnder, HEADS, lastConfig, TAGS, type View } from '../view.ts';
 import { defaultRemote } from './remotes.ts';
+import type { Rewrite, Rule } from './rule.ts';
 
 export const PUSH_OPTIONS = optionTable(`
   v|verbose q|quiet repo= all branches mirror d|delete tags n|dry-run porcelain f|force force-with-lease?

@@ -2,8 +2,9 @@
  * git rebase. With rebase.updateRefs it moves every branch in its way, an agent's too, and knows no exceptions; the
  * setting is switched off where there are agents' branches. `--update-refs` on the command line is left as asked.
  */
-import type { Rule } from '../plan.ts';
+
 import { configIsTrue, HEADS, lastConfig, spacesUnder } from '../view.ts';
+import type { Rule } from './rule.ts';
 
 export const rebase: Rule = (args, view) => {
   if (spacesUnder(view, HEADS).length === 0) return undefined;

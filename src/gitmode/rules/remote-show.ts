@@ -5,8 +5,9 @@
  *
  * Limit: the second column and the singular follow git's English words; in another language they stay as git has them.
  */
-import type { Rendering } from '../plan.ts';
+
 import { HEADS, type View } from '../view.ts';
+import type { Rendering } from './rule.ts';
 
 export function remoteShow(args: readonly string[], view: View): Rendering {
   return {

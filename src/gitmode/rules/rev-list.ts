@@ -4,10 +4,11 @@
  * Limits: `%d` and `%D` in formats, `--bisect-all` and `--simplify-by-decoration` load all decorations and take no
  * filter; `--reflog` takes no excludes.
  */
-import type { Rule } from '../plan.ts';
+
 import { hidesNothing } from '../view.ts';
 import { filterAuthors } from './authors.ts';
 import { excludesFor, finish, readRevisions } from './revisions.ts';
+import type { Rule } from './rule.ts';
 
 export const revList: Rule = (args, view) => {
   if (hidesNothing(view)) return undefined;

@@ -5,9 +5,9 @@
  * Before each set go `--exclude=` words, which git forgets after the next set. `--all` also walks the HEADs of all
  * worktrees, and an agent's commits would come back through its sandbox's HEAD.
  */
-import type { Rewrite } from '../plan.ts';
+
 import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view.ts';
-import type { AuthorFilter } from './authors.ts';
+import type { Rewrite } from './rule.ts';
 
 /** Options of the revision walk whose value may be the next word. */
 const VALUE_NEXT = new Set(
@@ -39,6 +39,14 @@ export interface Revisions {
   readonly options: readonly string[];
   /** Anything was put in. */
   readonly changed: boolean;
+}
+
+/** What leaves out the agents' commits. */
+export interface AuthorFilter {
+  /** The words of the walk, the user's patterns translated. */
+  readonly args: readonly string[];
+  /** Words to follow the options. */
+  readonly added: readonly string[];
 }
 
 export function readRevisions(words: readonly string[], view: View, extras: Extras = NUMBER): Revisions {

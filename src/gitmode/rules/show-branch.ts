@@ -6,8 +6,8 @@
  */
 import { writeSync } from 'node:fs';
 import { hasOption, optionTable, type Scan, scanOptions, withoutOptions } from '../options.ts';
-import type { Rewrite, Rule } from '../plan.ts';
 import { HEADS, REMOTES, spacesUnder, type View } from '../view.ts';
+import type { Rewrite, Rule } from './rule.ts';
 import { fits } from './words.ts';
 
 export const SHOW_BRANCH_OPTIONS = optionTable(`

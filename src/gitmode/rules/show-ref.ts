@@ -3,9 +3,9 @@
  * Git compares each ref with each of them; where they are many, for-each-ref prints the same lines in linear time.
  */
 import { hasOption, optionTable, type Scan, scanOptions } from '../options.ts';
-import type { Rewrite, Rule } from '../plan.ts';
 import { HEADS, TAGS, type View } from '../view.ts';
 import { forEachRef } from './for-each-ref.ts';
+import type { Rewrite, Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
 export const SHOW_REF_OPTIONS = optionTable(`

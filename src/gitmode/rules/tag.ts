@@ -1,8 +1,8 @@
 /** git tag, its list forms: as branch, below refs/tags/. Only `agtsessions/` tags of an agent are hidden. */
 import { canComplement, complement, escapeGlob } from '../../filter/globs.ts';
 import { closedOptionWords, hasOption, optionTable, scanOptions } from '../options.ts';
-import type { Rule } from '../plan.ts';
 import { spacesUnder, TAGS } from '../view.ts';
+import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
 export const TAG_OPTIONS = optionTable(`

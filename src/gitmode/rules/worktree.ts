@@ -5,8 +5,8 @@
  * `--porcelain -z` says which record is whose; the records of every form come in the same order.
  */
 import { optionTable, scanOptions } from '../options.ts';
-import type { Rule } from '../plan.ts';
 import type { View } from '../view.ts';
+import type { Rule } from './rule.ts';
 
 export const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');
 

@@ -17,7 +17,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { systemPath } from '../../autocommit/system-path.ts';
+import { systemPath } from '../../autocommit/names/system-path.ts';
 import { errorCode } from '../../errors.ts';
 import { readBlobs } from '../../git/cat-file.ts';
 import type { Git } from '../../git/git.ts';

@@ -3,9 +3,10 @@
  * directories. What the two have in common is not touched. The sandbox's index, HEAD and branch are not files of it; see
  * sandbox-state.ts.
  */
-import { bringBackIgnoreFile } from '../../autocommit/ignore-file.ts';
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
-import { readShadowTree } from '../../autocommit/tree-state.ts';
+
+import { readShadowTree } from '../../autocommit/captured/tree-state.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
+import { bringBackIgnoreFile } from '../../autocommit/scan/ignore-file.ts';
 import type { Git } from '../../git/git.ts';
 import { applyPlan } from './apply.ts';
 import { type CheckoutPlan, isOtherwiseUsual, planCheckout } from './plan.ts';

@@ -2,8 +2,9 @@
  * What has to be done to a folder that is in one state, to bring it into another. Pure: the states are read before, and
  * nothing is done here. Whatever was not captured is left alone, and so is everything outside the scope.
  */
-import { isUnder } from '../../autocommit/tops.ts';
-import type { TreeEntry } from '../../autocommit/tree-state.ts';
+
+import type { TreeEntry } from '../../autocommit/captured/tree-state.ts';
+import { isUnder } from '../../autocommit/names/tops.ts';
 import { ancestors, type Difference, type State } from './state.ts';
 
 export interface FileToWrite {

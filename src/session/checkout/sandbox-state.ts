@@ -1,7 +1,7 @@
 /** What a state says of a sandbox beside its files: the index, HEAD, and where the work branch was. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { operationPaths, readOperation } from '../../autocommit/operation.ts';
+import { operationPaths, readOperation } from '../../autocommit/captured/operation.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/git.ts';
 import { worktreeGitDir } from '../../git/worktree-git-dir.ts';

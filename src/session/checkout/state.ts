@@ -1,9 +1,9 @@
 /** What a shadow commit holds, and how two of them differ. Paths hold one byte per character, as on disk. */
-import { type CapturedManifest, readModes } from '../../autocommit/captured-manifest.ts';
-import { pathFromJson } from '../../autocommit/display.ts';
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
-import { decodePath } from '../../autocommit/tree-names.ts';
-import { readShadowTree, type TreeEntry } from '../../autocommit/tree-state.ts';
+import { type CapturedManifest, readModes } from '../../autocommit/captured/captured-manifest.ts';
+import { readShadowTree, type TreeEntry } from '../../autocommit/captured/tree-state.ts';
+import { pathFromJson } from '../../autocommit/names/display.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
+import { decodePath } from '../../autocommit/names/tree-names.ts';
 import { type Git, gitBytes, gitText, runGit } from '../../git/git.ts';
 
 export interface State {

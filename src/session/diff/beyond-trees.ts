@@ -1,7 +1,7 @@
 /** What two states differ in that their trees do not say: permission bits, and directories that hold nothing. */
-import { readModes } from '../../autocommit/captured-manifest.ts';
-import { pathFromJson } from '../../autocommit/display.ts';
-import { decodePath } from '../../autocommit/tree-names.ts';
+import { readModes } from '../../autocommit/captured/captured-manifest.ts';
+import { pathFromJson } from '../../autocommit/names/display.ts';
+import { decodePath } from '../../autocommit/names/tree-names.ts';
 import { type Git, gitBytes } from '../../git/git.ts';
 import { ancestors } from '../checkout/state.ts';
 import type { Side } from './sides.ts';

@@ -2,7 +2,7 @@
  * `agt session diff`: two moments of a session, or a moment and the disk, compared by git itself, so that colours, pager,
  * renames and exit codes are git's. Nothing of the session is touched, and nothing is left behind.
  */
-import { isUnder, TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { isUnder, TOP_FOLDERS } from '../../autocommit/names/tops.ts';
 import { showGit } from '../../git/attended.ts';
 import { gitBytes, inDirectory } from '../../git/git.ts';
 import { withScratch } from '../../git/scratch.ts';

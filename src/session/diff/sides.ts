@@ -5,12 +5,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { observeFolder } from '../../autocommit/capture.ts';
-import type { CapturedManifest } from '../../autocommit/captured-manifest.ts';
-import { readContent, UnstableFile } from '../../autocommit/content.ts';
-import { displayPath } from '../../autocommit/display.ts';
-import { type PlaceCheck, placeCheck } from '../../autocommit/place-check.ts';
-import { treeMode } from '../../autocommit/previous.ts';
-import { encodePath } from '../../autocommit/tree-names.ts';
+import type { CapturedManifest } from '../../autocommit/captured/captured-manifest.ts';
+import { treeMode } from '../../autocommit/captured/previous.ts';
+import { displayPath } from '../../autocommit/names/display.ts';
+import { encodePath } from '../../autocommit/names/tree-names.ts';
+import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
+import { type PlaceCheck, placeCheck } from '../../autocommit/scan/place-check.ts';
 import { ObjectStream } from '../../autocommit/write-commit.ts';
 import { errorCode } from '../../errors.ts';
 import { type Git, gitBytes, gitText } from '../../git/git.ts';

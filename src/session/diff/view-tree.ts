@@ -2,8 +2,8 @@
  * A session folder's tree as the agent knows it: the sandbox's files at the top, the other folders beside them, names as
  * they are on disk. Such a tree may hold what no repository may, and is therefore only ever made of scratch objects.
  */
-import { pathFromJson } from '../../autocommit/display.ts';
-import { decodeName, encodePath } from '../../autocommit/tree-names.ts';
+import { pathFromJson } from '../../autocommit/names/display.ts';
+import { decodeName, encodePath } from '../../autocommit/names/tree-names.ts';
 import { type Git, gitAnswer, gitBytes, gitText } from '../../git/git.ts';
 import { ancestors } from '../checkout/state.ts';
 import { type Namesakes, OTHER_FOLDERS } from '../folder-paths.ts';

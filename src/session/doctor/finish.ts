@@ -1,6 +1,6 @@
 /** What a command that was killed had begun with a session, brought to an end or undone. */
 import { existsSync } from 'node:fs';
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer } from '../../git/git.ts';
 import { captureSession } from '../autocommit.ts';

@@ -5,12 +5,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { displayPath } from '../../autocommit/display.ts';
-import { placeCheck } from '../../autocommit/place-check.ts';
-import { type Previous, readPrevious } from '../../autocommit/previous.ts';
-import { scan } from '../../autocommit/scan.ts';
-import { systemPath } from '../../autocommit/system-path.ts';
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { type Previous, readPrevious } from '../../autocommit/captured/previous.ts';
+import { displayPath } from '../../autocommit/names/display.ts';
+import { systemPath } from '../../autocommit/names/system-path.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
+import { placeCheck } from '../../autocommit/scan/place-check.ts';
+import { scan } from '../../autocommit/scan/scan.ts';
 import { gitAnswer, runGit } from '../../git/git.ts';
 import { captureTarget } from '../autocommit.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../record.ts';

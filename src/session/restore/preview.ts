@@ -1,8 +1,8 @@
 /** What a restore would change, found without changing or storing anything. */
 import { observeFolder } from '../../autocommit/capture.ts';
-import { readModes } from '../../autocommit/captured-manifest.ts';
-import { displayPath, pathFromJson } from '../../autocommit/display.ts';
-import { readShadowTree } from '../../autocommit/tree-state.ts';
+import { readModes } from '../../autocommit/captured/captured-manifest.ts';
+import { readShadowTree } from '../../autocommit/captured/tree-state.ts';
+import { displayPath, pathFromJson } from '../../autocommit/names/display.ts';
 import { captureTarget } from '../autocommit.ts';
 import { isOtherwiseUsual, planCheckout } from '../checkout/plan.ts';
 import {

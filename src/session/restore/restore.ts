@@ -5,9 +5,9 @@
  */
 import { join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { displayPath } from '../../autocommit/display.ts';
-import { bringBackIgnoreFile } from '../../autocommit/ignore-file.ts';
-import { readScanManifest } from '../../autocommit/scan-manifest.ts';
+import { readScanManifest } from '../../autocommit/known/scan-manifest.ts';
+import { displayPath } from '../../autocommit/names/display.ts';
+import { bringBackIgnoreFile } from '../../autocommit/scan/ignore-file.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer } from '../../git/git.ts';
 import { failurePoint } from '../../state/failure-point.ts';

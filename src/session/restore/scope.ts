@@ -1,7 +1,7 @@
 /** Which part of a session folder a command means, from paths as people write them. */
 import { realpathSync } from 'node:fs';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
-import { isUnder, TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { isUnder, TOP_FOLDERS } from '../../autocommit/names/tops.ts';
 import { usageError } from '../../errors.ts';
 import { type Namesakes, OTHER_FOLDERS } from '../folder-paths.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';

@@ -3,8 +3,8 @@
  * them and a redo forth again, until something new is done. Replayed from the history alone, so there is no other
  * record of it that could be wrong.
  */
-import { serialize } from '../../autocommit/captured-manifest.ts';
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { serialize } from '../../autocommit/captured/captured-manifest.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, runGit } from '../../git/git.ts';
 import { readState, type State } from '../checkout/state.ts';

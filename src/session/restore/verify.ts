@@ -1,9 +1,10 @@
 /** Whether a restore gave back what it should: the folder as it was captured afterwards, against the state. */
-import { displayPath, pathFromJson } from '../../autocommit/display.ts';
-import { underAny } from '../../autocommit/failure.ts';
-import { IGNORED } from '../../autocommit/ignore-file.ts';
-import { digestOf } from '../../autocommit/index-state.ts';
-import { isUnder } from '../../autocommit/tops.ts';
+
+import { digestOf } from '../../autocommit/captured/index-state.ts';
+import { displayPath, pathFromJson } from '../../autocommit/names/display.ts';
+import { isUnder } from '../../autocommit/names/tops.ts';
+import { underAny } from '../../autocommit/scan/failure.ts';
+import { IGNORED } from '../../autocommit/scan/ignore-file.ts';
 import { type Git, runGit } from '../../git/git.ts';
 import { parseIndex } from '../../git/index-file.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';

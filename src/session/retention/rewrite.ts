@@ -6,7 +6,7 @@
  * Object names of the moments after the first one that goes change; trailers that name a moment follow.
  */
 import { join } from 'node:path';
-import { readScanManifest, writeScanManifest } from '../../autocommit/scan-manifest.ts';
+import { readScanManifest, writeScanManifest } from '../../autocommit/known/scan-manifest.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/git.ts';
 import { commitName, storeCommits } from '../../git/store-commits.ts';
 import { failurePoint } from '../../state/failure-point.ts';

@@ -7,9 +7,9 @@
  */
 import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { IGNORE_FILE, readIgnoreFile } from '../../autocommit/ignore-file.ts';
-import { systemPath } from '../../autocommit/system-path.ts';
-import { TOP_FOLDERS } from '../../autocommit/tops.ts';
+import { systemPath } from '../../autocommit/names/system-path.ts';
+import { TOP_FOLDERS } from '../../autocommit/names/tops.ts';
+import { IGNORE_FILE, readIgnoreFile } from '../../autocommit/scan/ignore-file.ts';
 import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
 
 /** fs.inotify.max_queued_events, unless it has been changed. */

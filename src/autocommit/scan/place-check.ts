@@ -4,7 +4,7 @@
  * something that the agent itself cannot read. Where the system does not tell (no /proc), nothing is checked.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
-import { systemPath } from './system-path.ts';
+import { systemPath } from '../names/system-path.ts';
 
 export type PlaceCheck = (fd: number, path: string) => boolean;
 

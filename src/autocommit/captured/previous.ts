@@ -1,13 +1,13 @@
 /** What the last capture recorded: the tree, what the tree cannot say, and the cache of stat data if it can be used. */
 import { join } from 'node:path';
-import { type Git, runGit } from '../git/git.ts';
-import { parseIndex } from '../git/index-file.ts';
-import type { CaptureTarget } from './capture.ts';
+import { type Git, runGit } from '../../git/git.ts';
+import { parseIndex } from '../../git/index-file.ts';
+import { readScanManifest, type ScanManifest } from '../known/scan-manifest.ts';
+import type { ScanTable } from '../known/scan-table.ts';
+import type { CaptureTarget } from '../request.ts';
 import type { CapturedManifest } from './captured-manifest.ts';
 import type { Circumstances } from './circumstances.ts';
 import { digestOf } from './index-state.ts';
-import { readScanManifest, type ScanManifest } from './scan-manifest.ts';
-import type { ScanTable } from './scan-table.ts';
 import { readShadowTree, readStartTree, type TreeEntry } from './tree-state.ts';
 
 export interface Previous {

@@ -3,7 +3,7 @@
  * what stood there in the last state stays in the next one.
  */
 import { getSystemErrorMessage } from 'node:util';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../../errors.ts';
 
 /** What agt itself ran out of, which says nothing of a single file. */
 const OWN = ['EMFILE', 'ENFILE', 'ENOMEM'];

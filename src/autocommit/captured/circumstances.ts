@@ -1,12 +1,12 @@
 /** Where the refs and the sandbox's HEAD stand when a capture begins. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgtError } from '../errors.ts';
-import { askObjects } from '../git/cat-file.ts';
-import { readLine } from '../git/discover.ts';
-import { type Git, gitAnswer, inDirectory } from '../git/git.ts';
-import { worktreeGitDir } from '../git/worktree-git-dir.ts';
-import type { CaptureTarget } from './capture.ts';
+import { AgtError } from '../../errors.ts';
+import { askObjects } from '../../git/cat-file.ts';
+import { readLine } from '../../git/discover.ts';
+import { type Git, gitAnswer, inDirectory } from '../../git/git.ts';
+import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
+import type { CaptureTarget } from '../request.ts';
 import { type Operation, readOperation } from './operation.ts';
 
 export interface Circumstances {

@@ -2,9 +2,9 @@
  * Permission bits, as the captured manifest lists them: what most files, programs and directories have, then the others
  * by path. What was usual in the last state stays so: one more or less of them does not turn the list inside out.
  */
-import { type CapturedManifest, readModes } from './captured-manifest.ts';
-import { jsonPath } from './display.ts';
-import type { ScanTable } from './scan-table.ts';
+import { type CapturedManifest, readModes } from '../captured/captured-manifest.ts';
+import type { ScanTable } from '../known/scan-table.ts';
+import { jsonPath } from '../names/display.ts';
 
 type Kind = 'file' | 'program' | 'directory';
 

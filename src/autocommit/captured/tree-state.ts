@@ -1,6 +1,6 @@
 /** The files that a commit's tree holds under the session folder's names: what a capture is compared against. */
-import { type Git, gitBytes } from '../git/git.ts';
-import { decodePath, encodePath } from './tree-names.ts';
+import { type Git, gitBytes } from '../../git/git.ts';
+import { decodePath, encodePath } from '../names/tree-names.ts';
 
 export interface TreeEntry {
   readonly mode: string;

@@ -6,43 +6,21 @@
  * changed within the same tick as the last scan could look the same after it, hence the second condition. The clock is
  * the file system's: the process's own may differ.
  */
-import { errorCode } from '../errors.ts';
-import type { CaptureTarget } from './capture.ts';
-import type { Confirming } from './confirm-ahead.ts';
+import { errorCode } from '../../errors.ts';
+import { type Previous, treeMode } from '../captured/previous.ts';
+import type { TreeEntry } from '../captured/tree-state.ts';
+import { readFileClock } from '../known/file-clock.ts';
+import type { ScanManifest } from '../known/scan-manifest.ts';
+import type { ScanTable } from '../known/scan-table.ts';
+import { ScanTableBuilder } from '../known/scan-table-builder.ts';
+import { isUnder, TOP_FOLDERS } from '../names/tops.ts';
+import type { CaptureTarget } from '../request.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
 import { failureReason, underAny } from './failure.ts';
-import { readFileClock } from './file-clock.ts';
-import { type IgnoreFile, textOf } from './ignore-file.ts';
+import { textOf } from './ignore-file.ts';
 import { lookAgain, lookAtAll } from './look.ts';
 import type { NoticedModes } from './noticed-modes.ts';
-import type { PlaceCheck } from './place-check.ts';
-import { type Previous, treeMode } from './previous.ts';
-import type { ScanManifest } from './scan-manifest.ts';
-import type { ScanTable } from './scan-table.ts';
-import { ScanTableBuilder } from './scan-table-builder.ts';
-import { isUnder, TOP_FOLDERS } from './tops.ts';
-import type { TreeEntry } from './tree-state.ts';
-
-export interface ScanOptions {
-  readonly hash: HashName;
-  readonly maxFileSize: number;
-  /** Top-level folders. */
-  readonly tops: readonly string[];
-  readonly ignore: IgnoreFile | undefined;
-  /** Unix seconds. */
-  readonly rereadSince: number | undefined;
-  readonly isHere: PlaceCheck;
-  /** What is being done about the last scan; undefined: the folder is walked. */
-  readonly confirming: Confirming | undefined;
-  /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
-  readonly keep: (path: string, content: Content) => Promise<boolean>;
-}
-
-export interface Skipped {
-  /** Relative to the session folder, one byte per character. */
-  readonly path: string;
-  readonly reason: string;
-}
+import type { ScanOptions, Skipped } from './scan-options.ts';
 
 export interface Scanned {
   /** What the next scan may rely on; undefined where it is what the last scan left. */

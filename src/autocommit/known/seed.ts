@@ -7,18 +7,18 @@
  */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Git, inDirectory } from '../git/git.ts';
-import { type IndexEntry, parseIndex } from '../git/index-file.ts';
-import { worktreeGitDir } from '../git/worktree-git-dir.ts';
+import { type Git, inDirectory } from '../../git/git.ts';
+import { type IndexEntry, parseIndex } from '../../git/index-file.ts';
+import { worktreeGitDir } from '../../git/worktree-git-dir.ts';
+import { systemPath } from '../names/system-path.ts';
+import { TOP_FOLDERS } from '../names/tops.ts';
+import { encodePath } from '../names/tree-names.ts';
 import { listConverted } from './converted.ts';
 import { readFileClock } from './file-clock.ts';
 import { type KnownPlaces, PlaceNotes, tellsByTimes } from './known-places.ts';
 import { writeScanManifest } from './scan-manifest.ts';
 import type { ScanTable, StatData } from './scan-table.ts';
 import { ScanTableBuilder } from './scan-table-builder.ts';
-import { systemPath } from './system-path.ts';
-import { TOP_FOLDERS } from './tops.ts';
-import { encodePath } from './tree-names.ts';
 
 export interface Seed {
   /** Absolute. */

@@ -13,9 +13,9 @@ import {
   readSync,
   type Stats,
 } from 'node:fs';
-import type { FastImport } from '../git/fast-import.ts';
+import type { FastImport } from '../../git/fast-import.ts';
+import { systemPath } from '../names/system-path.ts';
 import type { PlaceCheck } from './place-check.ts';
-import { systemPath } from './system-path.ts';
 
 export type HashName = 'sha1' | 'sha256';
 

@@ -9,11 +9,11 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { readFileClock } from '../known/file-clock.ts';
+import type { ScanManifest } from '../known/scan-manifest.ts';
 import { confirm, type Differences } from './confirm.ts';
 import { ConfirmControl } from './confirm-control.ts';
 import type { ConfirmWork } from './confirm-worker.ts';
-import { readFileClock } from './file-clock.ts';
-import type { ScanManifest } from './scan-manifest.ts';
 
 /** The source of confirm-worker.ts, put here by scripts/bundle.ts; undefined where the sources run as they are. */
 declare const AGT_CONFIRM_WORKER: string | undefined;

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type Git, gitAnswer, gitBytes } from '../git/git.ts';
+import { type Git, gitAnswer, gitBytes } from '../../git/git.ts';
 
 const ATTRIBUTES = ['eol', 'ident', 'filter', 'working-tree-encoding'];
 /** What a line that sets one of them, or a macro that may, has in it. */

@@ -3,16 +3,16 @@
  * Both come to the same.
  */
 import { lstatSync, type Stats } from 'node:fs';
-import type { Differences } from './confirm.ts';
+import type { Previous } from '../captured/previous.ts';
+import type { Differences } from '../confirm/confirm.ts';
+import { isEmptyPlace, isUntold, type KnownPlaces, placeMode } from '../known/known-places.ts';
+import type { ScanTable, StatData } from '../known/scan-table.ts';
+import { systemPath } from '../names/system-path.ts';
+import { TOP_FOLDERS } from '../names/tops.ts';
 import { underAny } from './failure.ts';
-import { isEmptyPlace, isUntold, type KnownPlaces, placeMode } from './known-places.ts';
 import { LookNotes } from './look-notes.ts';
 import { NoticedModes } from './noticed-modes.ts';
-import type { Previous } from './previous.ts';
-import type { ScanOptions, Skipped } from './scan.ts';
-import type { ScanTable, StatData } from './scan-table.ts';
-import { systemPath } from './system-path.ts';
-import { TOP_FOLDERS } from './tops.ts';
+import type { ScanOptions, Skipped } from './scan-options.ts';
 import { isRegular, listDirectory, type Visitor, visitEntry, walk } from './walk.ts';
 
 export interface Looked {

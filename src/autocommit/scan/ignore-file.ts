@@ -6,8 +6,8 @@
 import { lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ignore from 'ignore';
-import { AgtError, errorCode } from '../errors.ts';
-import { displayPath, jsonPath, pathFromJson } from './display.ts';
+import { AgtError, errorCode } from '../../errors.ts';
+import { displayPath, jsonPath, pathFromJson } from '../names/display.ts';
 
 export const IGNORE_FILE = '.agtignore';
 

@@ -4,7 +4,7 @@
  * /proc/self/fd. It is good for the next few calls, until some other long paths have been asked for.
  */
 import { closeSync, constants, existsSync, openSync } from 'node:fs';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../../errors.ts';
 
 /** PATH_MAX counts the NUL. Further parts begin with the way through /proc. */
 const LONGEST = 4095;

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../../errors.ts';
 
 export interface Operation {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** What a look at a session folder found, apart from the contents of files. */
 import { lstatSync, type Stats } from 'node:fs';
-import { isEmptyPlace, type KnownPlaces, PlaceNotes, tellsByTimes } from './known-places.ts';
-import type { Skipped } from './scan.ts';
-import { systemPath } from './system-path.ts';
-import { encodePath } from './tree-names.ts';
+import { isEmptyPlace, type KnownPlaces, PlaceNotes, tellsByTimes } from '../known/known-places.ts';
+import { systemPath } from '../names/system-path.ts';
+import { encodePath } from '../names/tree-names.ts';
+import type { Skipped } from './scan-options.ts';
 
 export class LookNotes {
   readonly emptyDirectories: string[] = [];

@@ -2,10 +2,10 @@
  * Looks whether every file and directory of the last scan is what it was. Several threads do it together: each takes a
  * stretch after the other until none is left. What comes out is what the scan proper has to look at.
  */
-import { errorCode } from '../errors.ts';
-import { isSamePlace } from './known-places.ts';
+import { errorCode } from '../../errors.ts';
+import { isSamePlace } from '../known/known-places.ts';
+import { type Columns, inFolder, ScanTable, type StatData } from '../known/scan-table.ts';
 import { lstatOfMany } from './quick-lstat.ts';
-import { type Columns, inFolder, ScanTable, type StatData } from './scan-table.ts';
 
 export interface ToConfirm {
   /** The session folder, one byte per character like all paths; empty: the process is in it. */

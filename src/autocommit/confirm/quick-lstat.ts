@@ -7,8 +7,8 @@
  * for any path and any answer, and where the fields lie in that is compared with what Node says before it is relied on.
  */
 import { lstatSync } from 'node:fs';
-import { COLUMNS, type StatData } from './scan-table.ts';
-import { systemPath } from './system-path.ts';
+import { COLUMNS, type StatData } from '../known/scan-table.ts';
+import { systemPath } from '../names/system-path.ts';
 
 export interface Lstat {
   /** `prefix` stands before the names of all that is looked at next, one byte per character. */

@@ -6,11 +6,11 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../errors.ts';
-import { FLUSHED, type Git, gitAnswer, gitText } from '../git/git.ts';
-import { type IndexContent, parseIndex } from '../git/index-file.ts';
-import { failurePoint } from '../state/failure-point.ts';
-import type { ScanManifest } from './scan-manifest.ts';
+import { errorCode } from '../../errors.ts';
+import { FLUSHED, type Git, gitAnswer, gitText } from '../../git/git.ts';
+import { type IndexContent, parseIndex } from '../../git/index-file.ts';
+import { failurePoint } from '../../state/failure-point.ts';
+import type { ScanManifest } from '../known/scan-manifest.ts';
 
 export interface IndexState {
   /** Undefined where its stat data say that it is the one that is known. */

@@ -1,8 +1,8 @@
 /** A thread that takes its part in confirming what the last scan saw, as soon as it is told what that was. */
 import { parentPort } from 'node:worker_threads';
+import { columnsIn, placesIn, type SharedColumns } from '../known/shared-columns.ts';
 import { confirm, type Differences } from './confirm.ts';
 import { ConfirmControl } from './confirm-control.ts';
-import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';
 
 export interface ConfirmWork {
   /** Which thread this is. */

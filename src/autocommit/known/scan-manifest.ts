@@ -9,8 +9,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
-import { errorCode } from '../errors.ts';
-import { type PreparedFile, prepareFile } from '../state/atomic-file.ts';
+import { errorCode } from '../../errors.ts';
+import { type PreparedFile, prepareFile } from '../../state/atomic-file.ts';
 import type { KnownPlaces } from './known-places.ts';
 import { ScanTable } from './scan-table.ts';
 import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';

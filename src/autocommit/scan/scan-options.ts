@@ -1,0 +1,26 @@
+/** What a scan is asked for, and what it names. */
+import type { Confirming } from '../confirm/confirm-ahead.ts';
+import type { Content, HashName } from './content.ts';
+import type { IgnoreFile } from './ignore-file.ts';
+import type { PlaceCheck } from './place-check.ts';
+
+export interface ScanOptions {
+  readonly hash: HashName;
+  readonly maxFileSize: number;
+  /** Top-level folders. */
+  readonly tops: readonly string[];
+  readonly ignore: IgnoreFile | undefined;
+  /** Unix seconds. */
+  readonly rereadSince: number | undefined;
+  readonly isHere: PlaceCheck;
+  /** What is being done about the last scan; undefined: the folder is walked. */
+  readonly confirming: Confirming | undefined;
+  /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
+  readonly keep: (path: string, content: Content) => Promise<boolean>;
+}
+
+export interface Skipped {
+  /** Relative to the session folder, one byte per character. */
+  readonly path: string;
+  readonly reason: string;
+}
