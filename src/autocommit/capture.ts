@@ -173,12 +173,11 @@ async function captureInto(
   const prepare = (commit: string) => prepareManifest(target, commit, previous.cache, index, scanned);
   // After the branch: a crash before this costs a scan, as does whatever goes wrong with it.
   const remember = (prepareNow: () => PreparedFile | undefined) => {
-    const noted = noteDown('what was seen', () => prepareNow()?.replace());
+    warnings.push(...noteDown('what was seen', () => prepareNow()?.replace()));
     failurePoint('capture: scan manifest written');
-    if (scanned.failed.length > 0) return warnings.push(...noted);
+    if (scanned.failed.length > 0) return;
     const { stateDir, sessionId } = target;
-    const dated = noteDown('the time of it', () => writeTimestamp(stateDir, sessionId, options.now));
-    return warnings.push(...noted, ...dated);
+    warnings.push(...noteDown('the time of it', () => writeTimestamp(stateDir, sessionId, options.now)));
   };
   failurePoint('capture: scanned');
   if (same && !marked && at.shadow === at.tip) {

@@ -20,9 +20,13 @@ export interface Lstat {
   readonly look: (names: Uint8Array, start: number, end: number) => StatData | undefined;
 }
 
+/** One for all scans of this thread: what it takes is never given back. */
 export function lstatOfMany(): Lstat {
-  return quickLstat() ?? plainLstat();
+  found ??= quickLstat() ?? plainLstat();
+  return found;
 }
+
+let found: Lstat | undefined;
 
 export function plainLstat(): Lstat {
   let before = '';
