@@ -91,9 +91,9 @@ test('what was too large or ignored is captured as soon as it is not', () => {
   expect(captureTwice(session).changes).toEqual([{ path: 'sandbox/d/x.o', kind: 'added' }]);
 });
 
-test('a session of 12,000 files is captured exactly, by the executable', () => {
+test('a session of 24,000 files, which several threads look at, is captured exactly, by the executable', () => {
   const session = makeSession();
-  for (let n = 0; n < 12_000; n++) write(join(session.sandbox, `d${n % 100}/f${n}`), `${n}\n`);
+  for (let n = 0; n < 24_000; n++) write(join(session.sandbox, `d${n % 100}/f${n}`), `${n}\n`);
   autocommit(session);
   write(join(session.sandbox, 'd7/f7'), 'changed\n');
   rmSync(join(session.sandbox, 'd8/f8'));
@@ -105,9 +105,9 @@ test('a session of 12,000 files is captured exactly, by the executable', () => {
     { path: 'sandbox/d8/f8', kind: 'deleted' },
     { path: 'sandbox/d9/new', kind: 'added' },
   ]);
-  expect([report.changes.length, report.read]).toEqual([123, 2]);
+  expect([report.changes.length, report.read]).toEqual([243, 2]);
   const tree = snapshotTree(session, report.commit as string);
-  expect([...tree.keys()].filter((path) => path.startsWith('sandbox/d'))).toHaveLength(11_880);
+  expect([...tree.keys()].filter((path) => path.startsWith('sandbox/d'))).toHaveLength(23_760);
   expect(tree.get('sandbox/d7/f7')).toBe('100644 changed\n');
   expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', read: 0 });
   captureTwice(session);

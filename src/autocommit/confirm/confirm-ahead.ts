@@ -1,7 +1,7 @@
 /**
  * Confirms what the last scan saw (confirm.ts), in several threads, while git is asked about the refs. To look at a file
- * takes two microseconds of a core; threads are what git has against that, too. To start one takes twenty milliseconds,
- * so they are for those who have much to look at, and started before git is.
+ * takes one and a half microseconds of a core; threads are what git has against that, too. To start one takes twenty
+ * milliseconds, so they are for those who have much to look at, and started before git is.
  *
  * All look from within the session folder, which spares the way there with each file. The folder that a process is in is
  * one for all of its threads: the main one waits for the others before it goes back.
@@ -37,7 +37,7 @@ interface Thread {
 /** More than this many do not get faster. */
 const MOST_THREADS = 4;
 /** With fewer files a thread comes too late to help. */
-const LARGE = 8_000;
+const LARGE = 20_000;
 
 function startThreads(files: number): Thread[] {
   const helpers = files < LARGE ? 0 : Math.min(MOST_THREADS, availableParallelism()) - 1;
