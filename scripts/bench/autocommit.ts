@@ -187,6 +187,8 @@ function row(what: string, against: string, own: Step, reference: Step, runs: nu
 
 function measure(step: Step): number {
   step.before?.();
+  // What was written before, the disk has to be done with.
+  spawnSync('sync');
   const { program, args, cwd, more } = step;
   const start = process.hrtime.bigint();
   const result = spawnSync(program, args, { cwd, env: { ...env, ...more }, encoding: 'utf8' });
