@@ -90,10 +90,14 @@ export async function writeShadowCommit(
     newIndex === undefined
       ? undefined
       : await stagedTree(inDirectory(git, target.sandbox), at.gitDir, newIndex);
+  const stream = objects.open();
+  // git packs the index while the tree of what is staged is written.
+  const packed = newIndex === undefined ? undefined : writeIndex(stream, newIndex.raw);
+  packed?.catch(() => {}); // nobody waits for it where the tree cannot be written
   const staged = await writeStaged();
   failurePoint('capture: staged tree written');
   const parents = await parentsOf(git, commit);
-  const stream = objects.open();
+  await packed;
   await stream.write(header(target, commit, parents));
   if (previous.isFirst) {
     await stream.write('deleteall\n');
@@ -115,10 +119,7 @@ export async function writeShadowCommit(
   if (newIndex !== undefined) {
     await stream.write('D _/staged\nD _/index\n');
     if (staged !== undefined) await stream.write(`M 040000 ${staged} _/staged\n`);
-    if (newIndex.raw.length > 0) {
-      await stream.write('M 100644 inline _/index\n');
-      await stream.data(newIndex.raw);
-    }
+    if (newIndex.raw.length > 0) await stream.write('M 100644 :2 _/index\n');
   }
   await writeOperation(stream, commit);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
@@ -135,6 +136,13 @@ export async function writeShadowCommit(
   const wasReferredTo = previous.isFirst && staged === at.tipTree;
   if (staged !== undefined && !wasReferredTo && !(await isThere(git, staged))) await writeStaged();
   return name;
+}
+
+/** As `:2`. */
+async function writeIndex(stream: FastImport, raw: Buffer): Promise<void> {
+  if (raw.length === 0) return;
+  await stream.write('blob\nmark :2\n');
+  await stream.data(raw);
 }
 
 /** A whole tree, without its blobs: those the sandbox's index keeps. */

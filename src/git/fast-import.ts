@@ -13,7 +13,7 @@ import { FLUSHED, type Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 /** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
-const BIG_FILE = '8m';
+const BIG_FILE = '1m';
 
 /** So much is gathered before it is written: git and this process would wake each other for every line. */
 const ENOUGH = 4096;

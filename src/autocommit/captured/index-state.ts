@@ -3,12 +3,11 @@
  * the stat data of an index all the time; the digest leaves them out. The index in the sandbox is never locked: git
  * works on a copy.
  */
-import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../../errors.ts';
 import { FLUSHED, type Git, gitAnswer, gitText } from '../../git/git.ts';
-import { type IndexContent, parseIndex } from '../../git/index-file.ts';
+import { summarizeIndex } from '../../git/index-file.ts';
 import { failurePoint } from '../../state/failure-point.ts';
 import type { ScanManifest } from '../known/scan-manifest.ts';
 
@@ -38,13 +37,13 @@ export async function readIndex(
       return { content: { raw: Buffer.alloc(0), conflicted: false }, digest: '', stat };
     throw error;
   }
-  let content = parseIndex(raw, oidLength);
-  if (content.split) {
+  let summary = summarizeIndex(raw, oidLength);
+  if (summary.split) {
     raw = await joinSplit(git, gitDir);
-    content = parseIndex(raw, oidLength);
+    summary = summarizeIndex(raw, oidLength);
   }
-  const conflicted = content.entries.some(({ stage }) => stage > 0);
-  return { content: { raw, conflicted }, digest: digestOf(content), stat };
+  const { digest, conflicted } = summary;
+  return { content: { raw, conflicted }, digest, stat };
 }
 
 /** Empty where it may have changed within the tick of the last scan, and so may look like one that it is not. */
@@ -54,21 +53,6 @@ function statOf(gitDir: string, clock = 0): string {
   const { mtimeMs, ctimeMs, size, ino } = stat;
   return clock !== 0 && ctimeMs >= clock ? '' : `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
 }
-
-export function digestOf({ entries }: IndexContent): string {
-  const hash = createHash('sha1');
-  let text = '';
-  for (const { path, mode, oid, stage, flags } of entries) {
-    text += `${mode} ${oid} ${stage} ${flags} ${path}\0`;
-    if (text.length < ENOUGH) continue;
-    hash.update(text, 'latin1');
-    text = '';
-  }
-  return hash.update(text, 'latin1').digest('hex');
-}
-
-/** To hash at once: a call for each of a hundred thousand entries takes longer than hashing them. */
-const ENOUGH = 65_536;
 
 /** A split index keeps its entries in a shared file, which git may remove; what is captured stands alone. */
 async function joinSplit(git: Git, gitDir: string): Promise<Buffer> {

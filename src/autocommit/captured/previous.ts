@@ -1,13 +1,12 @@
 /** What the last capture recorded: the tree, what the tree cannot say, and the cache of stat data if it can be used. */
 import { join } from 'node:path';
 import { type Git, runGit } from '../../git/git.ts';
-import { parseIndex } from '../../git/index-file.ts';
+import { summarizeIndex } from '../../git/index-file.ts';
 import { readScanManifest, type ScanManifest } from '../known/scan-manifest.ts';
 import type { ScanTable } from '../known/scan-table.ts';
 import type { CaptureTarget } from '../request.ts';
 import type { CapturedManifest } from './captured-manifest.ts';
 import type { Circumstances } from './circumstances.ts';
-import { digestOf } from './index-state.ts';
 import { readShadowTree, readStartTree, type TreeEntry } from './tree-state.ts';
 
 export interface Previous {
@@ -103,5 +102,5 @@ export function treeMode(mode: number): string {
 
 async function capturedIndex(git: Git, tip: string): Promise<string | undefined> {
   const run = await runGit(git, ['cat-file', 'blob', `${tip}:_/index`]);
-  return run.exitCode === 0 ? digestOf(parseIndex(run.stdout, tip.length / 2)) : '';
+  return run.exitCode === 0 ? summarizeIndex(run.stdout, tip.length / 2).digest : '';
 }

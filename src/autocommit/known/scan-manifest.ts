@@ -49,7 +49,7 @@ interface Head {
   foreign?: string[];
 }
 
-const FORMAT = `agt-scan-5-${endianness()}`;
+const FORMAT = `agt-scan-6-${endianness()}`;
 const SUM_LENGTH = 4;
 
 export function writeScanManifest(path: string, manifest: ScanManifest): void {

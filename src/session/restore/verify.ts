@@ -1,12 +1,11 @@
 /** Whether a restore gave back what it should: the folder as it was captured afterwards, against the state. */
 
-import { digestOf } from '../../autocommit/captured/index-state.ts';
 import { displayPath, pathFromJson } from '../../autocommit/names/display.ts';
 import { isUnder } from '../../autocommit/names/tops.ts';
 import { underAny } from '../../autocommit/scan/failure.ts';
 import { IGNORED } from '../../autocommit/scan/ignore-file.ts';
 import { type Git, runGit } from '../../git/git.ts';
-import { parseIndex } from '../../git/index-file.ts';
+import { summarizeIndex } from '../../git/index-file.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';
 import { haveSameIndex, type State } from '../checkout/state.ts';
 
@@ -60,5 +59,5 @@ async function meanSameIndex(git: Git, a: State, b: State): Promise<boolean> {
 
 async function indexDigest(git: Git, { commit }: State): Promise<string> {
   const index = await runGit(git, ['cat-file', 'blob', `${commit}:_/index`]);
-  return index.exitCode === 0 ? digestOf(parseIndex(index.stdout, commit.length / 2)) : '';
+  return index.exitCode === 0 ? summarizeIndex(index.stdout, commit.length / 2).digest : '';
 }
