@@ -3,9 +3,10 @@
  * reverse order; whatever a crash leaves is named by metadata in the state `creating` (see doctor.ts).
  */
 import { existsSync, mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { FLUSHED, gitText, runGit } from '../git/git.ts';
+import { FLUSHED, gitAnswer, gitText, runGit } from '../git/git.ts';
 import { failurePoint } from '../state/failure-point.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
 import type { SessionId } from './id.ts';
@@ -162,7 +163,9 @@ async function addWorktree(repository: Repository, record: SessionRecord, wanted
     wanted.checkOut ? '--checkout' : '--no-checkout',
     ...(wanted.showProgress ? [] : ['--quiet']),
   ];
-  const args = ['worktree', 'add', ...options, '--', record.sandbox, shortBranch(record.work_branch)];
+  const workers = wanted.checkOut ? await checkoutWorkers(repository) : [];
+  const tree = [record.sandbox, shortBranch(record.work_branch)];
+  const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
   const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
   if (run.exitCode !== 0) {
     throw new AgtError(`git could not make the sandbox ${record.sandbox}`, {
@@ -171,3 +174,13 @@ async function addWorktree(repository: Repository, record: SessionRecord, wanted
     });
   }
 }
+
+/** Left alone, git writes one file after the other, and mostly waits for the disk. The user's own setting stands. */
+async function checkoutWorkers({ git }: Repository): Promise<string[]> {
+  const own = await gitAnswer(git, ['config', '--get', 'checkout.workers']);
+  return own === undefined
+    ? ['-c', `checkout.workers=${Math.max(FEWEST_WORKERS, availableParallelism())}`]
+    : [];
+}
+
+const FEWEST_WORKERS = 4;

@@ -9,7 +9,7 @@ import {
   snapshotTree,
   type TestSession,
 } from '../harness/session.ts';
-import { AGT, agtOk, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
+import { AGT, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
 const FILES = {
   a: 'a\n',
@@ -131,6 +131,31 @@ test.each<[string, number, (repository: string) => void]>([
   const first = autocommit(session);
   expect(first.read).toBe(read);
   expectExact(session, first.commit as string);
+});
+
+test('many files, which several processes of git write: as exact; a setting of the user’s own stands', () => {
+  const session = sessionOf((repository) => {
+    for (let n = 0; n < 300; n++) write(join(repository, `many/${n % 7}/f${n}`), `${n}\n`);
+    for (let n = 0; n < 300; n += 9) chmodSync(join(repository, `many/${n % 7}/f${n}`), 0o755);
+    symlinkSync('0/f0', join(repository, 'many/link'));
+    commitAll(repository);
+  });
+  const first = autocommit(session);
+  expect([first.outcome, first.read, first.changes]).toEqual(['committed', 0, []]);
+  expectExact(session, first.commit as string);
+  expect(git(session.sandbox, 'status', '--porcelain')).toBe('');
+
+  const traceOf = (id: string) => {
+    const outcome = run(AGT, ['session', 'new', '--id', id], {
+      cwd: session.repository,
+      env: { AGT_TRACE: '1' },
+    });
+    expect(outcome.exitCode).toBe(0);
+    return outcome.stderr;
+  };
+  expect(traceOf('s2')).toMatch(/ -c checkout\.workers=\d+ worktree add /);
+  git(session.repository, 'config', 'checkout.workers', '1');
+  expect(traceOf('s3')).not.toContain('-c checkout.workers');
 });
 
 test('a submodule, and a name that has no place in a tree: left out of the state as ever', () => {
