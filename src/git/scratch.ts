@@ -36,19 +36,20 @@ export async function withScratch<T>(
   const parent = join(stateDir, 'scratch');
   mkdirSync(parent, { recursive: true });
   for (const path of leftScratch(stateDir)) rmSync(path, { recursive: true, force: true });
-  const dir = mkdtempSync(join(parent, 'objects-'));
-  signOwner(join(dir, OWNER));
-  const remove = () => {
-    rmSync(dir, { recursive: true, force: true });
-    removeIfEmpty(parent);
-  };
+  let dir: string | undefined;
   const endBy = (signal: NodeJS.Signals) => {
-    remove();
-    for (const name of SIGNALS) process.removeAllListeners(name);
-    process.kill(process.pid, signal);
+    try {
+      if (dir !== undefined) removeForGood(dir);
+      removeIfEmpty(parent);
+    } finally {
+      for (const name of SIGNALS) process.removeAllListeners(name);
+      process.kill(process.pid, signal);
+    }
   };
   for (const signal of SIGNALS) process.on(signal, endBy);
   try {
+    dir = mkdtempSync(join(parent, 'objects-'));
+    signOwner(join(dir, OWNER));
     mkdirSync(join(dir, 'objects/info'), { recursive: true });
     mkdirSync(join(dir, 'objects/pack'));
     writeFileSync(join(dir, 'objects/info/alternates'), `${join(commonDir, 'objects')}\n`);
@@ -56,9 +57,27 @@ export async function withScratch<T>(
     return await action({ git: { ...git, env }, dir });
   } finally {
     for (const signal of SIGNALS) process.off(signal, endBy);
-    remove();
+    if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+    removeIfEmpty(parent);
   }
 }
+
+/** A git that is at work there makes anew what it misses, until it is gone itself: away is what stays away. */
+function removeForGood(directory: string): void {
+  for (let round = 0, away = 0; round < MOST_ROUNDS && away < AWAY_ROUNDS; round++) {
+    away = existsSync(directory) ? 0 : away + 1;
+    try {
+      rmSync(directory, { recursive: true, force: true });
+    } catch {
+      // something was put there meanwhile
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ROUND_MS);
+  }
+}
+
+const ROUND_MS = 10;
+const AWAY_ROUNDS = 5;
+const MOST_ROUNDS = 200;
 
 function removeIfEmpty(directory: string): void {
   try {
