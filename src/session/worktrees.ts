@@ -53,7 +53,7 @@ export function dropRegistration(gitDir: string, worktree: string): void {
 }
 
 /**
- * Registrations that a git was killed over: before HEAD was there, or between making `commondir` and writing into it. `git
+ * Registrations that a git was killed over: before HEAD was there or said anything, or between making `commondir` and writing into it. `git
  * fsck` complains of the one; with the other git lists no worktrees and no branches, checks and collects nothing. No file
  * has been checked out there yet.
  */
@@ -75,7 +75,12 @@ function isUnfinished(gitDir: string): boolean {
   const isNew =
     Math.abs(Date.now() - (statSync(gitDir, { throwIfNoEntry: false })?.mtimeMs ?? 0)) <= MAKING_MS;
   const isEmpty = statSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })?.size === 0;
-  return !isNew && (isEmpty || (has('gitdir') && !has('HEAD') && !has('index')));
+  return !isNew && (isEmpty || (has('gitdir') && !has('index') && !pointsAnywhere(gitDir)));
+}
+
+/** git begins with a HEAD of zeros. */
+function pointsAnywhere(gitDir: string): boolean {
+  return existsSync(join(gitDir, 'HEAD')) && !/^0+$/.test(readLine(join(gitDir, 'HEAD')) ?? '');
 }
 
 /** So that the next worktree can be made. */

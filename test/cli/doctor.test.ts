@@ -211,9 +211,13 @@ describe('a worktree that a killed git left half registered', () => {
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('before it had a HEAD, too; one that has an index is left to its user', () => {
+  test.each([
+    ['before it had a HEAD', undefined],
+    ['while its HEAD said nothing', `${'0'.repeat(40)}\n`],
+  ])('%s, too; one that has an index is left to its user', (_, head) => {
     const { repository, registration } = halfRegistered();
     write(join(registration, 'commondir'), '../..\n');
+    if (head !== undefined) write(join(registration, 'HEAD'), head);
     write(join(registration, 'index'), '');
     utimesSync(registration, 1000, 1000);
     agtOk(repository, 'doctor');

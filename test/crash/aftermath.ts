@@ -164,7 +164,8 @@ function unfinishedWorktrees({ repository }: Place): string[] {
     .filter(
       (path) =>
         statSync(join(path, 'commondir'), { throwIfNoEntry: false })?.size === 0 ||
-        !existsSync(join(path, 'HEAD')),
+        !existsSync(join(path, 'HEAD')) ||
+        /^0+$/.test(readFileSync(join(path, 'HEAD'), 'utf8').trim()),
     );
 }
 
