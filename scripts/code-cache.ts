@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Script } from 'node:vm';
 import { wrapped } from '../src/load.ts';
@@ -18,12 +18,15 @@ script.runInThisContext()(module.exports, createRequire(input), module, input, '
 const write = process.stdout.write;
 const place = mkdtempSync(join(tmpdir(), 'agt-code-cache-'));
 try {
+  // Called from a git hook, they would be about the repository of that.
+  for (const variable of Object.keys(process.env))
+    if (/^(GIT|AGT)_/.test(variable)) delete process.env[variable];
   const name = { GIT_AUTHOR_NAME: 'agt', GIT_COMMITTER_NAME: 'agt' };
   const email = { GIT_AUTHOR_EMAIL: 'agt@localhost', GIT_COMMITTER_EMAIL: 'agt@localhost' };
   Object.assign(process.env, {
     HOME: place,
     GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '',
+    GIT_CONFIG_GLOBAL: devNull,
     ...name,
     ...email,
   });

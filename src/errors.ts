@@ -56,7 +56,8 @@ export function formatError(error: unknown, debug: boolean): string {
 export function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error && 'syscall' in error && 'errno' in error)) return undefined;
   const place = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
-  const reason = getSystemErrorMessage(Number(error.errno)) ?? errorCode(error);
+  // Some of Node's own have the number without its sign.
+  const reason = getSystemErrorMessage(-Math.abs(Number(error.errno))) ?? errorCode(error);
   return `${String(error.syscall)}${place}: ${reason}`;
 }
 

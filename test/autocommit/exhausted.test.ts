@@ -147,6 +147,22 @@ test('EMFILE: whatever the number of files that may be open', ({ skip }) => {
   expect(git(session.repository, 'fsck', '--strict')).toBe('');
 });
 
+test('a folder where the scan manifest is to be written: captured, with a warning, and the next one is right', () => {
+  const session = makeSession();
+  agtOk(session.sandbox, 'autocommit');
+  const obstacle = join(session.repository, '.git/agt/scan/s1.tmp');
+  mkdirSync(obstacle);
+  write(join(session.sandbox, 'f'), 'f\n');
+  const outcome = agt(session.sandbox, 'autocommit');
+  expect(outcome.exitCode).toBe(0);
+  expect(outcome.stderr).toMatch(
+    /^warning: s1: captured, but what was seen could not be noted down: .*directory\n$/,
+  );
+  expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/f')).toBe('f');
+  rmSync(obstacle, { recursive: true });
+  expect(agt(session.sandbox, 'autocommit')).toMatchObject({ stdout: 's1: nothing changed\n', stderr: '' });
+});
+
 test('what is kept free, and a place that is small', () => {
   expect(reserveOf(1_000_000)).toBe(50_000);
   expect(reserveOf(1e12)).toBe(64 * 1024 * 1024);

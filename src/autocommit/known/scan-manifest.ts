@@ -4,7 +4,8 @@
  * and nothing else.
  *
  * On disk: a JSON line, filled up with blanks to a multiple of eight bytes, then the columns (in the machine's byte
- * order), and a CRC-32 of all that: it is to tell damage, and to take little time. In memory the columns are where threads can share them.
+ * order), and a CRC-32 of all that: it is to tell damage, and to take little time. In memory the columns are where
+ * threads can share them.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
