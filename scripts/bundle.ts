@@ -1,6 +1,6 @@
 /**
  * Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else).
- * `--failure-points` bundles into dist/failure-points what tests can kill between two steps (src/state/failure-point.ts).
+ * `--failure-points` bundles into dist/failure-points what tests can kill between two steps (src/disk/failure-point.ts).
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ const builtinsWhenNeeded: Plugin = {
 /** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
 const worker = await build({
   absWorkingDir: root,
-  entryPoints: ['src/autocommit/confirm/confirm-worker.ts'],
+  entryPoints: ['src/autocommit/stat-cache/refresh-worker.ts'],
   bundle: true,
   write: false,
   platform: 'node',

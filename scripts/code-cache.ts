@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { devNull, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Script } from 'node:vm';
-import { wrapped } from '../src/load.ts';
+import { wrapped } from '../src/process/load-agtmode.ts';
 
 const [input, output] = process.argv.slice(2).map((path) => resolve(path)) as [string, string];
 const script = new Script(wrapped(readFileSync(input, 'utf8')), { filename: 'agtmode.cjs' });

@@ -1,11 +1,11 @@
 /**
  * Chooses the face by the name that the program was called with, and prints the one error that ends it.
- * The bundle of this file holds git mode and nothing of agt mode, which is a file of its own (src/load.ts).
+ * The bundle of this file holds git mode and nothing of agt mode, which is a file of its own (src/process/load-agtmode.ts).
  */
 import { EXIT, formatError, isAgtError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
-import { calledName, programArguments } from './invocation.ts';
-import { loadAgtMode } from './load.ts';
+import { calledName, programArguments } from './process/invocation.ts';
+import { loadAgtMode } from './process/load-agtmode.ts';
 
 async function main(): Promise<number> {
   const args = programArguments();

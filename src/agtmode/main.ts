@@ -1,10 +1,10 @@
 /** agt mode: agt's own commands by yargs, everything else by the real git, unfiltered. */
 import { resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../errors.ts';
-import { becomeGit } from '../gitmode/hand-over.ts';
+import { becomeGit } from '../git/run/become.ts';
+import { plainArguments } from './command-line/plain-arguments.ts';
 import { COMMANDS } from './commands/index.ts';
-import { overview, ownWords } from './overview.ts';
-import { plainArguments } from './plain-arguments.ts';
+import { overview, ownWords } from './output/overview.ts';
 import { makeProgram, type Program } from './program.ts';
 
 declare const AGT_VERSION: string;
@@ -32,7 +32,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
 async function parse(args: string[], program: Program): Promise<number> {
   const plain = plainArguments(COMMANDS, args);
   if (plain !== undefined) return plain.command.run(plain.args as never, program);
-  const { makeParser } = await import('./cli.ts');
+  const { makeParser } = await import('./command-line/cli.ts');
   const outcome = { exitCode: 0 };
   const parser = makeParser(COMMANDS, program, outcome);
   if (args[0] === 'completion') parser.showCompletionScript();

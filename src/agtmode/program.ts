@@ -5,12 +5,12 @@
 import { isatty } from 'node:tty';
 import { globalConfigPath, readSettings, readSettingValues, type SettingValue } from '../config/settings.ts';
 import { AgtError } from '../errors.ts';
-import { findGit, ownFiles } from '../git/find.ts';
-import { type Git, openGit, runGit } from '../git/git.ts';
-import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/version.ts';
-import { packed } from '../invocation.ts';
-import { findRepository } from '../session/find-repository.ts';
-import { openRepository, type Repository } from '../session/repository.ts';
+import { findGit, ownFiles } from '../git/run/find.ts';
+import { type Git, openGit, runGit } from '../git/run/git.ts';
+import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
+import { packed } from '../process/invocation.ts';
+import { findRepository } from '../repository/find-repository.ts';
+import { openRepository, type Repository } from '../repository/repository.ts';
 
 export interface Program {
   readonly cwd: string;

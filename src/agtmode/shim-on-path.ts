@@ -1,9 +1,9 @@
 /** The shim that is first on PATH, if it is one, and whether it still does without the executable where it can. */
 import { readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { SHIM_MARK } from '../git/find.ts';
-import { shellQuote } from '../git/trace.ts';
-import type { Finding } from '../session/doctor/finding.ts';
+import { SHIM_MARK } from '../git/run/find.ts';
+import { shellQuote } from '../git/run/trace.ts';
+import type { Finding } from '../maintenance/doctor/finding.ts';
 
 /** A shim that is older than agt or its settings leaves everything to the executable: right, and slow. */
 export function examineShim(env: NodeJS.ProcessEnv, settingsFile: string | undefined): Finding[] {

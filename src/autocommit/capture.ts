@@ -5,25 +5,25 @@
  * folder; what is handed out for printing is in the readable form of display.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PreparedFile } from '../disk/atomic-file.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { placeCheck } from '../disk/is-inside.ts';
+import { displayPath } from '../disk/path-bytes.ts';
 import { systemFailure } from '../errors.ts';
-import { ImportFailed } from '../git/fast-import.ts';
-import { type Git, inDirectory } from '../git/git.ts';
-import type { PreparedFile } from '../state/atomic-file.ts';
-import { failurePoint } from '../state/failure-point.ts';
-import { type CapturedManifest, serialize } from './captured/captured-manifest.ts';
-import { type Circumstances, readCircumstances } from './captured/circumstances.ts';
-import { type IndexState, readIndex } from './captured/index-state.ts';
-import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './captured/previous.ts';
+import { ImportFailed } from '../git/objects/fast-import.ts';
+import { type Git, inDirectory } from '../git/run/git.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { IGNORED, readIgnoreFile, textOf } from '../snapshot/ignore-file.ts';
+import { type CapturedManifest, serialize } from '../snapshot/manifest.ts';
 import { type Change, describeChanges } from './compare.ts';
-import { confirmAhead } from './confirm/confirm-ahead.ts';
 import { describeFolder } from './describe.ts';
-import { prepareScanManifest, type ScanManifest } from './known/scan-manifest.ts';
-import { displayPath } from './names/display.ts';
-import { TOP_FOLDERS } from './names/tops.ts';
+import { type IndexState, readIndex } from './index.ts';
+import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './last-snapshot.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
-import { IGNORED, readIgnoreFile, textOf } from './scan/ignore-file.ts';
-import { placeCheck } from './scan/place-check.ts';
 import { type Scanned, scan } from './scan/scan.ts';
+import { type Circumstances, readCircumstances } from './starting-refs.ts';
+import { confirmAhead } from './stat-cache/refresh-in-threads.ts';
+import { prepareScanManifest, type ScanManifest } from './stat-cache/scan-manifest.ts';
 import { writeTimestamp } from './timestamp.ts';
 import { listUnreachable, ObjectStream, writeShadowCommit } from './write-commit.ts';
 

@@ -1,7 +1,8 @@
 /** What has changed since the last state, for people. */
-import { type CapturedManifest, readModes } from './captured/captured-manifest.ts';
-import type { Previous } from './captured/previous.ts';
-import { displayPath, pathFromJson } from './names/display.ts';
+
+import { displayPath, pathFromJson } from '../disk/path-bytes.ts';
+import { type CapturedManifest, readModes } from '../snapshot/manifest.ts';
+import type { Previous } from './last-snapshot.ts';
 import type { Scanned } from './scan/scan.ts';
 
 export interface Change {

@@ -1,8 +1,9 @@
 /** Puts into a manifest what a scan found that a git tree cannot say. */
-import type { CapturedManifest } from './captured/captured-manifest.ts';
-import { type Operation, operationDigest } from './captured/operation.ts';
-import { jsonPath, pathFromJson } from './names/display.ts';
-import { isUnder } from './names/tops.ts';
+
+import { jsonPath, pathFromJson } from '../disk/path-bytes.ts';
+import { isUnder } from '../snapshot/folders.ts';
+import { type Operation, operationDigest } from '../snapshot/git-operation.ts';
+import type { CapturedManifest } from '../snapshot/manifest.ts';
 import type { Scanned } from './scan/scan.ts';
 
 export interface Described {

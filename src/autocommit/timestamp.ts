@@ -1,8 +1,8 @@
 /** `timestamps/<id>`: Unix seconds of the last complete capture, for scripts and for `agt status`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { errorCode } from '../errors.ts';
-import { writeFileAtomic } from '../state/atomic-file.ts';
 
 /** Not flushed: it is written where nothing has changed, too, and one that power loss damaged is like none. */
 export function writeTimestamp(stateDir: string, sessionId: string, now: Date): void {

@@ -1,20 +1,21 @@
 /** Writes a shadow commit through one `git fast-import`: blobs while the folder is scanned, then tree and commit. */
+
+import { failurePoint } from '../disk/failure-point.ts';
+import { requireSpace } from '../disk/free-space.ts';
+import type { PlaceCheck } from '../disk/is-inside.ts';
 import { AgtError, isAgtError } from '../errors.ts';
-import { FastImport, importPath } from '../git/fast-import.ts';
-import { removeCrashReports } from '../git/fast-import-leftovers.ts';
-import { type Git, gitAnswer, inDirectory, runGit } from '../git/git.ts';
-import { worktreeGitDir } from '../git/worktree-git-dir.ts';
-import { failurePoint } from '../state/failure-point.ts';
-import type { Circumstances } from './captured/circumstances.ts';
-import { type IndexState, stagedTree } from './captured/index-state.ts';
-import { commitsOf, operationDigest } from './captured/operation.ts';
-import type { Previous } from './captured/previous.ts';
-import { requireSpace } from './disk-space.ts';
-import { encodePath } from './names/tree-names.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { FastImport, importPath } from '../git/objects/fast-import.ts';
+import { removeCrashReports } from '../git/objects/fast-import-leftovers.ts';
+import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
+import { commitsOf, operationDigest } from '../snapshot/git-operation.ts';
+import { encodePath } from '../snapshot/tree-names.ts';
+import { type IndexState, stagedTree } from './index.ts';
+import type { Previous } from './last-snapshot.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type Content, streamContent } from './scan/content.ts';
-import type { PlaceCheck } from './scan/place-check.ts';
 import type { Scanned } from './scan/scan.ts';
+import type { Circumstances } from './starting-refs.ts';
 
 /** Starts git only when there is something to store. */
 export class ObjectStream {

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';
-import { lastValue, parseGitConfig } from './gitconfig.ts';
+import { lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import {
   parseBoolean,
   parseRetention,

@@ -7,23 +7,29 @@ import { resolve } from 'node:path';
 import { localConfigPath } from '../config/local.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../config/settings.ts';
 import { errorCode } from '../errors.ts';
-import { askGit, captureGit } from '../git/ask.ts';
-import { discoverRepository } from '../git/discover.ts';
-import { findGit, ownFiles } from '../git/find.ts';
-import { packed } from '../invocation.ts';
-import { expandAlias } from './alias.ts';
-import { PASSED_ON } from './commands.ts';
+import { discoverRepository } from '../git/files/discover.ts';
+import { askGit, captureGit } from '../git/run/ask.ts';
+import { becomeGit } from '../git/run/become.ts';
+import { findGit, ownFiles } from '../git/run/find.ts';
+import { packed } from '../process/invocation.ts';
+import { expandAlias } from './command-line/alias.ts';
+import { PASSED_ON } from './command-line/commands.ts';
+import {
+  type CommandLine,
+  dropDisableFlag,
+  parseCommandLine,
+  startOf,
+  withoutPager,
+} from './command-line/parse.ts';
 import { destroys } from './guard/destroys.ts';
 import { guardWork } from './guard/guard.ts';
-import { becomeGit } from './hand-over.ts';
-import { leaveLogWords } from './log-words.ts';
-import { type CommandLine, dropDisableFlag, parseCommandLine, startOf, withoutPager } from './parse.ts';
 import { planCommand } from './plan.ts';
-import { openView } from './repository-view.ts';
 import { defaultChoice } from './rules/decorations.ts';
 import { RULES } from './rules/index.ts';
 import type { Rendering } from './rules/rule.ts';
-import type { View } from './view.ts';
+import { leaveLogWords } from './shim/log-words.ts';
+import { openView } from './view/repository-view.ts';
+import type { View } from './view/view.ts';
 
 /** Commands that send refs away: where agt fails, they must not run with everything in sight. */
 const PUBLISHING = new Set(['push', 'send-pack', 'bundle', 'fast-export']);

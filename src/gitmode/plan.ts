@@ -2,10 +2,10 @@
  * `(command line, view) → plan`: the decision, without effects. Each command's rule is a file in rules/; a rule that
  * answers undefined leaves the line as it was given.
  */
-import type { CommandLine } from './parse.ts';
+import type { CommandLine } from './command-line/parse.ts';
 import { RULES } from './rules/index.ts';
 import type { Rendering } from './rules/rule.ts';
-import type { View } from './view.ts';
+import type { View } from './view/view.ts';
 
 /** The words for git, or a rendering. `line` is the command line after aliases. */
 export function planCommand(line: CommandLine, view: View): readonly string[] | Rendering {

@@ -1,8 +1,9 @@
 /** What `session list`, `session show` and `status` say of a session: its metadata and what git knows of it now. */
 import { readTimestamp } from '../autocommit/timestamp.ts';
-import { gitText } from '../git/git.ts';
-import { type SessionRecord, sessionFolder, shortBranch } from './record.ts';
-import type { Repository } from './repository.ts';
+import { shortBranch } from '../git/files/refnames.ts';
+import { gitText } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type SessionRecord, sessionFolder } from './record.ts';
 import { sandboxHead, sandboxIsThere } from './sandbox.ts';
 
 export interface SessionView {

@@ -2,9 +2,9 @@
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { AgtError } from '../errors.ts';
+import type { Repository } from '../repository/repository.ts';
 import { checkId } from './id.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
-import type { Repository } from './repository.ts';
 
 export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
   return id === undefined ? sessionOfFolder(repository, cwd) : namedSession(repository, id);

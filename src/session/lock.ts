@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
-import { isLocked, withLock } from '../state/lock.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
-import type { Repository } from './repository.ts';
 
 /** How long the removal of objects is waited for: it takes seconds. */
 const PATIENCE_MS = 15_000;

@@ -4,11 +4,12 @@
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
-import { writeFileAtomic } from '../state/atomic-file.ts';
-import { failurePoint } from '../state/failure-point.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SnapshotRefs } from '../snapshot/history.ts';
 import { idProblem, type SessionId } from './id.ts';
-import type { Repository } from './repository.ts';
 
 /** What is going on with a session; `creating` and `removing` are seen only after a crash or from another process. */
 export const SESSION_STATES = ['creating', 'active', 'removing', 'removed'] as const;
@@ -53,16 +54,16 @@ export function tipRef(id: SessionId): string {
   return `refs/agt/tip/${id}`;
 }
 
+export function snapshotRefs({ session_id, branch }: SessionRecord): SnapshotRefs {
+  return { session: session_id, tip: tipRef(session_id), shadow: branch };
+}
+
 export function shadowRef(repository: Repository, id: SessionId): string {
   return `refs/heads/${repository.settings.branchPrefix}${id}`;
 }
 
 export function workRef(repository: Repository, id: SessionId): string {
   return `refs/heads/${repository.settings.workPrefix}${id}`;
-}
-
-export function shortBranch(ref: string): string {
-  return ref.replace(/^refs\/heads\//, '');
 }
 
 export function recordsDir(repository: Repository): string {

@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { gitAnswer, gitBytes, inDirectory } from '../git/git.ts';
-import { worktreeGitDir } from '../git/worktree-git-dir.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { gitAnswer, gitBytes, inDirectory } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
-import type { Repository } from './repository.ts';
 
 export interface SandboxHead {
   /** Full name of the branch; undefined where HEAD is detached. */

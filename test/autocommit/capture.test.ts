@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { identify } from '../../src/state/lock.ts';
+import { identify } from '../../src/disk/lock.ts';
 import {
   autocommit,
   changedPaths,

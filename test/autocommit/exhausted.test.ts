@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { requireSpace, reserveOf } from '../../src/autocommit/disk-space.ts';
+import { requireSpace, reserveOf } from '../../src/disk/free-space.ts';
 import { agtWithOpenFiles } from '../harness/privileges.ts';
 import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { failureReason, underAny } from '../../src/autocommit/scan/failure.ts';
+import { failureReason, underAny } from '../../src/snapshot/failure.ts';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import {
   type AutocommitReport,

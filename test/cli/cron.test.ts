@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../src/session/crontab.ts';
+import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../src/triggers/cron/crontab.ts';
 import { makeSession } from '../harness/session.ts';
 import {
   AGT,

@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commandName } from '../../src/agtmode/command.ts';
+import { commandName } from '../../src/agtmode/command-line/command.ts';
 import { COMMANDS } from '../../src/agtmode/commands/index.ts';
-import { manualPage } from '../../src/agtmode/manual-page.ts';
+import { manualPage } from '../../src/agtmode/output/manual-page.ts';
 import {
   AGT,
   agt,

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Alarm } from '../../src/session/watch/alarm.ts';
-import { Debounce } from '../../src/session/watch/debounce.ts';
-import { identify } from '../../src/state/lock.ts';
+import { identify } from '../../src/disk/lock.ts';
+import { Alarm } from '../../src/triggers/watch/alarm.ts';
+import { Debounce } from '../../src/triggers/watch/debounce.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 

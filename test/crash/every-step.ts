@@ -1,4 +1,4 @@
-/** Every command of a list killed between its steps (src/state/failure-point.ts): at AGT_TEST_STEPS of them, or `all`. */
+/** Every command of a list killed between its steps (src/disk/failure-point.ts): at AGT_TEST_STEPS of them, or `all`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,8 +1,8 @@
 /** The complement matches what git's own matcher says: every ref outside the prefixes, and no other. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { spaceOf } from '../../src/filter/agent-refs.ts';
 import { allBut, complement, complementPaths } from '../../src/filter/globs.ts';
-import { spaceOf } from '../../src/filter/spaces.ts';
 
 /** wildmatch for the words that agt makes; `paths`: `*` and `?` stop at a slash, and a literal is a directory. */
 function matches(word: string, name: string, paths: boolean): boolean {

@@ -1,9 +1,9 @@
 /** A session to capture, and the ways to look at what was captured. */
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CapturedManifest } from '../../src/autocommit/captured/captured-manifest.ts';
-import { TOP_FOLDERS } from '../../src/autocommit/names/tops.ts';
-import { decodePath } from '../../src/autocommit/names/tree-names.ts';
+import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
+import type { CapturedManifest } from '../../src/snapshot/manifest.ts';
+import { decodePath } from '../../src/snapshot/tree-names.ts';
 import { AGT, agtOk, git, makeRepository, type Outcome, REAL_GIT, run } from './world.ts';
 
 export interface TestSession {

@@ -1,16 +1,16 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
-import { gitAnswer } from '../../git/git.ts';
-import { autocommit as captureSession } from '../../session/autocommit.ts';
+import { gitAnswer } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { findSession } from '../../session/locate.ts';
-import { patiently } from '../../session/patience.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
-import type { Repository } from '../../session/repository.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command.ts';
-import { milliseconds } from '../durations.ts';
-import { json } from '../print.ts';
+import { patiently } from '../../session/wait.ts';
+import { autocommit as captureSession } from '../../triggers/autocommit.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command-line/command.ts';
+import { milliseconds } from '../command-line/durations.ts';
+import { captureJson, printCapture } from '../output/capture.ts';
+import { json } from '../output/print.ts';
 import type { Program } from '../program.ts';
-import { captureJson, printCapture } from './printed-capture.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit',

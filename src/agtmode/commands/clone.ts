@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
-import { cloneRepository } from '../../session/clone.ts';
-import { defineCommand, JSON_OPTION } from '../command.ts';
-import { json } from '../print.ts';
+import { cloneRepository } from '../../repository/clone.ts';
+import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { json } from '../output/print.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',

@@ -1,10 +1,10 @@
 /** agt cron install, remove, show: the crontab line that captures every session of a repository now and then. */
 import { usageError } from '../../errors.ts';
-import { ownCommand } from '../../invocation.ts';
-import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../session/crontab.ts';
-import { readCrontab, writeCrontab } from '../../session/crontab-program.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
-import { json } from '../print.ts';
+import { ownCommand } from '../../process/invocation.ts';
+import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../triggers/cron/crontab.ts';
+import { readCrontab, writeCrontab } from '../../triggers/cron/crontab-program.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { json } from '../output/print.ts';
 import type { Program } from '../program.ts';
 
 export const cronInstall = defineCommand({

@@ -1,13 +1,14 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
-import { hasPcre } from '../../git/pcre.ts';
-import { examine } from '../../session/doctor/examine.ts';
-import type { Finding } from '../../session/doctor/finding.ts';
-import { type Mended, mendAll } from '../../session/doctor/mend.ts';
+import { hasPcre } from '../../git/run/pcre.ts';
+import { examine } from '../../maintenance/doctor/examine.ts';
+import type { Finding } from '../../maintenance/doctor/finding.ts';
+import { type Mended, mendAll } from '../../maintenance/doctor/mend.ts';
 import { listRecords } from '../../session/record.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
-import { json, paint, plural, table } from '../print.ts';
+import { finishRestore } from '../../timetravel/restore/finish.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { json, paint, plural, table } from '../output/print.ts';
 import type { Program } from '../program.ts';
 import { examineShim } from '../shim-on-path.ts';
 
@@ -53,9 +54,12 @@ export const doctor = defineCommand({
         mend: 'nothing is needed; a git with PCRE colours matches as git does',
       });
     }
-    const mended = args.fix && !args['dry-run'] && repository !== undefined ? await mendAll(repository) : [];
+    const mended =
+      args.fix && !args['dry-run'] && repository !== undefined
+        ? await mendAll(repository, finishRestore)
+        : [];
     findings.push(...examineShim(program.env, globalConfigPath(program.env)));
-    if (repository !== undefined) findings.push(...(await examine(repository)));
+    if (repository !== undefined) findings.push(...(await examine(repository, finishRestore)));
     if (args.json) {
       program.out(
         json({

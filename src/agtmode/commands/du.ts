@@ -1,10 +1,10 @@
 import { showSize } from '../../config/keys.ts';
-import { diskUse } from '../../session/disk-use.ts';
+import { readChain } from '../../maintenance/retention/chain.ts';
+import { diskUse } from '../../maintenance/retention/disk-use.ts';
 import { namedSession } from '../../session/locate.ts';
 import { listRecords } from '../../session/record.ts';
-import { readChain } from '../../session/retention/chain.ts';
-import { defineCommand, JSON_OPTION } from '../command.ts';
-import { json, plural, table } from '../print.ts';
+import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { json, plural, table } from '../output/print.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',

@@ -1,17 +1,17 @@
 import { showSize } from '../../config/keys.ts';
 import { EXIT, formatError } from '../../errors.ts';
-import { shortBranch } from '../../session/record.ts';
-import type { Repository } from '../../session/repository.ts';
+import { shortBranch } from '../../git/files/refnames.ts';
 import {
   applyRetention,
   type Failure,
   type SessionOutcome,
   worstExitCode,
-} from '../../session/retention/gc.ts';
-import { obstacle, planRetention, type SessionPlan } from '../../session/retention/plan.ts';
-import { expiryTime, type Reclaimed, reclaim } from '../../session/retention/reclaim.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command.ts';
-import { json, plural } from '../print.ts';
+} from '../../maintenance/retention/gc.ts';
+import { obstacle, planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
+import { expiryTime, type Reclaimed, reclaim } from '../../maintenance/retention/reclaim.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { json, plural } from '../output/print.ts';
 import type { Program } from '../program.ts';
 
 export const gc = defineCommand({

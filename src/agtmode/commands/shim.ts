@@ -13,10 +13,10 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
-import { ownFiles, SHIM_MARK } from '../../git/find.ts';
-import { shimText } from '../../gitmode/shim.ts';
-import { packed } from '../../invocation.ts';
-import { defineCommand } from '../command.ts';
+import { ownFiles, SHIM_MARK } from '../../git/run/find.ts';
+import { shimText } from '../../gitmode/shim/shim.ts';
+import { packed } from '../../process/invocation.ts';
+import { defineCommand } from '../command-line/command.ts';
 import type { Program } from '../program.ts';
 
 const DIR_OPTION = {

@@ -1,15 +1,17 @@
 import { formatError } from '../../errors.ts';
-import { autocommit } from '../../session/autocommit.ts';
-import { examine } from '../../session/doctor/examine.ts';
-import type { Finding } from '../../session/doctor/finding.ts';
+import { shortBranch } from '../../git/files/refnames.ts';
+import { examine } from '../../maintenance/doctor/examine.ts';
+import type { Finding } from '../../maintenance/doctor/finding.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { type SessionView, viewSession } from '../../session/inspect.ts';
-import { listRecords, shortBranch } from '../../session/record.ts';
-import type { Repository } from '../../session/repository.ts';
-import { defineCommand, JSON_OPTION } from '../command.ts';
-import { age, json, paint, plural, table } from '../print.ts';
+import { listRecords } from '../../session/record.ts';
+import { finishRestore } from '../../timetravel/restore/finish.ts';
+import { autocommit } from '../../triggers/autocommit.ts';
+import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { age, json, paint, plural, table } from '../output/print.ts';
+import { lastAutocommitText, printFailed, sessionJson } from '../output/session.ts';
 import type { Program } from '../program.ts';
 import { printFindings } from './doctor.ts';
-import { lastAutocommitText, printFailed, sessionJson } from './printed-session.ts';
 
 export const status = defineCommand({
   usage: 'status',
@@ -26,7 +28,7 @@ export const status = defineCommand({
       const view = await viewSession(repository, record);
       sessions.push({ view, ...(await changedSince(repository, view, program)) });
     }
-    const findings = await examine(repository);
+    const findings = await examine(repository, finishRestore);
     const settings = await program.settingValues();
     if (args.json) {
       program.out(

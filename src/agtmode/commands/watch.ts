@@ -1,10 +1,10 @@
 import { EXIT, formatError } from '../../errors.ts';
 import { namedSession } from '../../session/locate.ts';
-import { SessionWatch, type WatchEvent } from '../../session/watch/watch.ts';
-import { defineCommand } from '../command.ts';
-import { milliseconds } from '../durations.ts';
+import { SessionWatch, type WatchEvent } from '../../triggers/watch/watch.ts';
+import { defineCommand } from '../command-line/command.ts';
+import { milliseconds } from '../command-line/durations.ts';
+import { captureJson, printCapture } from '../output/capture.ts';
 import type { Program } from '../program.ts';
-import { captureJson, printCapture } from './printed-capture.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',

@@ -13,9 +13,9 @@ import {
   readSync,
   type Stats,
 } from 'node:fs';
-import type { FastImport } from '../../git/fast-import.ts';
-import { systemPath } from '../names/system-path.ts';
-import type { PlaceCheck } from './place-check.ts';
+import type { PlaceCheck } from '../../disk/is-inside.ts';
+import { systemPath } from '../../disk/long-path.ts';
+import type { FastImport } from '../../git/objects/fast-import.ts';
 
 export type HashName = 'sha1' | 'sha256';
 

@@ -1,8 +1,8 @@
 /** What a look at a session folder found, apart from the contents of files. */
 import { lstatSync, type Stats } from 'node:fs';
-import { isEmptyPlace, type KnownPlaces, PlaceNotes, tellsByTimes } from '../known/known-places.ts';
-import { systemPath } from '../names/system-path.ts';
-import { encodePath } from '../names/tree-names.ts';
+import { systemPath } from '../../disk/long-path.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
+import { isEmptyPlace, type KnownPlaces, PlaceNotes, tellsByTimes } from '../stat-cache/known-places.ts';
 import type { Skipped } from './scan-options.ts';
 
 export class LookNotes {

@@ -3,13 +3,13 @@
  * Both come to the same.
  */
 import { lstatSync, type Stats } from 'node:fs';
-import type { Previous } from '../captured/previous.ts';
-import type { Differences } from '../confirm/confirm.ts';
-import { isEmptyPlace, isUntold, type KnownPlaces, placeMode } from '../known/known-places.ts';
-import type { ScanTable, StatData } from '../known/scan-table.ts';
-import { systemPath } from '../names/system-path.ts';
-import { TOP_FOLDERS } from '../names/tops.ts';
-import { underAny } from './failure.ts';
+import { systemPath } from '../../disk/long-path.ts';
+import { underAny } from '../../snapshot/failure.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import type { Previous } from '../last-snapshot.ts';
+import { isEmptyPlace, isUntold, type KnownPlaces, placeMode } from '../stat-cache/known-places.ts';
+import type { Differences } from '../stat-cache/refresh.ts';
+import type { ScanTable, StatData } from '../stat-cache/scan-table.ts';
 import { LookNotes } from './look-notes.ts';
 import { NoticedModes } from './noticed-modes.ts';
 import type { ScanOptions, Skipped } from './scan-options.ts';

@@ -2,9 +2,10 @@
  * Permission bits, as the captured manifest lists them: what most files, programs and directories have, then the others
  * by path. What was usual in the last state stays so: one more or less of them does not turn the list inside out.
  */
-import { type CapturedManifest, readModes } from '../captured/captured-manifest.ts';
-import type { ScanTable } from '../known/scan-table.ts';
-import { jsonPath } from '../names/display.ts';
+
+import { jsonPath } from '../../disk/path-bytes.ts';
+import { type CapturedManifest, readModes } from '../../snapshot/manifest.ts';
+import type { ScanTable } from '../stat-cache/scan-table.ts';
 
 type Kind = 'file' | 'program' | 'directory';
 

@@ -1,8 +1,9 @@
 /** What a scan is asked for, and what it names. */
-import type { Confirming } from '../confirm/confirm-ahead.ts';
+
+import type { PlaceCheck } from '../../disk/is-inside.ts';
+import type { IgnoreFile } from '../../snapshot/ignore-file.ts';
+import type { Confirming } from '../stat-cache/refresh-in-threads.ts';
 import type { Content, HashName } from './content.ts';
-import type { IgnoreFile } from './ignore-file.ts';
-import type { PlaceCheck } from './place-check.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;

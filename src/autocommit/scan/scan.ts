@@ -6,18 +6,19 @@
  * changed within the same tick as the last scan could look the same after it, hence the second condition. The clock is
  * the file system's: the process's own may differ.
  */
+
+import { readFileClock } from '../../disk/file-clock.ts';
 import { errorCode } from '../../errors.ts';
-import { type Previous, treeMode } from '../captured/previous.ts';
-import type { TreeEntry } from '../captured/tree-state.ts';
-import { readFileClock } from '../known/file-clock.ts';
-import type { ScanManifest } from '../known/scan-manifest.ts';
-import type { ScanTable } from '../known/scan-table.ts';
-import { ScanTableBuilder } from '../known/scan-table-builder.ts';
-import { isUnder, TOP_FOLDERS } from '../names/tops.ts';
+import { failureReason, underAny } from '../../snapshot/failure.ts';
+import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { textOf } from '../../snapshot/ignore-file.ts';
+import type { TreeEntry } from '../../snapshot/tree.ts';
+import { type Previous, treeMode } from '../last-snapshot.ts';
 import type { CaptureTarget } from '../request.ts';
+import type { ScanManifest } from '../stat-cache/scan-manifest.ts';
+import type { ScanTable } from '../stat-cache/scan-table.ts';
+import { ScanTableBuilder } from '../stat-cache/scan-table-builder.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
-import { failureReason, underAny } from './failure.ts';
-import { textOf } from './ignore-file.ts';
 import { lookAgain, lookAtAll } from './look.ts';
 import type { NoticedModes } from './noticed-modes.ts';
 import type { ScanOptions, Skipped } from './scan-options.ts';

@@ -4,11 +4,11 @@
  * does it go to the system as a Buffer.
  */
 import { constants, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';
-import type { StatData } from '../known/scan-table.ts';
-import { systemPath } from '../names/system-path.ts';
-import { failureReason } from './failure.ts';
-import { IGNORED } from './ignore-file.ts';
+import { failureReason } from '../../snapshot/failure.ts';
+import { IGNORED } from '../../snapshot/ignore-file.ts';
+import type { StatData } from '../stat-cache/scan-table.ts';
 
 /** Told of everything in the order of the walk. Paths are relative to the session folder. */
 export interface Visitor {

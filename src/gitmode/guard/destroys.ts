@@ -2,7 +2,7 @@
  * Which command lines can destroy work: files that are not committed, ignored ones included, what is staged, or
  * commits that nothing else keeps. Where that cannot be seen from the words, they can.
  */
-import { type CommandLine, SHELL } from '../parse.ts';
+import { type CommandLine, SHELL } from '../command-line/parse.ts';
 
 type Test = (args: readonly string[]) => boolean;
 

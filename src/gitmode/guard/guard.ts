@@ -7,10 +7,10 @@ import { readFileSync, realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../../config/settings.ts';
-import type { Answer } from '../../git/ask.ts';
-import { type Repository, readLine } from '../../git/discover.ts';
-import { ownCommand } from '../../invocation.ts';
-import type { CommandLine } from '../parse.ts';
+import { type Repository, readLine } from '../../git/files/discover.ts';
+import type { Answer } from '../../git/run/ask.ts';
+import { ownCommand } from '../../process/invocation.ts';
+import type { CommandLine } from '../command-line/parse.ts';
 import { namesTaken } from './destroys.ts';
 
 export interface Sandbox {

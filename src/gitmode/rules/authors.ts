@@ -13,7 +13,7 @@ import {
   visibleAuthorAlternatives,
   visibleAuthorLike,
 } from '../../filter/author-pattern.ts';
-import { configIsTrue, lastConfig, type View } from '../view.ts';
+import { configIsTrue, lastConfig, type View } from '../view/view.ts';
 import type { AuthorFilter, Revisions } from './revisions.ts';
 
 const PATTERN = /^--(author|committer|grep|grep-reflog)[= ](.*)$/s;

@@ -6,8 +6,14 @@
  * (`agt`) cannot be told from it; nothing is hidden then.
  */
 import { canComplement, complement, escapeGlob } from '../../filter/globs.ts';
-import { closedOptionWords, hasOption, lastOption, optionTable, scanOptions } from '../options.ts';
-import { currentUnder, HEADS, REMOTES, spacesUnder, type View } from '../view.ts';
+import {
+  closedOptionWords,
+  hasOption,
+  lastOption,
+  optionTable,
+  scanOptions,
+} from '../command-line/options.ts';
+import { currentUnder, HEADS, REMOTES, spacesUnder, type View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 

@@ -4,7 +4,7 @@
  * well, unless the user has chosen. Ours come last: `--clear-decorations` wipes what stands before it.
  */
 import { canComplement } from '../../filter/globs.ts';
-import { hiddenGlobs, lastConfig, type View } from '../view.ts';
+import { hiddenGlobs, lastConfig, type View } from '../view/view.ts';
 
 /** What git decorates where nobody chose (log.c, set_default_decoration_filter), 2.39 to 2.55. */
 export const DEFAULT_DECORATIONS = decorationOptions('refs/replace/');

@@ -5,7 +5,7 @@
  * A wildcard on the command line gets negative refspecs behind it; nothing else of the words is touched.
  */
 
-import type { View } from '../view.ts';
+import type { View } from '../view/view.ts';
 import { remoteShow } from './remote-show.ts';
 import type { Rewrite, Rule } from './rule.ts';
 

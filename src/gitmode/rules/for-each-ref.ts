@@ -5,8 +5,8 @@
  * `--exclude` too (but 2.41, whose `--stdin` is left alone by its own error).
  */
 import { canComplement, complementPaths, escapeGlob } from '../../filter/globs.ts';
-import { hasOption, optionTable, type Scan, scanOptions } from '../options.ts';
-import { spacesUnder, type View } from '../view.ts';
+import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
+import { spacesUnder, type View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 

@@ -4,7 +4,7 @@
  * Limits: `--reflog` takes no excludes; blobs of other worktrees' indexes (`--indexed-objects`) are shown.
  */
 
-import { hidesNothing } from '../view.ts';
+import { hidesNothing } from '../view/view.ts';
 import { filterAuthors } from './authors.ts';
 import { decorations } from './decorations.ts';
 import { finish, readRevisions } from './revisions.ts';

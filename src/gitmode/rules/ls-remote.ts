@@ -2,7 +2,7 @@
  * git ls-remote: what another repository has in agt's spaces is left out. Its lines have no columns, so they are read
  * once and printed; asking a server twice, and its password, would be worse.
  */
-import { hasOption, optionTable, scanOptions } from '../options.ts';
+import { hasOption, optionTable, scanOptions } from '../command-line/options.ts';
 import type { Rule } from './rule.ts';
 
 export const LS_REMOTE_OPTIONS = optionTable(`

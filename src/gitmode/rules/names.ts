@@ -4,8 +4,8 @@
  * Any `--exclude` makes `describe --all` forget refs outside heads, tags and remotes, so it is added only where git's
  * own answer is a hidden name. Limits: `name-rev --all` names refs before it excludes them; it is left alone.
  */
-import { hasOption, optionTable, type Scan, scanOptions } from '../options.ts';
-import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view.ts';
+import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
+import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view/view.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
 export const DESCRIBE_OPTIONS = optionTable(`

@@ -4,8 +4,15 @@
  *
  * An explicit source is sent as asked, hidden or not. `--follow-tags` takes annotated tags only, and agt's are not.
  */
-import { hasOption, lastOption, optionTable, type Scan, scanOptions, withoutOptions } from '../options.ts';
-import { configIsTrue, currentUnder, HEADS, lastConfig, TAGS, type View } from '../view.ts';
+import {
+  hasOption,
+  lastOption,
+  optionTable,
+  type Scan,
+  scanOptions,
+  withoutOptions,
+} from '../command-line/options.ts';
+import { configIsTrue, currentUnder, HEADS, lastConfig, TAGS, type View } from '../view/view.ts';
 import { defaultRemote } from './remotes.ts';
 import type { Rewrite, Rule } from './rule.ts';
 

@@ -3,7 +3,7 @@
  * setting is switched off where there are agents' branches. `--update-refs` on the command line is left as asked.
  */
 
-import { configIsTrue, HEADS, lastConfig, spacesUnder } from '../view.ts';
+import { configIsTrue, HEADS, lastConfig, spacesUnder } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 
 export const rebase: Rule = (args, view) => {

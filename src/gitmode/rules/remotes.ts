@@ -2,7 +2,7 @@
  * What git would take for "the remote": the current branch's, the only one, or origin; undefined where it would find
  * none and say so.
  */
-import { HEADS, lastConfig, type View } from '../view.ts';
+import { HEADS, lastConfig, type View } from '../view/view.ts';
 
 export function defaultRemote(view: View, direction: 'push' | 'fetch'): string | undefined {
   const branch = checkedOut(view);

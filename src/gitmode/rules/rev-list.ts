@@ -5,7 +5,7 @@
  * filter; `--reflog` takes no excludes.
  */
 
-import { hidesNothing } from '../view.ts';
+import { hidesNothing } from '../view/view.ts';
 import { filterAuthors } from './authors.ts';
 import { excludesFor, finish, readRevisions } from './revisions.ts';
 import type { Rule } from './rule.ts';

@@ -1,5 +1,5 @@
 /** What a command's rule answers. */
-import type { View } from '../view.ts';
+import type { View } from '../view/view.ts';
 
 /** A command line to become instead; each part as given where it is left out. */
 export interface Rewrite {

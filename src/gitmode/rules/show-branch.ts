@@ -5,8 +5,8 @@
  * Limit: a glob that matches more than 26 branches, hidden ones counted, is left alone.
  */
 import { writeSync } from 'node:fs';
-import { hasOption, optionTable, type Scan, scanOptions, withoutOptions } from '../options.ts';
-import { HEADS, REMOTES, spacesUnder, type View } from '../view.ts';
+import { hasOption, optionTable, type Scan, scanOptions, withoutOptions } from '../command-line/options.ts';
+import { HEADS, REMOTES, spacesUnder, type View } from '../view/view.ts';
 import type { Rewrite, Rule } from './rule.ts';
 import { fits } from './words.ts';
 

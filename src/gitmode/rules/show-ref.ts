@@ -2,8 +2,8 @@
  * git show-ref. Its patterns are names without wildcards, matched from the right, so the visible full names are given.
  * Git compares each ref with each of them; where they are many, for-each-ref prints the same lines in linear time.
  */
-import { hasOption, optionTable, type Scan, scanOptions } from '../options.ts';
-import { HEADS, TAGS, type View } from '../view.ts';
+import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
+import { HEADS, TAGS, type View } from '../view/view.ts';
 import { forEachRef } from './for-each-ref.ts';
 import type { Rewrite, Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';

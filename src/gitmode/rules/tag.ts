@@ -1,7 +1,7 @@
 /** git tag, its list forms: as branch, below refs/tags/. Only `agtsessions/` tags of an agent are hidden. */
 import { canComplement, complement, escapeGlob } from '../../filter/globs.ts';
-import { closedOptionWords, hasOption, optionTable, scanOptions } from '../options.ts';
-import { spacesUnder, TAGS } from '../view.ts';
+import { closedOptionWords, hasOption, optionTable, scanOptions } from '../command-line/options.ts';
+import { spacesUnder, TAGS } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 

@@ -4,8 +4,8 @@
  *
  * `--porcelain -z` says which record is whose; the records of every form come in the same order.
  */
-import { optionTable, scanOptions } from '../options.ts';
-import type { View } from '../view.ts';
+import { optionTable, scanOptions } from '../command-line/options.ts';
+import type { View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 
 export const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');

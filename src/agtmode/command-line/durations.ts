@@ -1,0 +1,12 @@
+/** Times that people write after an option. */
+import { usageError } from '../../errors.ts';
+
+const DAY = 86_400;
+
+/** Of seconds, with or without a fraction, a day at most. @throws AgtError for anything else. */
+export function milliseconds(option: string, text: string): number {
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(seconds) || seconds > DAY)
+    throw usageError(`'${text}' is no number of seconds`, `for example: --${option} 5`);
+  return seconds * 1000;
+}

@@ -1,0 +1,151 @@
+import { displayPath } from '../../../disk/path-bytes.ts';
+import { EXIT, usageError } from '../../../errors.ts';
+import type { Entry } from '../../../git/objects/raw-diff.ts';
+import type { Repository } from '../../../repository/repository.ts';
+import { idProblem, type SessionId } from '../../../session/id.ts';
+import { namedSession, sessionContaining, sessionOfFolder } from '../../../session/locate.ts';
+import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
+import { readHistory } from '../../../snapshot/history.ts';
+import { findMoment } from '../../../snapshot/select.ts';
+import { type Namesakes, pathOfAgent, pathspecInFolder } from '../../../timetravel/agent-paths.ts';
+import type { BeyondTrees } from '../../../timetravel/diff/beyond-trees.ts';
+import { type DiffRequest, listDiff, type Point, showDiff } from '../../../timetravel/diff/diff.ts';
+import { pathInSession } from '../../../timetravel/restore/scope.ts';
+import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
+import { json, showPath } from '../../output/print.ts';
+import type { Program } from '../../program.ts';
+
+export const sessionDiff = defineCommand({
+  usage: 'session diff [id] [a] [b]',
+  group: 'states',
+  summary: 'what changed between two moments, or between a moment and now',
+  description:
+    'Compares moment A with moment B; without B with what is on disk now; without both, the last autocommit with what ' +
+    'is on disk. git prints it, with its colours, pager and settings. Permissions and empty directories, of which git ' +
+    'knows nothing, are told after that. What cannot be read is named, and the exit code is then 1. Paths after -- are relative to the sandbox; xdg/log or ../xdg/log is in another ' +
+    'folder of the session. Nothing is captured, and nothing is changed.',
+  positionals: {
+    id: SESSION_ID_OPTION,
+    a: {
+      type: 'string',
+      describe: 'a commit of the shadow branch, @{n} (n autocommits ago), a time, or a label',
+    },
+    b: { type: 'string', describe: 'another one' },
+  },
+  options: {
+    stat: { type: 'boolean', default: false, describe: 'how many lines changed in each file' },
+    'name-status': {
+      type: 'boolean',
+      default: false,
+      describe: 'the names of what was added, changed, deleted',
+    },
+    'name-only': { type: 'boolean', default: false, describe: 'the names alone' },
+    'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 where there are differences' },
+    json: JSON_OPTION,
+  },
+  examples: [
+    ['agt session diff', 'since the last autocommit'],
+    ['agt session diff fix-login "tests pass" --stat', 'since the moment of that label'],
+    ['agt session diff fix-login @{3} @{1} -- src', 'between two moments, in src'],
+  ],
+  run: async (args, program) => {
+    const repository = await program.repository();
+    const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
+    const { record, moments } = whichSession(repository, words, program.cwd);
+    const request = {
+      ...(await whichPoints(repository, record, moments, program.now())),
+      pathspecs: (namesakes: Namesakes) => {
+        const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
+        return wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
+      },
+      now: program.now(),
+    };
+    if (args.json) return printList(program, repository, record, request, args['exit-code']);
+    const names = (['stat', 'name-status', 'name-only', 'exit-code'] as const).filter((name) => args[name]);
+    const options = names.map((name) => `--${name}`);
+    const { exitCode, beyond, namesakes, unsure } = await showDiff(repository, record, request, options);
+    for (const difference of beyond) {
+      if (args['name-status'] || args['name-only'])
+        program.out(nameLine(difference, namesakes, args['name-status']));
+      else program.err(`note: ${sentence(difference, namesakes)}\n`);
+    }
+    for (const { path, reason } of unsure)
+      program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+    const differs = args['exit-code'] && beyond.length > 0;
+    return exitCode === 0 && (differs || unsure.length > 0) ? EXIT.failed : exitCode;
+  },
+});
+
+/** The first word is a session where there is one of that name, and else a moment of the current folder's session. */
+function whichSession(
+  repository: Repository,
+  words: readonly string[],
+  cwd: string,
+): { record: SessionRecord; moments: readonly string[] } {
+  const [first, ...rest] = words;
+  if (first === undefined) return { record: sessionOfFolder(repository, cwd), moments: [] };
+  const named = idProblem(first) === undefined ? readRecord(repository, first as SessionId) : undefined;
+  if (named !== undefined) return { record: named, moments: rest };
+  const here = sessionContaining(repository, cwd);
+  if (here === undefined) return { record: namedSession(repository, first), moments: rest };
+  if (words.length > 2) throw usageError(`'${first}' is no session`, 'agt session diff [ID] [A] [B]');
+  return { record: here, moments: words };
+}
+
+async function whichPoints(
+  repository: Repository,
+  record: SessionRecord,
+  moments: readonly string[],
+  now: Date,
+): Promise<{ before: Point; after: Point }> {
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const [a, b] = moments;
+  if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
+  const find = (spec: string) => findMoment(repository.git, snapshotRefs(record), history, spec, now);
+  return { before: await find(a), after: b === undefined ? 'disk' : await find(b) };
+}
+
+async function printList(
+  program: Program,
+  repository: Repository,
+  record: SessionRecord,
+  request: DiffRequest,
+  asExitCode: boolean,
+): Promise<number> {
+  const { entries, beyond, namesakes, unsure } = await listDiff(repository, record, request);
+  const shown = (path: string) => displayPath(pathOfAgent(path, namesakes));
+  const mode = (file: string | undefined) => file?.split(' ')[0] ?? null;
+  const list = [
+    ...entries.map((entry) => ({
+      path: shown(entry.path),
+      status: statusOf(entry),
+      old_mode: mode(entry.before),
+      new_mode: mode(entry.after),
+    })),
+    ...beyond.map(({ path, status, before, after }) => ({
+      path: shown(path),
+      status,
+      old_permissions: before ?? null,
+      new_permissions: after ?? null,
+    })),
+  ];
+  program.out(json(list));
+  for (const { path, reason } of unsure) program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+  return (asExitCode && list.length > 0) || unsure.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+function statusOf({ before, after }: Entry): 'A' | 'D' | 'M' {
+  return before === undefined ? 'A' : after === undefined ? 'D' : 'M';
+}
+
+function nameLine({ path, status }: BeyondTrees, namesakes: Namesakes, withStatus: boolean): string {
+  const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
+  return withStatus ? `${status}\t${shown}\n` : `${shown}\n`;
+}
+
+function sentence({ path, status, before, after }: BeyondTrees, namesakes: Namesakes): string {
+  const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
+  if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
+  return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;
+}

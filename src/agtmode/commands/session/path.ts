@@ -1,0 +1,15 @@
+import { findSession } from '../../../session/locate.ts';
+import { defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
+
+export const sessionPath = defineCommand({
+  usage: 'session path [id]',
+  group: 'sessions',
+  summary: 'print the path of its sandbox',
+  positionals: { id: SESSION_ID_OPTION },
+  examples: [['cd "$(agt session path fix-login)"', 'go there']],
+  run: async (args, program) => {
+    const repository = await program.repository();
+    program.out(`${findSession(repository, args.id, program.cwd).sandbox}\n`);
+    return 0;
+  },
+});

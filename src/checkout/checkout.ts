@@ -1,0 +1,39 @@
+/**
+ * Brings a session folder from one captured state into another: files byte for byte, links, permissions and empty
+ * directories. What the two have in common is not touched. The sandbox's index, HEAD and branch are not files of it; see
+ * sandbox-state.ts.
+ */
+
+import type { Git } from '../git/run/git.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { bringBackIgnoreFile } from '../snapshot/ignore-file.ts';
+import { listDifferences, listDirectories, readState, type State } from '../snapshot/snapshot.ts';
+import { readShadowTree } from '../snapshot/tree.ts';
+import { applyPlan } from './apply.ts';
+import { type CheckoutPlan, isOtherwiseUsual, planCheckout } from './plan.ts';
+
+/** What has to be done to get from one state to another within `scope`; without `from` the folder holds nothing. */
+export async function prepareCheckout(
+  git: Git,
+  from: State | undefined,
+  to: State,
+  scope: readonly string[],
+): Promise<CheckoutPlan> {
+  const [differences, directories, directoriesBefore] = await Promise.all([
+    listDifferences(git, from?.commit, to.commit),
+    listDirectories(git, to),
+    from === undefined ? new Set<string>() : listDirectories(git, from),
+  ]);
+  const files = isOtherwiseUsual(from, to) ? (await readShadowTree(git, to.commit)).files : undefined;
+  return planCheckout({ from, to, differences, directories, directoriesBefore, files, scope });
+}
+
+/** Writes a whole state into a folder that holds nothing but the sandbox's `.git`. */
+export async function checkOutState(git: Git, commit: string, folder: string): Promise<State> {
+  const state = await readState(git, commit);
+  const plan = await prepareCheckout(git, undefined, state, TOP_FOLDERS);
+  const path = Buffer.from(folder).toString('latin1');
+  await applyPlan(git, plan, { path, isCaptured: () => false });
+  bringBackIgnoreFile(folder, state.manifest.agtignore);
+  return state;
+}

@@ -1,0 +1,65 @@
+/** Reads what `git diff-tree -r -z --raw [--numstat]` prints, for one pair of trees or for many commits. */
+
+export interface Entry {
+  /** As on disk; one byte per character. */
+  readonly path: string;
+  /** Mode and object name; undefined where there is no file. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** Lines, where they were counted. */
+  readonly insertions: number | undefined;
+  readonly removals: number | undefined;
+}
+
+export function oidOf(file: string | undefined): string {
+  return file?.split(' ')[1] ?? '';
+}
+
+/** From a path in a tree to the path that the caller knows it by. */
+export type PathDecoder = (path: string) => string;
+
+/** By commit, or under '' where two trees are compared. `output` holds one byte per character. */
+export function parseRaw(output: string, decodePath: PathDecoder): Map<string, Entry[]> {
+  const commits = new Map<string, Map<string, Entry>>();
+  let entries = new Map<string, Entry>();
+  commits.set('', entries);
+  const fields = output.split('\0');
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i] as string;
+    const lines = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(field);
+    if (field.startsWith(':')) {
+      const path = decodePath(fields[++i] as string);
+      entries.set(path, together(entries.get(path), parseEntry(path, field)));
+    } else if (lines !== null) {
+      const [, insertions, removals, path = ''] = lines;
+      const entry = entries.get(decodePath(path));
+      if (entry !== undefined && insertions !== '-')
+        entries.set(entry.path, {
+          ...entry,
+          insertions: Number(insertions),
+          removals: Number(removals),
+        });
+    } else if (field !== '') {
+      entries = new Map();
+      commits.set(field, entries);
+    }
+  }
+  return new Map([...commits].map(([commit, found]) => [commit, [...found.values()]]));
+}
+
+function parseEntry(path: string, field: string): Entry {
+  const [oldMode, mode, oldOid, oid] = field.slice(1).split(' ');
+  const file = (m = '', o = '') => (m === '000000' ? undefined : `${m} ${o}`);
+  return {
+    path,
+    before: file(oldMode, oldOid),
+    after: file(mode, oid),
+    insertions: undefined,
+    removals: undefined,
+  };
+}
+
+/** A name that stands in one of the trees otherwise than on disk comes as a deletion and an addition. */
+function together(one: Entry | undefined, other: Entry): Entry {
+  return { ...other, before: one?.before ?? other.before, after: one?.after ?? other.after };
+}

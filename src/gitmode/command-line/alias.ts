@@ -1,0 +1,100 @@
+/**
+ * Expands the user's aliases as git.c does, so that `git lg` is hidden from as `git log --graph` is. Undefined where
+ * git should have the line as it is: a loop, an alias that git itself would refuse. So it should a shell alias, which
+ * becomes a line of its own kind.
+ */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { GUARDED } from '../guard/destroys.ts';
+import { RULES } from '../rules/index.ts';
+import { configIsTrue, type View } from '../view/view.ts';
+import { PASSED_ON } from './commands.ts';
+import { type CommandLine, parseCommandLine, SHELL } from './parse.ts';
+
+export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEnv): CommandLine | undefined {
+  let current = line;
+  const seen = new Set<string>();
+  while (!isKnown(current.command)) {
+    const { command } = current;
+    const value = aliasValue(command, view);
+    const help = current.args.length === 1 && current.args[0] === '-h';
+    if (value === undefined || help || seen.has(command)) return undefined;
+    if (isExternal(command, view, env)) return undefined;
+    if (value.startsWith(SHELL))
+      return { ...current, command: SHELL, args: [value.slice(SHELL.length), ...current.args] };
+    seen.add(command);
+    const words = splitWords(value);
+    const inner = words === undefined ? undefined : parseCommandLine(words);
+    if (inner === undefined || inner.disabled || !inner.globals.every(changesNoEnvironment)) return undefined;
+    const pager = seen.size === 1 ? pagerOptions(command, view) : [];
+    if (pager === undefined) return undefined;
+    current = {
+      globals: [...current.globals, ...pager, ...inner.globals],
+      command: inner.command,
+      args: [...inner.args, ...current.args],
+      disabled: false,
+    };
+  }
+  return current;
+}
+
+function isKnown(command: string): boolean {
+  return PASSED_ON.has(command) || RULES.has(command) || GUARDED.includes(command);
+}
+
+/** Names are without case; from git 2.54 also `alias.<name>.command`. */
+function aliasValue(name: string, view: View): string | undefined {
+  return view.config(`alias.${name.toLowerCase()}`).at(-1) ?? view.config(`alias.${name}.command`).at(-1);
+}
+
+/** git refuses other globals in an alias, since they would come too late. */
+function changesNoEnvironment(word: string, i: number, all: readonly string[]): boolean {
+  return all[i - 1] === '-c' || ['-c', '-p', '--paginate', '-P', '--no-pager'].includes(word);
+}
+
+/** A `git-<name>` program wins over an alias. */
+function isExternal(name: string, view: View, env: NodeJS.ProcessEnv): boolean {
+  const dirs = [view.ask(['--exec-path']).stdout.trim(), ...(env['PATH'] ?? '').split(delimiter)];
+  return dirs.some((dir) => {
+    try {
+      accessSync(join(dir || '.', `git-${name}`), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What `pager.<alias>` means for the expansion, or undefined where no option says it. */
+function pagerOptions(alias: string, view: View): string[] | undefined {
+  const value = view.config(`pager.${alias.toLowerCase()}`).at(-1);
+  if (value === undefined) return [];
+  if (/^(false|no|off|0|)$/i.test(value)) return ['-P'];
+  return configIsTrue(value) ? ['-p'] : ['-p', '-c', `core.pager=${value}`];
+}
+
+/** Blanks, quotes and backslashes as in git's split_cmdline(); undefined for what it refuses. */
+export function splitWords(text: string): string[] | undefined {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i] as string;
+    if (quote === '' && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (quote === '' && (char === "'" || char === '"')) {
+      quote = char;
+      word ??= '';
+    } else if (char === quote) {
+      quote = '';
+    } else if (char === '\\' && quote !== "'") {
+      if (++i >= text.length) return undefined;
+      word = (word ?? '') + text[i];
+    } else {
+      word = (word ?? '') + char;
+    }
+  }
+  if (quote !== '') return undefined;
+  return word === undefined ? words : [...words, word];
+}

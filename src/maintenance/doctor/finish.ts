@@ -1,0 +1,56 @@
+/** What a command that was killed had begun with a session, brought to an end or undone. */
+import { existsSync } from 'node:fs';
+import { AgtError } from '../../errors.ts';
+import { gitAnswer } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { captureSession } from '../../session/capture-session.ts';
+import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
+import { withSessionLock } from '../../session/lock.ts';
+import { readRecord, type SessionRecord, sessionFolder, writeRecord } from '../../session/record.ts';
+import { sandboxIsThere } from '../../session/sandbox.ts';
+import { applyToSession } from '../retention/gc.ts';
+import { uncapturedFiles } from './uncaptured.ts';
+
+/**
+ * Undoes a session that was never finished being made. Somebody may have worked in it all the same: what is new in it
+ * is captured first, and then its states stay, as those of a removed session do.
+ */
+export async function undoCreation(repository: Repository, record: SessionRecord): Promise<void> {
+  const now = new Date();
+  const id = record.session_id;
+  const hasWork = await withSessionLock(repository, id, async () => {
+    const current = readRecord(repository, id);
+    if (current?.state !== 'creating') throw new AgtError(`session "${id}" is being worked on`);
+    if (!(await holdsWork(repository, record))) return false;
+    if (!sandboxIsThere(record))
+      throw new AgtError(`${sessionFolder(record)} holds files that are nowhere else`);
+    const active: SessionRecord = { ...record, state: 'active' };
+    await captureSession(repository, active, { now, label: 'before doctor' });
+    writeRecord(repository, active);
+    return true;
+  });
+  const plan = await planRemoval(repository, record, !hasWork);
+  await removeSession(repository, plan, { force: !hasWork, now });
+}
+
+/** Files or commits that are neither what the session was made with nor anywhere else. */
+async function holdsWork(repository: Repository, record: SessionRecord): Promise<boolean> {
+  const work = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  if (work !== undefined && work !== record.from_commit) return true;
+  return existsSync(sessionFolder(record)) && (await uncapturedFiles(repository, record)).length > 0;
+}
+
+/** @throws AgtError where somebody has worked in the folder since the last capture, which came before the removal. */
+export async function finishRemoving(repository: Repository, record: SessionRecord): Promise<void> {
+  const lost = existsSync(sessionFolder(record)) ? await uncapturedFiles(repository, record) : [];
+  if (lost.length > 0)
+    throw new AgtError(`not captured: ${lost.join(', ')} (copy what you need, then do what agt doctor says)`);
+  const plan = await planRemoval(repository, record, false);
+  await removeSession(repository, plan, { force: false, now: new Date() });
+}
+
+export async function finishDropping(repository: Repository, record: SessionRecord): Promise<void> {
+  await withSessionLock(repository, record.session_id, () =>
+    applyToSession(repository, record, { thin: false, now: new Date() }),
+  );
+}

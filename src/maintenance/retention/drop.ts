@@ -1,0 +1,47 @@
+/**
+ * Drops what is kept of a session that ended long ago: its shadow branch with all states, then its metadata. The work
+ * branch goes with it where the user's branches have all of its commits; otherwise it stays, an ordinary branch.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { listWorktrees } from '../../git/files/worktree-registrations.ts';
+import { gitAnswer, gitText } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { deleteRecord, type SessionRecord, tipRef, writeRecord } from '../../session/record.ts';
+import type { Chain } from './chain.ts';
+import { countUnmerged } from './plan.ts';
+
+/**
+ * The caller holds the session's lock. Killed on the way, the metadata say that it is being dropped, and the next
+ * `agt gc` finishes it. Returns the work branch if that stays.
+ */
+export async function dropHistory(
+  repository: Repository,
+  record: SessionRecord,
+  chain: Chain,
+): Promise<string | undefined> {
+  const { git } = repository;
+  writeRecord(repository, { ...record, dropping: true });
+  const work = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${record.work_branch}^{commit}`]);
+  const workGoes = work !== undefined && (await isSpare(repository, record.work_branch, work));
+  const refs: [string, string | undefined][] = [
+    [tipRef(record.session_id), chain.tip],
+    [record.branch, chain.branch],
+    [record.work_branch, workGoes ? work : undefined],
+  ];
+  const input = refs.map(([ref, at]) => (at === undefined ? '' : `delete ${ref} ${at}\n`)).join('');
+  failurePoint('gc: dropping');
+  await gitText(git, ['update-ref', '--stdin'], { input });
+  failurePoint('gc: refs deleted');
+  for (const kind of ['scan', 'timestamps', 'usage'])
+    rmSync(join(repository.stateDir, kind, record.session_id), { force: true });
+  failurePoint('gc: caches removed');
+  deleteRecord(repository, record.session_id);
+  return work === undefined || workGoes ? undefined : record.work_branch;
+}
+
+async function isSpare(repository: Repository, branch: string, commit: string): Promise<boolean> {
+  const checkedOut = (await listWorktrees(repository.git)).some((worktree) => worktree.branch === branch);
+  return !checkedOut && (await countUnmerged(repository, commit)) === 0;
+}

@@ -1,0 +1,136 @@
+/**
+ * Makes a shorter chain of the moments that stay: the same trees, messages and dates, each on top of the previous one
+ * that stays. What only a dropped moment kept reachable beside its state (commits of the agent, of the user, of others
+ * who wrote on the branch) becomes a further parent of the next moment that stays.
+ *
+ * Object names of the moments after the first one that goes change; trailers that name a moment follow.
+ */
+import { join } from 'node:path';
+import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { commitName, storeCommits } from '../../git/objects/store-commits.ts';
+import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { type SessionRecord, tipRef } from '../../session/record.ts';
+import type { Chain, StoredMoment } from './chain.ts';
+
+/**
+ * The caller holds the session's lock, and `kept` is not empty. Killed at any instant, the old chain stands or the new
+ * one: the refs move in one transaction, after the new commits are on disk.
+ */
+export async function rewriteChain(
+  repository: Repository,
+  record: SessionRecord,
+  chain: Chain,
+  kept: ReadonlySet<string>,
+): Promise<void> {
+  const { git } = repository;
+  const { contents, names } = await shorterChain(git, chain.moments, kept);
+  const newest = chain.moments.find(({ oid }) => kept.has(oid)) as StoredMoment;
+  const tip = names.get(newest.oid) ?? newest.oid;
+  await storeCommits(git, contents, tip);
+  failurePoint('gc: chain stored');
+  const moves = [tipRef(record.session_id), record.branch].map(
+    (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
+  );
+  await gitText(git, [...FLUSHED, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
+  failurePoint('gc: refs moved');
+  followScan(repository, record, chain.tip, tip);
+  await forgetReflog(git, record);
+}
+
+/** A reflog of the shadow branch would hold on to all that goes. Only agt writes there. */
+export async function forgetReflog(git: Git, record: SessionRecord): Promise<void> {
+  await runGit(git, ['reflog', 'expire', '--expire=now', '--expire-unreachable=now', record.branch]);
+}
+
+interface ShorterChain {
+  /** New commit objects, oldest first. */
+  readonly contents: readonly Buffer[];
+  /** From the old name of a moment that stays to its new one, where that is another. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+async function shorterChain(
+  git: Git,
+  moments: readonly StoredMoment[],
+  kept: ReadonlySet<string>,
+): Promise<ShorterChain> {
+  const contents: Buffer[] = [];
+  const names = new Map<string, string>();
+  let before = moments.at(-1)?.parents[0] as string; // the base, then the last one that stays
+  let loose: string[] = []; // what dropped moments kept reachable, newest first
+  for (const moment of [...moments].reverse()) {
+    const [, ...beside] = moment.parents;
+    if (!kept.has(moment.oid)) {
+      loose = [...beside.filter((oid) => !loose.includes(oid)), ...loose];
+      continue;
+    }
+    const carried = await notReachedFrom(git, [before, ...beside], loose);
+    const content = withParents(moment, [names.get(before) ?? before, ...beside, ...carried], names);
+    const name = commitName(content, moment.oid);
+    if (name !== moment.oid) {
+      names.set(moment.oid, name);
+      contents.push(content);
+    }
+    before = moment.oid;
+    loose = [];
+  }
+  return { contents, names };
+}
+
+/**
+ * Those of `candidates` that neither `from` nor another candidate reaches, in their order. An old moment may stand for
+ * the new one in its place: what it reaches beside moments, the new one reaches too.
+ */
+async function notReachedFrom(
+  git: Git,
+  from: readonly string[],
+  candidates: readonly string[],
+): Promise<string[]> {
+  const open = candidates.filter((oid) => !from.includes(oid));
+  if (open.length === 0) return [];
+  const heads = new Set((await gitText(git, ['merge-base', '--independent', ...from, ...open])).split('\n'));
+  return open.filter((oid) => heads.has(oid));
+}
+
+function withParents(
+  { raw }: StoredMoment,
+  parents: readonly string[],
+  names: ReadonlyMap<string, string>,
+): Buffer {
+  const end = raw.indexOf('\n\n');
+  const [tree = '', ...fields] = raw.slice(0, end).split('\n');
+  const others = fields.filter((field) => !field.startsWith('parent '));
+  const header = [tree, ...parents.map((oid) => `parent ${oid}`), ...others].join('\n');
+  return Buffer.from(header + renamed(raw.slice(end), names), 'latin1');
+}
+
+/** In trailers, and in the subject that agt gives to a restore. */
+function renamed(message: string, names: ReadonlyMap<string, string>): string {
+  let text = message;
+  for (const [, oid = ''] of message.matchAll(/^Agt-[\w-]+: ([0-9a-f]{40,64})$/gm)) {
+    const name = names.get(oid);
+    if (name === undefined) continue;
+    text = text
+      .replaceAll(`: ${oid}\n`, `: ${name}\n`)
+      .replace(new RegExp(`^(\n\nagt \\w+ to )${oid.slice(0, 10)}\n`), `$1${name.slice(0, 10)}\n`);
+  }
+  return text;
+}
+
+/** The state is the same under its new name, so that nothing need be read again. A cache: trouble costs a scan. */
+function followScan(
+  repository: Repository,
+  record: SessionRecord,
+  from: string | undefined,
+  to: string,
+): void {
+  const path = join(repository.stateDir, 'scan', record.session_id);
+  try {
+    const known = readScanManifest(path);
+    if (known?.commit === from && known !== undefined) writeScanManifest(path, { ...known, commit: to });
+  } catch {
+    // the next capture reads everything and says so
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * `uploadpack.hideRefs`: whoever clones or fetches from a repository that agt manages receives no agent's state.
+ * Only what is missing is added; the user's own values stay.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../config/settings.ts';
+import { type Git, gitAnswer, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import type { Repository } from './repository.ts';
+
+const KEY = 'uploadpack.hideRefs';
+
+const ATTEMPTS = 50;
+const PAUSE_MS = 20;
+
+export function hiddenNamespaces(settings: Settings, remotes: readonly string[]): string[] {
+  const prefixes = [settings.branchPrefix, settings.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
+  return [
+    'refs/agt',
+    `refs/tags/${prefixes[0]}`,
+    ...['refs/heads', ...remotes.map((remote) => `refs/remotes/${remote}`)].flatMap((base) =>
+      prefixes.map((prefix) => `${base}/${prefix}`),
+    ),
+  ];
+}
+
+/** The namespaces that are to be hidden and are not. */
+export async function missingHideRefs(git: Git, settings: Settings): Promise<string[]> {
+  const present = (await gitAnswer(git, ['config', '--get-all', KEY]))?.split('\n') ?? [];
+  const remotes = (await gitText(git, ['remote'])).split('\n').filter((name) => name !== '');
+  return hiddenNamespaces(settings, remotes).filter((name) => !present.includes(name));
+}
+
+/** git locks its configuration file without waiting: while somebody else has it, this tries again. */
+export async function hideFromFetch({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const [name] = await missingHideRefs(git, settings);
+    if (name === undefined) return;
+    const args = ['config', '--add', KEY, name];
+    const run = await runGit(git, args);
+    if (run.exitCode === 0) attempt = 0;
+    else if (attempt === ATTEMPTS) throw gitFailed(args, run);
+    else await sleep(PAUSE_MS * (1 + Math.random()));
+  }
+}

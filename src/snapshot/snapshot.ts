@@ -1,0 +1,82 @@
+/** What a shadow commit holds, and how two of them differ. Paths hold one byte per character, as on disk. */
+
+import { pathFromJson } from '../disk/path-bytes.ts';
+import { type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
+import { TOP_FOLDERS } from './folders.ts';
+import { type CapturedManifest, readModes } from './manifest.ts';
+import { readShadowTree, type TreeEntry } from './tree.ts';
+import { decodePath } from './tree-names.ts';
+
+export interface State {
+  readonly commit: string;
+  readonly manifest: CapturedManifest;
+  readonly modes: ReturnType<typeof readModes>;
+  readonly emptyDirectories: readonly string[];
+  /** What was there and could not be captured, or was not to be. */
+  readonly skipped: readonly string[];
+}
+
+export async function readState(git: Git, commit: string): Promise<State> {
+  const text = await gitText(git, ['cat-file', 'blob', `${commit}:_/manifest.json`]);
+  const manifest = JSON.parse(text) as CapturedManifest;
+  return {
+    commit,
+    manifest,
+    modes: readModes(manifest),
+    emptyDirectories: manifest.empty_directories.map(pathFromJson),
+    skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
+  };
+}
+
+/** Whether two states hold the same index, byte for byte. */
+export async function haveSameIndex(git: Git, a: string, b: string): Promise<boolean> {
+  return (await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', '_/index'])).exitCode === 0;
+}
+
+/** A file or link that one state has and the other has not, or has otherwise. */
+export interface Difference {
+  readonly path: string;
+  readonly before: TreeEntry | undefined;
+  readonly after: TreeEntry | undefined;
+}
+
+/** Without `from` everything is new. */
+export async function listDifferences(git: Git, from: string | undefined, to: string): Promise<Difference[]> {
+  if (from === undefined) {
+    const { files } = await readShadowTree(git, to);
+    return [...files].map(([path, after]) => ({ path, before: undefined, after }));
+  }
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', from, to, '--', ...TOP_FOLDERS];
+  const fields = (await gitBytes(git, args)).toString('latin1').split('\0');
+  const differences: Difference[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [oldMode = '', newMode = '', oldOid = '', newOid = ''] = (fields[at] as string).slice(1).split(' ');
+    const entry = (mode: string, oid: string) => (mode === '000000' ? undefined : { mode, oid });
+    differences.push({
+      path: decodePath(fields[at + 1] as string),
+      before: entry(oldMode, oldOid),
+      after: entry(newMode, newOid),
+    });
+  }
+  return differences;
+}
+
+/** Every directory that a state has: where something stands in it, and the empty ones. */
+export async function listDirectories(git: Git, state: State): Promise<Set<string>> {
+  const args = ['ls-tree', '-r', '-d', '-z', '--name-only', '--full-tree', state.commit];
+  const listed = (await gitBytes(git, args)).toString('latin1').split('\0');
+  const directories = new Set(
+    listed.filter((path) => path !== '' && !/^_(\/|$)/.test(path)).map((path) => decodePath(path)),
+  );
+  for (const path of state.emptyDirectories)
+    for (const part of [path, ...ancestors(path)]) directories.add(part);
+  return directories;
+}
+
+/** The directories above a path, nearest first. */
+export function ancestors(path: string): string[] {
+  const found: string[] = [];
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
+    found.push(path.slice(0, end));
+  return found;
+}

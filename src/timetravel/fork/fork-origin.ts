@@ -1,0 +1,117 @@
+/**
+ * What a fork begins with: a state of the other session, and where HEAD and the work branch were. A state names the work
+ * branch's commit only while HEAD is on it.
+ */
+import { AgtError } from '../../errors.ts';
+import { gitAnswer } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { SessionId } from '../../session/id.ts';
+import { type SessionRecord, snapshotRefs, workRef } from '../../session/record.ts';
+import { sandboxIsThere } from '../../session/sandbox.ts';
+import { type Moment, readHistory } from '../../snapshot/history.ts';
+import { findMoment } from '../../snapshot/select.ts';
+import { readState, type State } from '../../snapshot/snapshot.ts';
+import { autocommit } from '../../triggers/autocommit.ts';
+
+export interface OriginRequest {
+  /** A state of the source; undefined means as it is now. */
+  readonly at: string | undefined;
+  readonly now: Date;
+}
+
+/** What the forks begin with. */
+export interface Origin {
+  readonly state: State;
+  /** The work branch of the session that the state is of. */
+  readonly workBranchThen: string;
+  /** Where the work branches start. */
+  readonly workCommit: string;
+  /** Where HEAD is to be detached; undefined where it is on the work branch. */
+  readonly detached: string | undefined;
+  readonly warnings: string[];
+}
+
+export async function readOrigin(
+  repository: Repository,
+  source: SessionRecord,
+  request: OriginRequest,
+  id: SessionId,
+): Promise<Origin> {
+  if (request.at === undefined && source.state === 'active' && sandboxIsThere(source)) {
+    const { now } = request;
+    const captured = await autocommit(repository, source, { now, label: `before fork to ${id}` });
+    const warnings = [
+      ...captured.warnings,
+      ...captured.skipped.map(({ path, reason }) => `not in the fork: ${path}: ${reason}`),
+      ...captured.failed.map(
+        ({ path, reason }) => `in the fork as it last was, if at all: ${path}: ${reason}`,
+      ),
+    ];
+    const [moment] = await readHistory(repository.git, snapshotRefs(source));
+    if (moment === undefined) throw new AgtError(`session "${source.session_id}" has no state to fork`);
+    const workBranch = () =>
+      gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', `${source.work_branch}^{commit}`]);
+    return describeOrigin(repository, source, moment, workBranch, warnings);
+  }
+  const history = await readHistory(repository.git, snapshotRefs(source));
+  const moment = await findMoment(
+    repository.git,
+    snapshotRefs(source),
+    history,
+    request.at ?? '@',
+    request.now,
+  );
+  const warnings =
+    request.at === undefined
+      ? [
+          `"${source.session_id}" has no sandbox now: forked from its last state, of ${moment.at.toISOString()}`,
+        ]
+      : [];
+  const earlier = history.slice(history.indexOf(moment) + 1);
+  return describeOrigin(repository, source, moment, () => lastWorkCommit(repository, earlier), warnings);
+}
+
+/** `workBranch` finds the work branch's commit of a state that had HEAD elsewhere, and so does not say it. */
+async function describeOrigin(
+  repository: Repository,
+  source: SessionRecord,
+  moment: Moment,
+  workBranch: () => Promise<string | undefined>,
+  warnings: string[],
+): Promise<Origin> {
+  const state = await readState(repository.git, moment.commit);
+  const { ref, commit } = state.manifest.head;
+  const workBranchThen = workRef(repository, moment.session as SessionId);
+  if (commit !== null && ref === workBranchThen)
+    return { state, workBranchThen, workCommit: commit, detached: undefined, warnings };
+  if (commit === null)
+    warnings.push('HEAD was on a branch without commits; in the fork it is on its work branch');
+  else warnings.push(`HEAD is detached at ${commit.slice(0, 10)}, where it is in the other session`);
+  return {
+    state,
+    workBranchThen,
+    workCommit: (await rebasedBranch(repository, state)) ?? (await workBranch()) ?? source.from_commit,
+    detached: commit ?? undefined,
+    warnings,
+  };
+}
+
+/** In a rebase the branch stays where it was until the end, and git notes where that is. */
+function rebasedBranch(repository: Repository, { commit, manifest }: State): Promise<string | undefined> {
+  const place = `${commit}:_/operation/rebase-merge/orig-head`;
+  return manifest.operation === 'rebase'
+    ? gitAnswer(repository.git, ['cat-file', 'blob', place])
+    : Promise.resolve(undefined);
+}
+
+/** Where the work branch was seen last. */
+async function lastWorkCommit(
+  repository: Repository,
+  moments: readonly Moment[],
+): Promise<string | undefined> {
+  for (const { commit, session } of moments) {
+    const { head } = (await readState(repository.git, commit)).manifest;
+    if (head.commit !== null && head.ref === workRef(repository, session as SessionId)) return head.commit;
+  }
+  return undefined;
+}

@@ -1,0 +1,100 @@
+/** What a restore would change, found without changing or storing anything. */
+import { observeFolder } from '../../autocommit/capture.ts';
+import { isOtherwiseUsual, planCheckout } from '../../checkout/plan.ts';
+import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { captureTarget } from '../../session/capture-session.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { sandboxIsThere } from '../../session/sandbox.ts';
+import type { Moment } from '../../snapshot/history.ts';
+import { readModes } from '../../snapshot/manifest.ts';
+import {
+  type Difference,
+  listDifferences,
+  listDirectories,
+  readState,
+  type State,
+} from '../../snapshot/snapshot.ts';
+import { readShadowTree } from '../../snapshot/tree.ts';
+import type { RestoreRequest } from './restore.ts';
+
+export interface Preview {
+  readonly record: SessionRecord;
+  readonly moment: Moment;
+  /** `A` added, `M` changed, `D` deleted, `!` cannot be given back because something uncaptured stands there. */
+  readonly paths: readonly { kind: 'A' | 'M' | 'D' | '!'; path: string }[];
+}
+
+/** What the folder holds, beside the last state that was captured of it. */
+interface Now {
+  readonly state: State | undefined;
+  readonly directories: ReadonlySet<string>;
+  /** Paths that are not as in `state.commit`, with what they are now. */
+  readonly differences: readonly Difference[];
+}
+
+export async function previewRestore(
+  repository: Repository,
+  record: SessionRecord,
+  request: RestoreRequest,
+): Promise<Preview> {
+  const { git } = repository;
+  const now = await readNow(repository, record, request.now);
+  const moment = await request.choose(now.differences.length > 0);
+  const to = await readState(git, moment.commit);
+  const plan = planCheckout({
+    from: now.state,
+    to,
+    differences: overlay(await listDifferences(git, now.state?.commit, to.commit), now.differences),
+    directories: await listDirectories(git, to),
+    directoriesBefore: now.directories,
+    files: isOtherwiseUsual(now.state, to) ? (await readShadowTree(git, to.commit)).files : undefined,
+    scope: request.scope,
+  });
+  const paths = [
+    ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
+    ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
+    ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
+    ...plan.kept.map((path) => ({ kind: '!' as const, path })),
+  ];
+  return {
+    record,
+    moment,
+    paths: paths
+      .map(({ kind, path }) => ({ kind, path: displayPath(path) }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1)),
+  };
+}
+
+async function readNow(repository: Repository, record: SessionRecord, now: Date): Promise<Now> {
+  if (!sandboxIsThere(record)) return { state: undefined, directories: new Set(), differences: [] };
+  const { agentEmail, maxFileSize } = repository.settings;
+  const { at, previous, scanned, manifest } = await observeFolder(
+    repository.git,
+    captureTarget(repository, record),
+    { agentEmail, maxFileSize, now },
+  );
+  const differences = [
+    ...[...scanned.writes].map(([path, after]) => ({ path, before: previous.find(path), after })),
+    ...scanned.deletions.map((path) => ({ path, before: previous.find(path), after: undefined })),
+  ];
+  const state = {
+    commit: at.tip,
+    manifest,
+    modes: readModes(manifest),
+    emptyDirectories: scanned.emptyDirectories,
+    skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
+  };
+  return { state, directories: scanned.directories, differences };
+}
+
+/** From what is there to the state, by way of the last capture. */
+function overlay(toState: readonly Difference[], uncaptured: readonly Difference[]): Difference[] {
+  const all = new Map(toState.map((difference) => [difference.path, difference]));
+  for (const { path, before, after: now } of uncaptured) {
+    const wanted = all.has(path) ? all.get(path)?.after : before;
+    if (wanted?.oid === now?.oid && wanted?.mode === now?.mode) all.delete(path);
+    else all.set(path, { path, before: now, after: wanted });
+  }
+  return [...all.values()];
+}

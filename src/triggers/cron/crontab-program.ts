@@ -1,0 +1,48 @@
+/** crontab(1): reads and replaces the user's table. Bytes, one per character. */
+import { AgtError, errorCode } from '../../errors.ts';
+
+/** Empty where the user has none. @throws AgtError where that cannot be told: it must not be written over then. */
+export async function readCrontab(env: NodeJS.ProcessEnv): Promise<string> {
+  const { exitCode, stdout, stderr } = await runCrontab(['-l'], env);
+  if (exitCode === 0) return stdout;
+  if (/no crontab for|no such file or directory/i.test(stderr)) return '';
+  throw failed('be read', stderr);
+}
+
+export async function writeCrontab(env: NodeJS.ProcessEnv, crontab: string): Promise<void> {
+  const { exitCode, stderr } = await runCrontab(['-'], env, crontab);
+  if (exitCode !== 0) throw failed('be changed', stderr);
+}
+
+function failed(what: string, stderr: string): AgtError {
+  return new AgtError(`the crontab cannot ${what}: ${stderr.trim().split('\n')[0]}`, {
+    hints: ['it is as it was', 'without cron: a systemd timer, launchd (see README), or agt watch'],
+  });
+}
+
+async function runCrontab(args: string[], env: NodeJS.ProcessEnv, input?: string) {
+  const { execa } = await import('execa');
+  const run = await execa('crontab', args, {
+    env: { ...env, LC_ALL: 'C' },
+    extendEnv: false,
+    encoding: 'buffer',
+    stripFinalNewline: false,
+    reject: false,
+    input: Buffer.from(input ?? '', 'latin1'),
+  });
+  if (run.exitCode === undefined) {
+    const code = errorCode(run.cause);
+    throw new AgtError(
+      code === 'ENOENT' ? 'there is no crontab program on PATH' : `cannot run crontab: ${code}`,
+      {
+        hints: ['install cron, or use a systemd timer or launchd (see README), or: agt watch'],
+        cause: run.cause,
+      },
+    );
+  }
+  return {
+    exitCode: run.exitCode,
+    stdout: Buffer.from(run.stdout).toString('latin1'),
+    stderr: Buffer.from(run.stderr).toString(),
+  };
+}

@@ -1,0 +1,100 @@
+/** What is understood without yargs is what yargs understands. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { makeParser } from '../../../src/agtmode/command-line/cli.ts';
+import { type Command, commandName } from '../../../src/agtmode/command-line/command.ts';
+import { plainArguments } from '../../../src/agtmode/command-line/plain-arguments.ts';
+import { COMMANDS } from '../../../src/agtmode/commands/index.ts';
+import type { Program } from '../../../src/agtmode/program.ts';
+
+/** What a command is given by yargs; undefined where yargs refuses. */
+async function byYargs(words: readonly string[]): Promise<[string, Record<string, unknown>] | undefined> {
+  let seen: [string, Record<string, unknown>] | undefined;
+  const recording = COMMANDS.map((command) => ({
+    ...command,
+    run: async (args: Record<string, unknown>) => {
+      const names = Object.keys({ ...command.options, ...command.positionals });
+      const given = names.filter((name) => args[name] !== undefined).map((name) => [name, args[name]]);
+      seen = [commandName(command), Object.fromEntries(given)];
+      return 0;
+    },
+  })) as unknown as Command[];
+  try {
+    await makeParser(recording, {} as Program, { exitCode: 0 }).parseAsync([...words]);
+  } catch {
+    return undefined;
+  }
+  return seen;
+}
+
+const value = fc.oneof(
+  fc.constantFrom(
+    's1',
+    '0',
+    '1.50',
+    'true',
+    'false',
+    '',
+    '-',
+    '--',
+    '-x',
+    '--json',
+    '"quoted"',
+    "it's",
+    'a=b',
+    'ä b',
+    '1e3',
+    '[x]',
+    'null',
+  ),
+  fc.string({ maxLength: 4 }),
+);
+
+const line = fc.constantFrom(...COMMANDS).chain((command) => {
+  const options = Object.entries(command.options ?? {});
+  const word =
+    options.length === 0
+      ? value.map((only) => [only])
+      : fc.oneof(
+          {
+            weight: 6,
+            arbitrary: fc
+              .tuple(fc.constantFrom(...options), value)
+              .map(([[name, { type }], given]) =>
+                type === 'boolean' ? [`--${name}`] : [`--${name}`, given],
+              ),
+          },
+          { weight: 1, arbitrary: fc.constantFrom(...options).map(([name]) => [`--${name}`]) },
+          { weight: 1, arbitrary: fc.constantFrom(...options).map(([name]) => [`--no-${name}`]) },
+          { weight: 1, arbitrary: value.map((only) => [only]) },
+        );
+  return fc
+    .array(word, { maxLength: 4 })
+    .map((words) => [...commandName(command).split(' '), ...words.flat()]);
+});
+
+test('what is understood without yargs is what yargs understands', async () => {
+  let understood = 0;
+  await fc.assert(
+    fc.asyncProperty(line, async (words) => {
+      const plain = plainArguments(COMMANDS, words);
+      if (plain === undefined) return;
+      understood++;
+      expect([commandName(plain.command), plain.args]).toEqual(await byYargs(words));
+    }),
+    { numRuns: 3000 },
+  );
+  expect(understood).toBeGreaterThan(300);
+});
+
+test('the calls of hooks, cron and the guard are', () => {
+  for (const words of [
+    'autocommit',
+    'autocommit --all',
+    'autocommit --session-id s1 --label x --if-changed --keep a --keep b --wait 60',
+    'session list --json',
+    'status',
+    'doctor --fix',
+  ])
+    expect(plainArguments(COMMANDS, words.split(' ')), words).toBeDefined();
+});

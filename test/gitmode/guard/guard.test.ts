@@ -1,0 +1,308 @@
+/** Ahead of a git command that can destroy work in a sandbox, the session is captured. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { identify } from '../../../src/disk/lock.ts';
+import { SHELL } from '../../../src/gitmode/command-line/parse.ts';
+import { destroys } from '../../../src/gitmode/guard/destroys.ts';
+import { makeSession, type TestSession } from '../../harness/session.ts';
+import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
+import { words } from '../../twin/compare.ts';
+
+const DESTROYING = `
+  reset --hard | reset --h HEAD~1 | reset --merge | reset --keep HEAD~1 | clean -fd | clean -fdx | clean -fe n
+  checkout . | checkout main | checkout -f | checkout -- a | checkout -b x main | checkout -B x | switch main
+  switch -c x main | switch -C x | switch --discard-changes main | restore a | restore -SW a | restore --staged --worktree a
+  stash | stash -u | stash push | stash drop | stash drop stash@{1} | stash clear | stash pop
+  branch -D x | branch -f x HEAD~1 | branch --delete --force x | branch -M x | branch -qD x
+  rebase main | rebase -i main | rebase --abort | rebase --skip | rebase --continue | cherry-pick --continue | am --continue | merge x | merge --abort | pull | pull --rebase
+  cherry-pick x | cherry-pick --abort | revert HEAD | am --abort | rm a | rm -r d | rm -f a | worktree remove ../x
+  filter-branch --tree-filter true | gc --prune=now | gc --pr=all | prune | reflog expire --all | reflog delete HEAD@{0}
+  update-ref -d refs/heads/x | update-ref --stdin | stash branch x | stash apply | mv -f a b | mv -vf a b | mv --for a b
+  checkout-index -f a | checkout-index -af | read-tree -u --reset x | read-tree -mu x | sparse-checkout set d
+  worktree add -B x ../y | worktree add -fB x ../y | submodule update | submodule --quiet deinit -f x | bisect start | bisect good | bisect reset | tag -d x | tag -f x`;
+const HARMLESS = `
+  reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
+  checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
+  branch | branch x | branch -d x | branch -m x | branch -u origin/main
+  rebase --quit | merge --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
+  gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h
+  mv a b | mv -nf a b | checkout-index a | read-tree x | read-tree -m x | read-tree -mun x | sparse-checkout list
+  submodule status | submodule add x | bisect log | tag x | tag -l | tag -m f x | tag`;
+const table = (text: string) =>
+  text
+    .split(/\||\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+describe('what can destroy work', () => {
+  const judge = (line: string) => {
+    const [command = '', ...args] = words(line);
+    return destroys({ globals: [], command, args, disabled: false });
+  };
+  test.each(table(DESTROYING))('%s: yes', (line) => void expect(judge(line)).toBe(true));
+  test.each(table(HARMLESS))('%s: no', (line) => void expect(judge(line)).toBe(false));
+
+  test.each([
+    ['git reset --hard && git clean -fd', true],
+    ['f() { git log --oneline; git "branch" -D "$1"; }; f', true],
+    ['git log --oneline | head', false],
+    ['echo preset cleaner my-merge merge-base', false],
+  ])('a shell alias: %s', (text, expected) => {
+    expect(destroys({ globals: [], command: SHELL, args: [text, 'x'], disabled: false })).toBe(expected);
+  });
+});
+
+let shim: string;
+beforeAll(() => {
+  const dir = makeTempDir('shim');
+  const env = { PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}`, AGT_GIT_PATH: undefined };
+  expect(run(AGT, ['shim', 'install', '--dir', dir], { cwd: '/', env }).exitCode).toBe(0);
+  shim = join(dir, 'git');
+});
+
+/** A sandbox with a commit of its own on top of main, a stash, a branch `x`, ignored and untracked files. */
+function working(): TestSession {
+  const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
+  const put = (path: string, text: string) => writeFileSync(join(session.sandbox, path), text);
+  git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+  git(session.sandbox, 'branch', 'x');
+  put('a', 'stashed\n');
+  git(session.sandbox, 'stash');
+  put('a', 'work\n');
+  put('new', 'untracked\n');
+  put('x.o', 'ignored\n');
+  return session;
+}
+
+const subject = ({ repository }: TestSession) =>
+  git(repository, 'log', '-1', '--format=%s', 'agtsessions/s1');
+
+describe.each([
+  ['the executable', () => GIT_MODE],
+  ['the shim', () => shim],
+])('through %s', (_, program) => {
+  const env = () => ({ PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}`, AGT_GIT_PATH: undefined });
+  const call = (session: TestSession, line: string, more = {}) =>
+    run(program(), words(line), { cwd: session.sandbox, env: { ...env(), ...more } });
+
+  test.each([
+    'reset --hard HEAD~1',
+    'clean -fdx',
+    'checkout -- a',
+    'checkout -f main~0',
+    'switch --discard-changes --detach main',
+    'restore a',
+    'stash',
+    'mv -f d/b a',
+    'checkout-index -f a',
+    'read-tree --reset -u HEAD',
+    'rm -rf a d',
+  ])('git %s: the work is captured, and undo brings it back', (line) => {
+    const session = working();
+    const twin = working();
+    const outcome = call(session, line);
+    const real = run(REAL_GIT, words(line), { cwd: twin.sandbox });
+    const same = (text: string) => text.replaceAll(/\b[0-9a-f]{7,}\b/g, 'OID');
+    expect({ ...outcome, stdout: same(outcome.stdout), stderr: same(outcome.stderr) }).toEqual({
+      ...real,
+      stdout: same(real.stdout),
+      stderr: same(real.stderr),
+    });
+    expect(subject(session)).toBe(`before git ${line}`);
+    agtOk(session.sandbox, 'session', 'undo');
+    const read = (path: string) => readFileSync(join(session.sandbox, path), 'utf8');
+    expect([read('a'), read('new'), read('x.o'), read('d/b')]).toEqual([
+      'work\n',
+      'untracked\n',
+      'ignored\n',
+      'b\n',
+    ]);
+    expect(git(session.sandbox, 'log', '-1', '--format=%s')).toBe('by the agent');
+  });
+
+  test.each([
+    ['stash drop', 'stash@{0}'],
+    ['stash clear', 'stash@{0}'],
+    ['tag -d only', 'only'],
+    ['branch -D x', 'x'],
+    ['update-ref -d refs/heads/x', 'x'],
+    ['checkout -q -B x main', 'x'],
+    ['switch -q -C x main', 'x'],
+    ['stash pop -q', 'stash@{0}'],
+  ])('git %s: the commit stays reachable', (line, name) => {
+    const session = working();
+    git(session.sandbox, 'switch', '-q', 'x');
+    git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'only on x');
+    git(session.sandbox, 'tag', 'only');
+    git(session.sandbox, 'switch', '-q', 'agt/s1');
+    if (line.startsWith('stash pop')) git(session.sandbox, 'checkout', '-q', '--', 'a');
+    const commit = git(session.sandbox, 'rev-parse', name);
+    const outcome = call(session, line);
+    expect([outcome.exitCode, outcome.stderr]).toEqual([0, '']);
+    git(session.repository, 'merge-base', '--is-ancestor', commit, 'agtsessions/s1');
+  });
+
+  test('an alias is seen through; what fails in git was captured all the same', () => {
+    const session = working();
+    git(session.repository, 'config', 'alias.nuke', 'reset --hard');
+    expect(call(session, 'nuke').exitCode).toBe(0);
+    expect(subject(session)).toBe('before git reset --hard');
+    writeFileSync(join(session.sandbox, 'a'), 'again\n');
+    expect(call(session, 'checkout no-such-thing').exitCode).toBe(1);
+    expect(subject(session)).toBe('before git checkout no-such-thing');
+  });
+
+  test('an alias for a script of git, or for the shell, where git is the real one', () => {
+    const session = working();
+    git(session.repository, 'config', 'alias.rewrite', 'filter-branch --msg-filter cat');
+    git(session.repository, 'config', 'alias.wipe', '!git reset -q --hard; git clean -q');
+    call(session, 'rewrite');
+    expect(subject(session)).toBe('before git filter-branch --msg-filter cat');
+    writeFileSync(join(session.sandbox, 'a'), 'again\n');
+    expect(call(session, 'wipe -fd').exitCode).toBe(0);
+    expect(subject(session)).toBe('before git ! git reset -q --hard; git clean -q -fd');
+    expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/new')).toBe('untracked');
+  });
+
+  test('from below the sandbox, and by -C', () => {
+    const session = working();
+    expect(
+      run(program(), ['reset', '--hard'], { cwd: join(session.sandbox, 'd'), env: env() }).exitCode,
+    ).toBe(0);
+    expect(subject(session)).toBe('before git reset --hard');
+    writeFileSync(join(session.sandbox, 'a'), 'again\n');
+    run(program(), ['-C', session.sandbox, 'checkout', '.'], { cwd: '/', env: env() });
+    expect(subject(session)).toBe(`before git checkout .`);
+  });
+
+  test('nothing changed: no state for the label alone', () => {
+    const session = working();
+    agtOk(session.repository, 'autocommit', '--session-id', 's1');
+    const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
+    expect(call(session, 'checkout main~0 -- a').exitCode).toBe(0);
+    expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
+  });
+
+  test('not outside a sandbox, not for harmless commands, not with agt.guard=false', () => {
+    const session = working();
+    const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
+    run(program(), ['reset', '--hard'], { cwd: session.repository, env: env() });
+    call(session, 'stash list');
+    call(session, 'reset -q --soft HEAD');
+    agtOk(session.repository, 'config', 'set', 'agt.guard', 'false');
+    call(session, 'reset --hard');
+    expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
+    expect(existsSync(join(session.sandbox, 'new'))).toBe(true);
+  });
+
+  test('a sandbox that git removes is captured too', () => {
+    const session = working();
+    const { sandbox } = JSON.parse(agtOk(session.repository, 'session', 'new', '--id', 's2', '--json'));
+    writeFileSync(join(sandbox, 'b'), 'work\n');
+    expect(call(session, `worktree remove --force ${sandbox}`).exitCode).toBe(0);
+    expect(git(session.repository, 'log', '-1', '--format=%s', 'agtsessions/s2')).toMatch(
+      /^before git worktree/,
+    );
+  });
+
+  test('a session that is being captured is waited for', async () => {
+    const session = working();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    const holder = spawn('sh', ['-c', 'sleep 1; rm "$0"', lock], { stdio: 'ignore' });
+    write(lock, JSON.stringify(identify(holder.pid as number)));
+    const ended = new Promise((resolve) => holder.on('exit', resolve));
+    const outcome = call(session, 'reset --hard');
+    await ended;
+    expect(outcome.stderr).toBe('');
+    expect(subject(session)).toBe('before git reset --hard');
+  });
+
+  test('a guard that fails warns in one line, and git goes on', () => {
+    const session = working();
+    git(session.repository, 'update-ref', '-d', 'refs/agt/tip/s1');
+    const outcome = call(session, 'reset --hard');
+    expect(outcome.exitCode).toBe(0);
+    expect(outcome.stderr).toMatch(/^warning: agt: work was not captured before this: [^\n]+\n$/);
+    expect(outcome.stdout).toMatch(/^HEAD is now at /);
+  });
+});
+
+/**
+ * On `other`, one commit above main's, x.o is a file like others; in the sandbox it is an ignored one. `d/x.o` is ignored
+ * everywhere. What each command takes away is captured before it.
+ */
+describe('what overwrites or removes without a word', () => {
+  function amongTraps(): TestSession {
+    const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
+    const { sandbox } = session;
+    const setUp = `
+      git checkout -q -b other; echo theirs >x.o; git add -f x.o; git commit -q -m 'adds x.o'
+      git rm -q x.o; git commit -q -m 'removes x.o'; git branch removed; git reset -q --hard HEAD^
+      git checkout -q agt/s1; echo mine >c; git add c; git commit -q -m mine
+      echo precious >x.o; echo precious >d/x.o`;
+    expect(run('sh', ['-euc', setUp], { cwd: sandbox }).stderr).toBe('');
+    return session;
+  }
+
+  test.each([
+    ['merge -q other', 'x.o'],
+    ['pull -q --no-rebase . other', 'x.o'],
+    ['rebase -q other', 'x.o'],
+    ['cherry-pick other', 'x.o'],
+    ['revert --no-edit removed', 'x.o'],
+    ['bisect start removed main', 'x.o'],
+    ['sparse-checkout set nothing', 'd/x.o'],
+  ])('git %s', (line, path) => {
+    const session = amongTraps();
+    const outcome = run(GIT_MODE, words(line), { cwd: session.sandbox });
+    expect([outcome.exitCode, outcome.stderr.includes('warning: agt')]).toEqual([0, false]);
+    const now = join(session.sandbox, path);
+    expect(existsSync(now) ? readFileSync(now, 'utf8') : 'gone').not.toBe('precious\n');
+    expect(git(session.repository, 'show', `agtsessions/s1:sandbox/${path}`)).toBe('precious');
+  });
+
+  test.each(['submodule deinit -q -f sub', 'submodule update -q --force'])('git %s', (line) => {
+    const library = makeSession({ file: 'library\n' }).repository;
+    const session = amongTraps();
+    const allow = ['-c', 'protocol.file.allow=always'];
+    git(session.sandbox, ...allow, 'submodule', '--quiet', 'add', library, 'sub');
+    write(join(session.sandbox, 'sub/file'), 'precious\n');
+    expect(run(GIT_MODE, words(line), { cwd: session.sandbox }).exitCode).toBe(0);
+    const now = join(session.sandbox, 'sub/file');
+    expect(existsSync(now) ? readFileSync(now, 'utf8') : 'gone').not.toBe('precious\n');
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/sub/file')).toBe('precious');
+  });
+
+  test.each([
+    'reflog expire --expire=now --expire-unreachable=now --all',
+    'gc -q --prune=now',
+    'prune --expire=now',
+  ])('git %s: what only reflogs lead to stays', (line) => {
+    const session = amongTraps();
+    const replaced = git(session.sandbox, 'rev-parse', 'HEAD');
+    git(session.sandbox, 'commit', '-q', '--amend', '-m', 'another');
+    expect(run(GIT_MODE, words(line), { cwd: session.sandbox })).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: '',
+    });
+    git(session.sandbox, 'reflog', 'expire', '--expire=now', '--expire-unreachable=now', '--all');
+    git(session.sandbox, 'gc', '-q', '--prune=now');
+    git(session.repository, 'merge-base', '--is-ancestor', replaced, 'agtsessions/s1');
+  });
+
+  test('git am --abort: what was done about the conflict', () => {
+    const session = amongTraps();
+    const { sandbox } = session;
+    const patch = `
+      git checkout -q -b patch main; echo patched >a; git commit -q -am patched; git format-patch -q -1 --stdout >../patch
+      git checkout -q agt/s1; echo own >a; git commit -q -am own; ! git am -3 -q ../patch >/dev/null 2>&1; echo solved >a`;
+    expect(run('sh', ['-euc', patch], { cwd: sandbox }).stderr).toBe('');
+    expect(run(GIT_MODE, ['am', '--abort'], { cwd: sandbox }).exitCode).toBe(0);
+    expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('own\n');
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/a')).toBe('solved');
+  });
+});

@@ -1,0 +1,123 @@
+/** Thinning over random histories: what stays is as it was, and nothing but dropped moments becomes unreachable. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readChain } from '../../../src/maintenance/retention/chain.ts';
+import { keptWhenThinned } from '../../../src/maintenance/retention/keep.ts';
+import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
+import { openSession } from '../../harness/opened.ts';
+import { makeSession } from '../../harness/session.ts';
+import { git, REAL_GIT, run } from '../../harness/world.ts';
+
+const NOW = 20_000 * 86_400;
+
+interface Step {
+  /** Seconds since the moment before. */
+  readonly after: number;
+  /** What the user and the agent did meanwhile: nothing, another commit, or the last one anew. */
+  readonly user: 'none' | 'commit' | 'amend';
+  readonly agent: 'none' | 'commit' | 'amend';
+  readonly label: boolean;
+  /** How many moments back this one restores, if it does. */
+  readonly restores: number | undefined;
+}
+
+const steps = fc.array(
+  fc.record<Step>({
+    after: fc.constantFrom(60, 1200, 5000, 40_000, 90_000),
+    user: fc.constantFrom('none', 'none', 'none', 'commit', 'amend'),
+    agent: fc.constantFrom('none', 'none', 'commit', 'amend'),
+    label: fc.constantFrom(false, false, false, true),
+    restores: fc.option(fc.nat(5), { nil: undefined, freq: 6 }),
+  }),
+  { minLength: 3, maxLength: 40 },
+);
+
+test('over random histories', async () => {
+  const session = makeSession();
+  const { repository: dir } = session;
+  const { repository, record } = openSession(session);
+  const start = git(dir, 'rev-parse', 'main');
+  const blob = (text: string) =>
+    run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: dir, input: text }).stdout;
+  const commit = (tree: string, parents: readonly string[], message: string, at: number) => {
+    const env = Object.fromEntries(
+      ['AUTHOR', 'COMMITTER'].flatMap((who) => [
+        [`GIT_${who}_NAME`, 'agt'],
+        [`GIT_${who}_EMAIL`, 'agt@local'],
+        [`GIT_${who}_DATE`, `${at} +0000`],
+      ]),
+    );
+    const args = ['commit-tree', tree, ...[...new Set(parents)].flatMap((oid) => ['-p', oid])];
+    return run(REAL_GIT, args, { cwd: dir, env, input: message }).stdout.trim();
+  };
+  const tree = (text: string) =>
+    run(REAL_GIT, ['mktree'], { cwd: dir, input: `100644 blob ${blob(text).trim()}\ta\n` }).stdout.trim();
+  const list = (...args: string[]) => git(dir, 'rev-list', ...args).split('\n');
+  let runs = 0;
+
+  const build = (history: readonly Step[]): string => {
+    const length = history.reduce((sum, { after }) => sum + after, 0);
+    let at = NOW - length;
+    let [user, agent, tip] = [start, start, start];
+    const moments: string[] = [];
+    for (const [i, step] of history.entries()) {
+      at += step.after;
+      const move = (from: string, how: Step['user'], who: string) => {
+        if (how === 'none') return from;
+        const [parent = start] = how === 'commit' || from === start ? [from] : list('--no-walk', `${from}^`);
+        return commit(tree(`${who} ${runs} ${i}`), [parent], `${who} ${i}`, at);
+      };
+      user = move(user, step.user, 'user');
+      const before = agent;
+      agent = move(agent, step.agent, 'agent');
+      const restored = step.restores === undefined ? undefined : moments[moments.length - 1 - step.restores];
+      const trailers = [
+        'Agt-Session: s1',
+        ...(step.label ? ['Agt-Label: named'] : []),
+        ...(restored === undefined ? [] : [`Agt-Restored: ${restored}`]),
+      ];
+      const parents = [tip, user, ...(agent === before ? [] : [agent])];
+      tip = commit(tree(`moment ${runs} ${i}`), parents, `agt autocommit\n\n${trailers.join('\n')}\n`, at);
+      moments.push(tip);
+    }
+    return tip;
+  };
+
+  await fc.assert(
+    fc.asyncProperty(steps, async (history) => {
+      runs++;
+      const tip = build(history);
+      for (const ref of ['refs/agt/tip/s1', 'refs/heads/agtsessions/s1']) git(dir, 'update-ref', ref, tip);
+      const chain = await readChain(repository, record);
+      expect(chain.moments).toHaveLength(history.length);
+      const kept = keptWhenThinned(chain.moments, NOW);
+      const own = new Set(chain.moments.map(({ oid }) => oid));
+      const others = list(tip).filter((oid) => !own.has(oid));
+
+      await rewriteChain(repository, record, chain, kept);
+      const after = await readChain(repository, record);
+      const stayed = chain.moments.filter(({ oid }) => kept.has(oid));
+      expect(after.branch).toBe(after.tip);
+      expect(after.moments.map((moment) => moment.tree)).toEqual(stayed.map((moment) => moment.tree));
+      expect(after.moments.map((moment) => moment.at)).toEqual(stayed.map((moment) => moment.at));
+      const reachable = new Set(list(after.tip as string));
+      for (const oid of others) expect(reachable.has(oid)).toBe(true);
+      expect(reachable.size).toBe(others.length + stayed.length);
+      // A restore names what it brought back, under its new name.
+      const treeOf = new Map([...chain.moments, ...after.moments].map((moment) => [moment.oid, moment.tree]));
+      for (const [i, { restored }] of after.moments.entries()) {
+        const was = stayed[i]?.restored;
+        expect(restored === undefined).toBe(was === undefined);
+        if (restored === undefined || was === undefined) continue;
+        expect(reachable.has(restored)).toBe(true);
+        expect(treeOf.get(restored)).toBe(treeOf.get(was));
+      }
+      // What is thinned already stays under the same names.
+      expect([...keptWhenThinned(after.moments, NOW)].sort()).toEqual(
+        after.moments.map(({ oid }) => oid).sort(),
+      );
+    }),
+    { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 20), seed: 20260107 },
+  );
+  expect(git(dir, 'fsck', '--strict', '--no-dangling')).toBe('');
+}, 240_000);
