@@ -17,7 +17,7 @@ import { IGNORED, readIgnoreFile, textOf } from '../snapshot/ignore-file.ts';
 import { type CapturedManifest, serialize } from '../snapshot/manifest.ts';
 import { type Change, describeChanges } from './compare.ts';
 import { describeFolder } from './describe.ts';
-import { type IndexState, readIndex } from './index.ts';
+import { type IndexDigest, readIndex } from './index.ts';
 import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './last-snapshot.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type Scanned, scan } from './scan/scan.ts';
@@ -53,7 +53,7 @@ export interface CaptureResult {
 export interface Observation {
   readonly at: Circumstances;
   readonly previous: Previous;
-  readonly index: IndexState;
+  readonly index: IndexDigest;
   readonly scanned: Scanned;
   readonly manifest: CapturedManifest;
 }
@@ -221,7 +221,7 @@ function prepareManifest(
   target: CaptureTarget,
   commit: string,
   cache: ScanManifest | undefined,
-  { digest, stat }: IndexState,
+  { digest, stat }: IndexDigest,
   { known, clock }: Scanned,
 ): PreparedFile | undefined {
   const seen = known ?? cache;
@@ -250,7 +250,7 @@ function movedBranch(target: CaptureTarget, at: Circumstances): string[] {
   return [`${branch} was ${what} by something else than agt; it goes on from ${at.tip.slice(0, 10)}`];
 }
 
-/** Labels and tools name a moment; a moment without one is no change from a moment with one. */
+/** Labels and tools name a snapshot; a snapshot without one is no change from a snapshot with one. */
 function sameFolder(before: CapturedManifest | undefined, now: CapturedManifest): boolean {
   const bare = (manifest: CapturedManifest) => serialize({ ...manifest, label: null, tool: null });
   return before !== undefined && bare(before) === bare(now);

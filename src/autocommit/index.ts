@@ -11,7 +11,7 @@ import { summarizeIndex } from '../git/files/index-file.ts';
 import { FLUSHED, type Git, gitAnswer, gitText } from '../git/run/git.ts';
 import type { ScanManifest } from './stat-cache/scan-manifest.ts';
 
-export interface IndexState {
+export interface IndexDigest {
   /** Undefined where its stat data say that it is the one that is known. */
   readonly content: { readonly raw: Buffer; readonly conflicted: boolean } | undefined;
   readonly digest: string;
@@ -24,7 +24,7 @@ export async function readIndex(
   gitDir: string,
   oidLength: number,
   cache: ScanManifest | undefined,
-): Promise<IndexState> {
+): Promise<IndexDigest> {
   const stat = statOf(gitDir, cache?.clock);
   if (cache !== undefined && stat !== '' && stat === cache.index.stat) {
     return { content: undefined, digest: cache.index.digest, stat };

@@ -10,7 +10,7 @@ import { removeCrashReports } from '../git/objects/fast-import-leftovers.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
 import { commitsOf, operationDigest } from '../snapshot/git-operation.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
-import { type IndexState, stagedTree } from './index.ts';
+import { type IndexDigest, stagedTree } from './index.ts';
 import type { Previous } from './last-snapshot.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type Content, streamContent } from './scan/content.ts';
@@ -69,7 +69,7 @@ export interface ShadowCommit {
   readonly at: Circumstances;
   readonly previous: Previous;
   readonly scanned: Scanned;
-  readonly index: IndexState;
+  readonly index: IndexDigest;
   readonly manifest: string;
   readonly options: CaptureOptions;
 }

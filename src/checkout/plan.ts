@@ -1,10 +1,10 @@
 /**
- * What has to be done to a folder that is in one state, to bring it into another. Pure: the states are read before, and
+ * What has to be done to a folder that is in one snapshot, to bring it into another. Pure: the snapshots are read before, and
  * nothing is done here. Whatever was not captured is left alone, and so is everything outside the scope.
  */
 
 import { isUnder } from '../snapshot/folders.ts';
-import { ancestors, type Difference, type State } from '../snapshot/snapshot.ts';
+import { ancestors, type Difference, type SnapshotContent } from '../snapshot/snapshot.ts';
 import type { TreeEntry } from '../snapshot/tree.ts';
 
 export interface FileToWrite {
@@ -33,13 +33,13 @@ export interface CheckoutPlan {
 
 export interface CheckoutWish {
   /** Undefined where the folder holds nothing. */
-  readonly from: State | undefined;
-  readonly to: State;
+  readonly from: SnapshotContent | undefined;
+  readonly to: SnapshotContent;
   readonly differences: readonly Difference[];
   /** Every directory of `to`, and of `from`. */
   readonly directories: ReadonlySet<string>;
   readonly directoriesBefore: ReadonlySet<string>;
-  /** Every file of `to`; wanted only where the two states differ in what is usual (see `isOtherwiseUsual`). */
+  /** Every file of `to`; wanted only where the two snapshots differ in what is usual (see `isOtherwiseUsual`). */
   readonly files: ReadonlyMap<string, TreeEntry> | undefined;
   /** Paths relative to the session folder, files or directories: what may change. */
   readonly scope: readonly string[];
@@ -119,13 +119,13 @@ function withParents(paths: readonly string[]): string[] {
   return [...all].sort((a, b) => a.length - b.length);
 }
 
-/** Whether permission bits have to be looked at beyond those that the states list. */
-export function isOtherwiseUsual(from: State | undefined, to: State): boolean {
+/** Whether permission bits have to be looked at beyond those that the snapshots list. */
+export function isOtherwiseUsual(from: SnapshotContent | undefined, to: SnapshotContent): boolean {
   const kinds = ['file', 'program', 'directory'] as const;
   return from !== undefined && kinds.some((kind) => from.modes.usual[kind] !== to.modes.usual[kind]);
 }
 
-/** Permission bits of the files and directories that both states have. */
+/** Permission bits of the files and directories that both snapshots have. */
 function changedModes(wish: CheckoutWish, changes: readonly Difference[]): Map<string, number> {
   const { from, to, directories, directoriesBefore, files, scope } = wish;
   const changed = new Set(changes.map(({ path }) => path));
@@ -138,7 +138,7 @@ function changedModes(wish: CheckoutWish, changes: readonly Difference[]): Map<s
     const isDirectory = directories.has(path);
     if (isDirectory !== directoriesBefore.has(path)) continue;
     if (files?.get(path)?.mode === '120000') continue;
-    const [before, after] = [from, to].map((state) => state.modes.others.get(path));
+    const [before, after] = [from, to].map((content) => content.modes.others.get(path));
     // The tree says that a file is as executable as it was.
     const isProgram = files?.get(path)?.mode === '100755' || ((before ?? after ?? 0) & 0o100) !== 0;
     const kind = isDirectory ? 'directory' : isProgram ? 'program' : 'file';

@@ -1,4 +1,4 @@
-/** What a state says of a sandbox beside its files: the index, HEAD, and where the work branch was. */
+/** What a snapshot says of a sandbox beside its files: the index, HEAD, and where the work branch was. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -8,22 +8,22 @@ import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import { operationPaths, readOperation } from '../snapshot/git-operation.ts';
-import { haveSameIndex, type State } from '../snapshot/snapshot.ts';
+import { haveSameIndex, type SnapshotContent } from '../snapshot/snapshot.ts';
 
 /**
  * The index as it was. Its stat data may be of other files, so git looks at some files once more; hence one that is the
- * same is left alone. `present` is the state that was captured last.
+ * same is left alone. `present` is the snapshot that was captured last.
  */
 export async function restoreIndex(
   git: Git,
   present: string | undefined,
-  state: State,
+  content: SnapshotContent,
   sandbox: string,
 ): Promise<void> {
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`${sandbox} is no worktree`);
-  if (present !== undefined && (await haveSameIndex(git, present, state.commit))) return;
-  const index = await runGit(git, ['cat-file', 'blob', `${state.commit}:_/index`]);
+  if (present !== undefined && (await haveSameIndex(git, present, content.commit))) return;
+  const index = await runGit(git, ['cat-file', 'blob', `${content.commit}:_/index`]);
   if (index.exitCode !== 0) {
     rmSync(join(gitDir, 'index'), { force: true });
     return;
@@ -39,19 +39,23 @@ export interface HeadWish {
   readonly sandbox: string;
   /** The session's own work branch: the only one that is ever moved. */
   readonly workBranch: string;
-  /** The work branch of the session that the state is of. */
+  /** The work branch of the session that the snapshot is of. */
   readonly workBranchThen: string;
 }
 
 /** Puts the sandbox back into the middle of the merge or rebase that it was in, or out of one. */
-export async function restoreOperation(git: Git, state: State, wish: Omit<HeadWish, 'head'>): Promise<void> {
+export async function restoreOperation(
+  git: Git,
+  content: SnapshotContent,
+  wish: Omit<HeadWish, 'head'>,
+): Promise<void> {
   const { sandbox, workBranch, workBranchThen } = wish;
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`${sandbox} is no worktree`);
   if (readOperation(gitDir) !== undefined)
     for (const path of operationPaths(gitDir)) rmSync(path, { recursive: true });
-  if (state.manifest.operation === null) return;
-  const prefix = `${state.commit}:_/operation`;
+  if (content.manifest.operation === null) return;
+  const prefix = `${content.commit}:_/operation`;
   const listed = await gitAnswer(git, ['ls-tree', '-r', '-z', '--name-only', prefix]);
   for (const name of (listed ?? '').split('\0').filter((path) => path !== '')) {
     mkdirSync(dirname(join(gitDir, name)), { recursive: true });

@@ -1,5 +1,5 @@
 /**
- * The moments of a session: the chain of its autocommits, newest first, read from agt's own tip whatever others did to
+ * The snapshots of a session: the chain of its autocommits, newest first, read from agt's own tip whatever others did to
  * the shadow branch. A fork's chain goes on into the session that it came from. The chain ends at the first commit that
  * is no autocommit: the commit that the session started at.
  */
@@ -13,7 +13,7 @@ export interface SnapshotRefs {
   readonly shadow: string;
 }
 
-export interface Moment {
+export interface Snapshot {
   readonly commit: string;
   /** Undefined for the first autocommit of a chain, whose parent is no state. */
   readonly previous: string | undefined;
@@ -40,7 +40,7 @@ const FORMAT = [
 /** Commits asked for at once: past the chain there is the user's history, which may be long. */
 const PAGE = 4096;
 
-export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Moment[]> {
+export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapshot[]> {
   const states: ListedCommit[] = [];
   let from = await chainEnd(git, refs);
   while (from !== undefined) {
@@ -49,8 +49,8 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Moment[
     states.push(...(end < 0 ? page : page.slice(0, end)));
     from = end < 0 ? page.at(-1)?.parent : undefined;
   }
-  return states.map(({ parent, ...moment }, i) => ({
-    ...moment,
+  return states.map(({ parent, ...snapshot }, i) => ({
+    ...snapshot,
     previous: i + 1 < states.length ? parent : undefined,
   }));
 }
@@ -63,7 +63,7 @@ async function chainEnd(git: Git, refs: SnapshotRefs): Promise<string | undefine
   return undefined;
 }
 
-interface ListedCommit extends Omit<Moment, 'previous'> {
+interface ListedCommit extends Omit<Snapshot, 'previous'> {
   readonly parent: string | undefined;
 }
 
@@ -91,7 +91,7 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
     const [label, tool, restored, by, head] = rest.map((value) => value || undefined);
     const parent = parents.split(' ')[0] || undefined;
     const time = new Date(Number(at) * 1000);
-    const restoredBy = by as Moment['restoredBy'];
+    const restoredBy = by as Snapshot['restoredBy'];
     commits.push({ commit, parent, at: time, session, label, tool, restored, restoredBy, head });
   }
   return commits;

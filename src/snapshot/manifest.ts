@@ -26,7 +26,7 @@ export interface CapturedManifest {
   readonly encoded: readonly string[];
   /** Paths that are on disk and not in the tree; what stands there must outlive a restore. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[];
-  /** Lines of `.agtignore` at that moment; left out where there was none. */
+  /** Lines of `.agtignore` at that snapshot; left out where there was none. */
   readonly agtignore?: readonly string[];
 }
 

@@ -1,24 +1,29 @@
 /**
  * SNAPSHOT as people write it. What is tried, in this order: `@{n}`, a label, a commit, a time. A label wins over the
- * beginning of an object name, since somebody chose it; the newest moment of that label is meant.
+ * beginning of an object name, since somebody chose it; the newest snapshot of that label is meant.
  */
 import { AgtError } from '../errors.ts';
 import { type Git, gitAnswer, gitText } from '../git/run/git.ts';
-import { type Moment, readHistory, type SnapshotRefs } from './history.ts';
+import { readHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
 /** @throws AgtError where it means no state of the session. */
-export async function resolveMoment(git: Git, refs: SnapshotRefs, spec: string, now: Date): Promise<Moment> {
-  return findMoment(git, refs, await readHistory(git, refs), spec, now);
+export async function resolveSnapshot(
+  git: Git,
+  refs: SnapshotRefs,
+  spec: string,
+  now: Date,
+): Promise<Snapshot> {
+  return findSnapshot(git, refs, await readHistory(git, refs), spec, now);
 }
 
 /** The same in a history that has been read. */
-export async function findMoment(
+export async function findSnapshot(
   git: Git,
   refs: SnapshotRefs,
-  history: readonly Moment[],
+  history: readonly Snapshot[],
   spec: string,
   now: Date,
-): Promise<Moment> {
+): Promise<Snapshot> {
   const unknown = (reason: string) =>
     new AgtError(`no state '${spec}' in session "${refs.session}": ${reason}`, {
       hints: [`see: agt session log ${refs.session}`],
@@ -44,7 +49,7 @@ export async function findMoment(
     if (matches[0] !== undefined) return matches[0];
   }
   const commit = await commitNamed(git, spec);
-  const named = history.find((moment) => moment.commit === commit);
+  const named = history.find((snapshot) => snapshot.commit === commit);
   if (named !== undefined) return named;
 
   const time = await parseTime(git, /^@\{(.+)\}$/.exec(text)?.[1] ?? text, now);

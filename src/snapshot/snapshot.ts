@@ -7,7 +7,7 @@ import { type CapturedManifest, readModes } from './manifest.ts';
 import { readShadowTree, type TreeEntry } from './tree.ts';
 import { decodePath } from './tree-names.ts';
 
-export interface State {
+export interface SnapshotContent {
   readonly commit: string;
   readonly manifest: CapturedManifest;
   readonly modes: ReturnType<typeof readModes>;
@@ -16,7 +16,7 @@ export interface State {
   readonly skipped: readonly string[];
 }
 
-export async function readState(git: Git, commit: string): Promise<State> {
+export async function readSnapshot(git: Git, commit: string): Promise<SnapshotContent> {
   const text = await gitText(git, ['cat-file', 'blob', `${commit}:_/manifest.json`]);
   const manifest = JSON.parse(text) as CapturedManifest;
   return {
@@ -28,12 +28,12 @@ export async function readState(git: Git, commit: string): Promise<State> {
   };
 }
 
-/** Whether two states hold the same index, byte for byte. */
+/** Whether two snapshots hold the same index, byte for byte. */
 export async function haveSameIndex(git: Git, a: string, b: string): Promise<boolean> {
   return (await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', '_/index'])).exitCode === 0;
 }
 
-/** A file or link that one state has and the other has not, or has otherwise. */
+/** A file or link that one snapshot has and the other has not, or has otherwise. */
 export interface Difference {
   readonly path: string;
   readonly before: TreeEntry | undefined;
@@ -61,14 +61,14 @@ export async function listDifferences(git: Git, from: string | undefined, to: st
   return differences;
 }
 
-/** Every directory that a state has: where something stands in it, and the empty ones. */
-export async function listDirectories(git: Git, state: State): Promise<Set<string>> {
-  const args = ['ls-tree', '-r', '-d', '-z', '--name-only', '--full-tree', state.commit];
+/** Every directory that a snapshot has: where something stands in it, and the empty ones. */
+export async function listDirectories(git: Git, content: SnapshotContent): Promise<Set<string>> {
+  const args = ['ls-tree', '-r', '-d', '-z', '--name-only', '--full-tree', content.commit];
   const listed = (await gitBytes(git, args)).toString('latin1').split('\0');
   const directories = new Set(
     listed.filter((path) => path !== '' && !/^_(\/|$)/.test(path)).map((path) => decodePath(path)),
   );
-  for (const path of state.emptyDirectories)
+  for (const path of content.emptyDirectories)
     for (const part of [path, ...ancestors(path)]) directories.add(part);
   return directories;
 }

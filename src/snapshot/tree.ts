@@ -7,7 +7,7 @@ export interface TreeEntry {
   readonly oid: string;
 }
 
-export interface TreeState {
+export interface TreeFiles {
   /** By path on disk, relative to the session folder, one byte per character. */
   readonly files: Map<string, TreeEntry>;
   /** Paths of the tree that have no place in a shadow commit, as they stand in the tree. */
@@ -15,7 +15,7 @@ export interface TreeState {
 }
 
 /** The state in a shadow commit. */
-export async function readShadowTree(git: Git, tree: string): Promise<TreeState> {
+export async function readShadowTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
   for (const { path, mode, oid } of await listTree(git, tree)) {
     if (!path.startsWith('_/')) files.set(decodePath(path), { mode, oid });
@@ -24,7 +24,7 @@ export async function readShadowTree(git: Git, tree: string): Promise<TreeState>
 }
 
 /** The state that a sandbox starts with: a tree of the user's, set under `sandbox/`. Submodules are no files. */
-export async function readStartTree(git: Git, tree: string): Promise<TreeState> {
+export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
   const foreign: string[] = [];
   for (const entry of await listTree(git, tree)) {

@@ -4,8 +4,8 @@ import { AgtError } from '../errors.ts';
 import { gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { type Moment, readHistory } from '../snapshot/history.ts';
-import { findMoment } from '../snapshot/select.ts';
+import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import { findSnapshot } from '../snapshot/select.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { type Namesakes, pathOfAgent, readNamesakes } from './agent-paths.ts';
 
@@ -21,23 +21,23 @@ export async function findFile(
   inFolder: (path: string, namesakes: Namesakes) => string,
 ): Promise<string> {
   const history = await readHistory(repository.git, snapshotRefs(record));
-  const { moment, path } = await split(repository, record, history, spec, now);
-  const namesakes = await readNamesakes(repository.git, [moment.commit]);
+  const { snapshot, path } = await split(repository, record, history, spec, now);
+  const namesakes = await readNamesakes(repository.git, [snapshot.commit]);
   const inTree = encodePath(inFolder(path, namesakes));
-  const [answer = ''] = await look(repository, [moment], inTree);
+  const [answer = ''] = await look(repository, [snapshot], inTree);
   const [type, oid = ''] = answer.split(' ');
   if (type === 'blob') return oid;
   const shown = displayPath(pathOfAgent(decodePath(inTree), namesakes));
   const state = `'${spec.slice(0, spec.length - path.length - 1)}'`;
   if (type === 'tree') {
     throw new AgtError(`'${shown}' is a directory in ${state}`, {
-      hints: [`it holds: ${await listDirectory(repository, moment, inTree)}`],
+      hints: [`it holds: ${await listDirectory(repository, snapshot, inTree)}`],
     });
   }
   throw new AgtError(`no file '${shown}' in ${state}`, {
     hints: [
-      ...(await elsewhere(repository, moment, inTree, namesakes)),
-      ...(await atOtherTimes(repository, history, moment, inTree)),
+      ...(await elsewhere(repository, snapshot, inTree, namesakes)),
+      ...(await atOtherTimes(repository, history, snapshot, inTree)),
     ],
   });
 }
@@ -45,15 +45,21 @@ export async function findFile(
 async function split(
   repository: Repository,
   record: SessionRecord,
-  history: readonly Moment[],
+  history: readonly Snapshot[],
   spec: string,
   now: Date,
-): Promise<{ moment: Moment; path: string }> {
+): Promise<{ snapshot: Snapshot; path: string }> {
   let reason: unknown;
   for (let at = spec.lastIndexOf(':'); at >= 0; at = at === 0 ? -1 : spec.lastIndexOf(':', at - 1)) {
     try {
-      const moment = await findMoment(repository.git, snapshotRefs(record), history, spec.slice(0, at), now);
-      return { moment, path: spec.slice(at + 1) };
+      const snapshot = await findSnapshot(
+        repository.git,
+        snapshotRefs(record),
+        history,
+        spec.slice(0, at),
+        now,
+      );
+      return { snapshot, path: spec.slice(at + 1) };
     } catch (error) {
       reason = error; // of the shortest, which is the likeliest to be meant
     }
@@ -62,18 +68,23 @@ async function split(
 }
 
 /** `type oid` of a path in each state. */
-async function look(repository: Repository, moments: readonly Moment[], path: string): Promise<string[]> {
-  const input = Buffer.from(moments.map(({ commit }) => `${commit}:${path}\0`).join(''), 'latin1');
+async function look(repository: Repository, snapshots: readonly Snapshot[], path: string): Promise<string[]> {
+  const input = Buffer.from(snapshots.map(({ commit }) => `${commit}:${path}\0`).join(''), 'latin1');
   const args = ['cat-file', '-z', '--batch-check=%(objecttype) %(objectname)'];
   const lines = (await gitBytes(repository.git, args, { input })).toString('latin1');
   // A path with a line break stands in the answer that it is missing; such answers cannot be counted by lines.
-  return path.includes('\n') && moments.length > 1 ? [] : lines.split('\n');
+  return path.includes('\n') && snapshots.length > 1 ? [] : lines.split('\n');
 }
 
 const FEW = 8;
 
-async function listDirectory(repository: Repository, moment: Moment, path: string): Promise<string> {
-  const args = ['ls-tree', '-z', '--name-only', `${moment.commit}:${Buffer.from(path, 'latin1').toString()}`];
+async function listDirectory(repository: Repository, snapshot: Snapshot, path: string): Promise<string> {
+  const args = [
+    'ls-tree',
+    '-z',
+    '--name-only',
+    `${snapshot.commit}:${Buffer.from(path, 'latin1').toString()}`,
+  ];
   const names = (await gitBytes(repository.git, args)).toString('latin1').split('\0').slice(0, -1);
   const shown = names.slice(0, FEW).map((name) => displayPath(decodePath(name)));
   return [...shown, ...(names.length > FEW ? ['…'] : [])].join(', ');
@@ -82,7 +93,7 @@ async function listDirectory(repository: Repository, moment: Moment, path: strin
 /** Files of that name in other directories, then. */
 async function elsewhere(
   repository: Repository,
-  { commit }: Moment,
+  { commit }: Snapshot,
   path: string,
   namesakes: Namesakes,
 ): Promise<string[]> {
@@ -95,18 +106,18 @@ async function elsewhere(
   return [`of that name there is: ${shown.join(', ')}`];
 }
 
-/** The nearest other moment that has the file. */
+/** The nearest other snapshot that has the file. */
 async function atOtherTimes(
   repository: Repository,
-  history: readonly Moment[],
-  moment: Moment,
+  history: readonly Snapshot[],
+  snapshot: Snapshot,
   path: string,
 ): Promise<string[]> {
-  const here = history.findIndex(({ commit }) => commit === moment.commit);
+  const here = history.findIndex(({ commit }) => commit === snapshot.commit);
   const answers = await look(repository, history, path);
   const places = [...history.keys()].filter((n) => answers[n]?.startsWith('blob '));
   const [nearest] = places.sort((a, b) => Math.abs(a - here) - Math.abs(b - here));
   if (nearest === undefined) return [];
-  const { label } = history[nearest] as Moment;
+  const { label } = history[nearest] as Snapshot;
   return [`it is there in @{${nearest}}${label === undefined ? '' : ` (${label})`}`];
 }

@@ -1,9 +1,9 @@
-/** What each moment of a session changed: read for all of them at once, whatever their number. */
+/** What each snapshot of a session changed: read for all of them at once, whatever their number. */
 
 import { type Entry, oidOf, parseRaw } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitBytes, gitText } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import type { Moment } from '../snapshot/history.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { excludes, type Pathspec } from './agent-paths.ts';
 
@@ -18,8 +18,8 @@ export interface FileChange {
   readonly size: number;
 }
 
-export interface MomentChanges {
-  readonly moment: Moment;
+export interface SnapshotChanges {
+  readonly snapshot: Snapshot;
   readonly files: readonly FileChange[];
 }
 
@@ -29,26 +29,26 @@ export interface TimelineOptions {
   readonly countLines: boolean;
 }
 
-/** In the order of `moments`. */
+/** In the order of `snapshots`. */
 export async function readTimeline(
   git: Git,
-  moments: readonly Moment[],
+  snapshots: readonly Snapshot[],
   options: TimelineOptions,
-): Promise<MomentChanges[]> {
+): Promise<SnapshotChanges[]> {
   const { pathspecs } = options;
   const everything = TOP_FOLDERS.map((path) => ({ magic: '', path }));
   const wanted = {
     ...options,
     pathspecs: pathspecs.every(excludes) ? [...everything, ...pathspecs] : pathspecs,
   };
-  const entries = await compareWithPrevious(git, moments, wanted);
-  for (const { commit, previous } of moments) {
+  const entries = await compareWithPrevious(git, snapshots, wanted);
+  for (const { commit, previous } of snapshots) {
     if (previous === undefined) entries.set(commit, await compareWithStart(git, commit, wanted));
   }
   const sizes = await readSizes(git, [...entries.values()].flat());
-  return moments.map((moment) => ({
-    moment,
-    files: (entries.get(moment.commit) ?? []).map((entry) => describe(entry, sizes)),
+  return snapshots.map((snapshot) => ({
+    snapshot,
+    files: (entries.get(snapshot.commit) ?? []).map((entry) => describe(entry, sizes)),
   }));
 }
 
@@ -59,10 +59,10 @@ function describe({ path, before, after, ...lines }: Entry, sizes: ReadonlyMap<s
 
 async function compareWithPrevious(
   git: Git,
-  moments: readonly Moment[],
+  snapshots: readonly Snapshot[],
   options: TimelineOptions,
 ): Promise<Map<string, Entry[]>> {
-  const later = moments.filter(({ previous }) => previous !== undefined);
+  const later = snapshots.filter(({ previous }) => previous !== undefined);
   if (later.length === 0) return new Map();
   const input = later.map(({ commit, previous }) => `${commit} ${previous}\n`).join('');
   const args = ['diff-tree', '--stdin', ...formatOf(options), '--', ...inTrees(options.pathspecs)];

@@ -53,7 +53,7 @@ describe('agt.budget', () => {
     const captured = tryAutocommit(session);
     expect(captured).toMatchObject({
       exitCode: 0,
-      stderr: 'warning: s1: past agt.budget: thinned s1 (2 of 4 moments)\n',
+      stderr: 'warning: s1: past agt.budget: thinned s1 (2 of 4 snapshots)\n',
     });
     expect(git(repository, 'rev-list', '--count', '--first-parent', 'agtsessions/s1', '^main')).toBe('3');
     fill('a', 20);
@@ -74,7 +74,7 @@ describe('agt.budget', () => {
     };
     expect(clean()).toMatchObject({
       exitCode: 0,
-      stderr: 'warning: s1: past agt.budget: thinned s1 (1 of 3 moments)\n',
+      stderr: 'warning: s1: past agt.budget: thinned s1 (1 of 3 snapshots)\n',
     });
     expect(clean().stderr).toMatch(
       /^warning: agt: work was not captured before this: the states of all sessions take .*\n$/,

@@ -170,10 +170,10 @@ test('agt doctor --fix takes away what is in the way before it finishes what was
   const { repository, sandbox } = withSession();
   write(join(sandbox, 'kept'), 'one\n');
   agtOk(repository, 'autocommit', '--session-id', 's1');
-  const moment = git(repository, 'rev-parse', 'agtsessions/s1');
+  const snapshot = git(repository, 'rev-parse', 'agtsessions/s1');
   write(join(sandbox, 'kept'), 'two\n');
   const record = join(repository, '.git/agt/sessions/s1.json');
-  write(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), restoring: moment }));
+  write(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), restoring: snapshot }));
   const lock = join(repository, '.git/refs/heads/agtsessions/s1.lock');
   write(lock, '');
   utimesSync(lock, 1000, 1000);

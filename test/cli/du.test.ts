@@ -9,7 +9,7 @@ function noise(length: number): Buffer {
 }
 
 interface Use {
-  sessions: { session_id: string; state: string; moments: number; own: number; shared: number }[];
+  sessions: { session_id: string; state: string; snapshots: number; own: number; shared: number }[];
   total: number;
   budget: number | null;
   free: number;
@@ -39,8 +39,8 @@ test('agt du counts what a session holds alone, what several share, and nothing 
 
   const { sessions, total, budget, free } = use(repository);
   const [s1, s2] = sessions;
-  expect(s1).toMatchObject({ session_id: 's1', state: 'active', moments: 2 });
-  expect(s2).toMatchObject({ session_id: 's2', state: 'active', moments: 1 });
+  expect(s1).toMatchObject({ session_id: 's1', state: 'active', snapshots: 2 });
+  expect(s2).toMatchObject({ session_id: 's2', state: 'active', snapshots: 1 });
   expect(s1?.own).toBeGreaterThan(100_000);
   expect(s1?.own).toBeLessThan(110_000);
   expect(s2?.own).toBeLessThan(10_000);
@@ -54,7 +54,7 @@ test('agt du counts what a session holds alone, what several share, and nothing 
 
   expect(use(repository, 's2').sessions).toEqual([s2]);
   expect(agtOk(repository, 'du')).toMatch(
-    /^s1 {2}active {2}2 moments {2}[\d.]+ KiB own {2}[\d.]+ KiB shared\ns2 {2}active {2}1 moment .*\ntotal [\d.]+ KiB, .* free$/,
+    /^s1 {2}active {2}2 snapshots {2}[\d.]+ KiB own {2}[\d.]+ KiB shared\ns2 {2}active {2}1 snapshot .*\ntotal [\d.]+ KiB, .* free$/,
   );
   expect(agt(repository, 'du', 'nope').stderr).toContain('no session "nope"');
 });
@@ -64,6 +64,6 @@ test('agt du without sessions, and with one whose refs are gone', () => {
   git(session.repository, 'update-ref', '-d', 'refs/agt/tip/s1');
   git(session.repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1');
   expect(use(session.repository).sessions).toEqual([
-    { session_id: 's1', state: 'active', moments: 0, own: 0, shared: 0 },
+    { session_id: 's1', state: 'active', snapshots: 0, own: 0, shared: 0 },
   ]);
 });

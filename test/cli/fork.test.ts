@@ -60,7 +60,7 @@ describe('agt session fork', () => {
     );
   });
 
-  test('goes on from any moment: files, index, HEAD and work branch as they were', () => {
+  test('goes on from any snapshot: files, index, HEAD and work branch as they were', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     write(join(session.sandbox, 'a.txt'), 'staged\n');
     git(session.sandbox, 'add', 'a.txt');
@@ -132,7 +132,7 @@ describe('agt session fork', () => {
     agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2', '--at', 'then');
     const outcome = agt(session.repository, 'session', 'fork', '--from', 's1', '--id', 's3');
     expect(outcome.exitCode).toBe(0);
-    expect(outcome.stderr).toMatch(/^warning: "s1" has no sandbox now: forked from its last state, of /);
+    expect(outcome.stderr).toMatch(/^warning: "s1" has no sandbox now: forked from its last snapshot, of /);
     for (const id of ['s2', 's3']) {
       const sandbox = agtOk(session.repository, 'session', 'path', id);
       expect(readFileSync(join(sandbox, 'x'), 'utf8')).toBe('x\n');

@@ -20,8 +20,8 @@ beforeEach(() => {
   ({ repository } = session);
 });
 
-/** A moment of so long ago in which the file `a` says `text`. */
-async function moment(ago: { days?: number; minutes?: number }, text: string, marks = {}): Promise<string> {
+/** A snapshot of so long ago in which the file `a` says `text`. */
+async function snapshot(ago: { days?: number; minutes?: number }, text: string, marks = {}): Promise<string> {
   write(join(session.sandbox, 'a'), `${text}\n`);
   const back = (ago.days ?? 0) * 86_400_000 + (ago.minutes ?? 0) * 60_000;
   // Noon, so that no test runs over the end of an hour or of a day.
@@ -48,12 +48,12 @@ function remove(id = 's1', daysAgo = 40): void {
 
 describe('agt gc --thin', () => {
   test('keeps the states that it keeps as they were, on a shorter chain', async () => {
-    await moment({ days: 20, minutes: 2 }, 'first');
-    await moment({ days: 20, minutes: 1 }, 'goes 1');
-    await moment({ days: 20 }, 'day');
-    await moment({ days: 3, minutes: 2 }, 'goes 2');
-    await moment({ days: 3, minutes: 1 }, 'named', { label: 'tests pass' });
-    await moment({ days: 3 }, 'hour');
+    await snapshot({ days: 20, minutes: 2 }, 'first');
+    await snapshot({ days: 20, minutes: 1 }, 'goes 1');
+    await snapshot({ days: 20 }, 'day');
+    await snapshot({ days: 3, minutes: 2 }, 'goes 2');
+    await snapshot({ days: 3, minutes: 1 }, 'named', { label: 'tests pass' });
+    await snapshot({ days: 3 }, 'hour');
     autocommit(session);
     write(join(session.sandbox, 'a'), 'now\n');
     autocommit(session);
@@ -62,7 +62,7 @@ describe('agt gc --thin', () => {
       git(repository, 'show', '-s', '--format=%T %an %ae %at %cn %ct %B', commit);
 
     const said = agtOk(repository, 'gc', '--thin');
-    expect(said).toMatch(/^thinned s1: 2 of 7 moments, [\d.]+ (bytes|KiB)\n/);
+    expect(said).toMatch(/^thinned s1: 2 of 7 snapshots, [\d.]+ (bytes|KiB)\n/);
     expect(texts()).toEqual(['now', 'hour', 'named', 'day', 'first']);
     for (const commit of chain()) {
       const old = before.get(git(repository, 'show', `${commit}:sandbox/a`)) ?? '';
@@ -75,16 +75,16 @@ describe('agt gc --thin', () => {
     expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned');
   });
 
-  test('a commit of the agent, and one of the user, that only a dropped moment held stay reachable', async () => {
-    await moment({ days: 9, minutes: 9 }, 'first');
+  test('a commit of the agent, and one of the user, that only a dropped snapshot held stay reachable', async () => {
+    await snapshot({ days: 9, minutes: 9 }, 'first');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'amended away');
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
     const lost = ['agt/s1', 'main'].map((branch) => git(repository, 'rev-parse', branch));
-    await moment({ days: 9, minutes: 8 }, 'goes');
+    await snapshot({ days: 9, minutes: 8 }, 'goes');
     git(session.sandbox, 'reset', '-q', '--soft', 'HEAD~');
     git(repository, 'reset', '-q', '--soft', 'HEAD~');
-    await moment({ days: 9, minutes: 7 }, 'goes too');
-    await moment({ days: 9 }, 'stays');
+    await snapshot({ days: 9, minutes: 7 }, 'goes too');
+    await snapshot({ days: 9 }, 'stays');
     agtOk(repository, 'gc', '--thin');
     expect(texts()).toEqual(['stays', 'first']);
     const parents = git(repository, 'show', '-s', '--format=%P', 'agtsessions/s1').split(' ');
@@ -95,11 +95,11 @@ describe('agt gc --thin', () => {
   });
 
   test('a restore still names the state that it brought back', async () => {
-    await moment({ days: 9, minutes: 9 }, 'first');
-    await moment({ days: 9, minutes: 8 }, 'goes');
-    const source = await moment({ days: 9, minutes: 7 }, 'source');
-    await moment({ days: 9, minutes: 6 }, 'source', { restored: { commit: source, by: 'restore' } });
-    await moment({ days: 9 }, 'tip');
+    await snapshot({ days: 9, minutes: 9 }, 'first');
+    await snapshot({ days: 9, minutes: 8 }, 'goes');
+    const source = await snapshot({ days: 9, minutes: 7 }, 'source');
+    await snapshot({ days: 9, minutes: 6 }, 'source', { restored: { commit: source, by: 'restore' } });
+    await snapshot({ days: 9 }, 'tip');
     agtOk(repository, 'gc', '--thin');
     const [, restoring, restored] = chain();
     expect(restored).not.toBe(source);
@@ -110,12 +110,12 @@ describe('agt gc --thin', () => {
   });
 
   test('gives the disk back with --prune=now, and leaves alone what a fork holds', async () => {
-    const kept = await moment({ days: 9, minutes: 9 }, 'held by the fork');
-    await moment({ days: 9, minutes: 8 }, 'held by the fork, too');
+    const kept = await snapshot({ days: 9, minutes: 9 }, 'held by the fork');
+    await snapshot({ days: 9, minutes: 8 }, 'held by the fork, too');
     agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
-    const dropped = await moment({ days: 8, minutes: 9 }, 'goes');
+    const dropped = await snapshot({ days: 8, minutes: 9 }, 'goes');
     const blob = git(repository, 'rev-parse', `${dropped}:sandbox/a`);
-    await moment({ days: 8 }, 'stays');
+    await snapshot({ days: 8 }, 'stays');
     const fork = chain('s2');
     agtOk(repository, 'gc', '--thin');
     expect(exists(dropped)).toBe(true);
@@ -130,9 +130,9 @@ describe('agt gc --thin', () => {
   });
 
   test('waits for a capture that is under way', async () => {
-    await moment({ days: 9, minutes: 9 }, 'first');
-    await moment({ days: 9, minutes: 8 }, 'goes');
-    await moment({ days: 9 }, 'tip');
+    await snapshot({ days: 9, minutes: 9 }, 'first');
+    await snapshot({ days: 9, minutes: 8 }, 'goes');
+    await snapshot({ days: 9 }, 'tip');
     const { repository: opened, record } = openSession(session);
     let free = false;
     const capture = withSessionLock(opened, record.session_id, async () => {
@@ -141,7 +141,7 @@ describe('agt gc --thin', () => {
     });
     const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
     const { stdout } = await promisify(execFile)(AGT, ['gc', '--thin'], { cwd: repository, env });
-    expect(stdout).toContain('thinned s1: 1 of 3 moments');
+    expect(stdout).toContain('thinned s1: 1 of 3 snapshots');
     expect(free).toBe(true);
     await capture;
   });
@@ -153,9 +153,9 @@ describe('agt gc --thin', () => {
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'first');
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
     session = { repository, sandbox, folder: join(sandbox, '..'), id: 's1' };
-    await moment({ days: 9, minutes: 9 }, 'first');
-    const dropped = await moment({ days: 9, minutes: 8 }, 'goes');
-    await moment({ days: 9 }, 'tip');
+    await snapshot({ days: 9, minutes: 9 }, 'first');
+    const dropped = await snapshot({ days: 9, minutes: 8 }, 'goes');
+    await snapshot({ days: 9 }, 'tip');
     agtOk(repository, 'gc', '--thin', '--prune=now');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
@@ -174,13 +174,13 @@ describe('agt gc --thin', () => {
     git(origin, 'clone', '-q', '--filter=blob:none', `file://${origin}`, repository);
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
     session = { repository, sandbox, folder: join(sandbox, '..'), id: 's1' };
-    await moment({ days: 9, minutes: 9 }, 'first');
-    const dropped = await moment({ days: 9, minutes: 8 }, 'goes');
-    await moment({ days: 9 }, 'tip');
+    await snapshot({ days: 9, minutes: 9 }, 'first');
+    const dropped = await snapshot({ days: 9, minutes: 8 }, 'goes');
+    await snapshot({ days: 9 }, 'tip');
     renameSync(origin, `${origin}.away`);
     agtOk(repository, 'config', 'set', 'agt.budget', '10m');
     const said = agtOk(repository, 'gc', '--thin', '--prune=now');
-    expect(said).toContain('thinned s1: 1 of 3 moments');
+    expect(said).toContain('thinned s1: 1 of 3 snapshots');
     expect(said).not.toContain('stays');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
@@ -190,9 +190,9 @@ describe('agt gc --thin', () => {
   });
 
   test('leaves a session alone whose branch was moved', async () => {
-    await moment({ days: 9, minutes: 9 }, 'first');
-    await moment({ days: 9, minutes: 8 }, 'goes');
-    await moment({ days: 9 }, 'tip');
+    await snapshot({ days: 9, minutes: 9 }, 'first');
+    await snapshot({ days: 9, minutes: 8 }, 'goes');
+    await snapshot({ days: 9 }, 'tip');
     git(repository, 'branch', '-f', 'agtsessions/s1', 'main');
     const before = refs();
     expect(agtOk(repository, 'gc', '--thin')).toContain('s1: left as it is: agtsessions/s1 was moved');
@@ -200,9 +200,9 @@ describe('agt gc --thin', () => {
   });
 
   test('does nothing to active sessions unless asked', async () => {
-    await moment({ days: 90, minutes: 9 }, 'first');
-    await moment({ days: 90, minutes: 8 }, 'second');
-    await moment({ days: 90 }, 'tip');
+    await snapshot({ days: 90, minutes: 9 }, 'first');
+    await snapshot({ days: 90, minutes: 8 }, 'second');
+    await snapshot({ days: 90 }, 'tip');
     const before = refs();
     expect(agtOk(repository, 'gc')).toMatch(/^the object store takes/);
     expect(refs()).toBe(before);
@@ -226,7 +226,7 @@ describe('agt gc of sessions that ended', () => {
     agtOk(repository, 'config', 'set', 'agt.retention', '39d');
     const planned = agtOk(repository, 'gc', '--dry-run');
     expect(planned).toMatch(
-      /^would drop s1: 2 of 2 moments, .*\nwould drop s2: 1 of 1 moment, .*\n.* would go$/,
+      /^would drop s1: 2 of 2 snapshots, .*\nwould drop s2: 1 of 1 snapshot, .*\n.* would go$/,
     );
     expect(refs()).toBe(before);
     const said = agtOk(repository, 'gc', '--prune=now');
@@ -251,7 +251,7 @@ describe('agt gc of sessions that ended', () => {
     autocommit(session, '--label', 'tests pass');
     write(join(session.sandbox, 'a'), 'other\n');
     remove();
-    expect(agtOk(repository, 'gc')).toContain('kept the labelled moments of s1: 1 of 2 moments');
+    expect(agtOk(repository, 'gc')).toContain('kept the labelled snapshots of s1: 1 of 2 snapshots');
     expect(texts()).toEqual(['named']);
     expect(agtOk(repository, 'gc')).not.toContain('labelled');
     expect(agt(repository, 'doctor').exitCode).toBe(0);

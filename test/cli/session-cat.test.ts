@@ -23,7 +23,7 @@ function twoStates(): TestSession {
 }
 
 describe('agt session cat', () => {
-  test('prints a file as it was, by any name of a moment and a path', () => {
+  test('prints a file as it was, by any name of a snapshot and a path', () => {
     const session = twoStates();
     const files: [string, string][] = [
       ['one:src/a.c', 'a\n'],
@@ -78,7 +78,7 @@ describe('agt session cat', () => {
   });
 
   test.each([
-    ['src/a.c', 2, /^error: 'src\/a.c' is not a file of a moment\n/],
+    ['src/a.c', 2, /^error: 'src\/a.c' is not a file of a snapshot\n/],
     ['nope:src/a.c', 1, /^error: no state 'nope' in session "s1"/],
     ['@:../../etc/passwd', 2, /^error: '..\/..\/etc\/passwd' is not in session "s1"\n/],
   ])('%s is refused', (file, exitCode, message) => {

@@ -192,7 +192,7 @@ describe('agt session diff', () => {
     expect(diff(session, '--json', '--exit-code').exitCode).toBe(1);
   });
 
-  test('finds the session from the current folder, and knows a session from a moment', () => {
+  test('finds the session from the current folder, and knows a session from a snapshot', () => {
     const session = makeSession({ a: 'a\n' });
     autocommit(session, '--label', 'one');
     write(join(session.sandbox, 'a'), 'b\n');
@@ -206,7 +206,7 @@ describe('agt session diff', () => {
     expect(here('three').stderr).toMatch(/^error: no state 'three' in session "s1"/);
   });
 
-  test('compares moments of a session that was removed, but not with the disk', () => {
+  test('compares snapshots of a session that was removed, but not with the disk', () => {
     const session = makeSession({ a: 'a\n' });
     autocommit(session, '--label', 'one');
     write(join(session.sandbox, 'a'), 'b\n');

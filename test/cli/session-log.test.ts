@@ -132,7 +132,7 @@ describe('agt session log', () => {
   });
 
   test.each([
-    [['-n', 'x'], "error: 'x' is not a number of moments\n"],
+    [['-n', 'x'], "error: 'x' is not a number of snapshots\n"],
     [['--since', 'step 4'], /^error: 'step 4' is not a time\n/],
     [['--', '../../etc'], /^error: '..\/..\/etc' is not in session "s1"\n/],
     [['--', '/etc'], /^error: '\/etc' is not in session "s1"\n/],

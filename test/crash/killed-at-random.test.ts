@@ -1,4 +1,4 @@
-/** Every command killed at arbitrary moments, so also in the middle of a step: agt alone, or git with it. */
+/** Every command killed at arbitrary snapshots, so also in the middle of a step: agt alone, or git with it. */
 import { expect, test } from 'vitest';
 import { AGT } from '../harness/world.ts';
 import { attack, nextCommandsWork, recovers, Stage } from './aftermath.ts';

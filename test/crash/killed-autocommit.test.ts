@@ -1,4 +1,4 @@
-/** Autocommits killed at arbitrary moments: the next one finds the old state or the new one, and needs no repair. */
+/** Autocommits killed at arbitrary snapshots: the next one finds the old state or the new one, and needs no repair. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `agt gc` killed at arbitrary moments: every session stands before or after it, and the next one finishes. */
+/** `agt gc` killed at arbitrary snapshots: every session stands before or after it, and the next one finishes. */
 import { spawn } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,11 +15,11 @@ test(`${KILLS} kills of gc lose no state that stays, and the next gc finishes`, 
   const session = makeSession();
   const { repository, sandbox } = session;
   const noon = new Date(Date.now() - 9 * 86_400_000).setUTCHours(12, 0, 0, 0);
-  let moments = 0;
+  let snapshots = 0;
   let killed = 0;
   const at = async (text: string, label?: string) => {
     write(join(sandbox, 'a'), text.repeat(100));
-    const time = new Date(noon + 1000 * moments++);
+    const time = new Date(noon + 1000 * snapshots++);
     return autocommitAt(session, time, label === undefined ? {} : { label });
   };
   for (let round = 0; round < KILLS; round++) {

@@ -6,7 +6,7 @@ import { openRepository, type Repository } from '../../src/repository/repository
 import type { SessionId } from '../../src/session/id.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../src/session/record.ts';
 import { readHistory } from '../../src/snapshot/history.ts';
-import { parseTime, resolveMoment } from '../../src/snapshot/select.ts';
+import { parseTime, resolveSnapshot } from '../../src/snapshot/select.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
 import { agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
@@ -43,12 +43,17 @@ const history = async (session: TestSession) => {
 describe('the history of a session', () => {
   test('is its autocommits, newest first, without the commits that it started from', async () => {
     const { session, commits } = threeStates();
-    const moments = await history(session);
-    expect(moments.map(({ commit }) => commit)).toEqual(commits.toReversed());
-    expect(moments.map(({ previous }) => previous)).toEqual([commits[1], commits[0], undefined]);
-    expect(moments[0]).toMatchObject({ session: 's1', label: 'one two', tool: 'edit', restored: undefined });
-    expect(moments[1]?.label).toBeUndefined();
-    expect(moments[2]).toMatchObject({ label: 'one', head: git(session.repository, 'rev-parse', 'main') });
+    const snapshots = await history(session);
+    expect(snapshots.map(({ commit }) => commit)).toEqual(commits.toReversed());
+    expect(snapshots.map(({ previous }) => previous)).toEqual([commits[1], commits[0], undefined]);
+    expect(snapshots[0]).toMatchObject({
+      session: 's1',
+      label: 'one two',
+      tool: 'edit',
+      restored: undefined,
+    });
+    expect(snapshots[1]?.label).toBeUndefined();
+    expect(snapshots[2]).toMatchObject({ label: 'one', head: git(session.repository, 'rev-parse', 'main') });
   });
 
   test('is empty before the first autocommit', async () => {
@@ -68,9 +73,9 @@ describe('the history of a session', () => {
     agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
     const fork = { ...session, id: 's2' };
     autocommit(fork, '--label', 'in the fork');
-    const moments = await history(fork);
-    expect(moments.map((moment) => moment.session)).toEqual(['s2', 's1', 's1', 's1', 's1']);
-    expect(moments.slice(2).map(({ commit }) => commit)).toEqual(commits.toReversed());
+    const snapshots = await history(fork);
+    expect(snapshots.map((snapshot) => snapshot.session)).toEqual(['s2', 's1', 's1', 's1', 's1']);
+    expect(snapshots.slice(2).map(({ commit }) => commit)).toEqual(commits.toReversed());
   });
 
   test('leaves out commits of a user who is named like agt, or writes such trailers', async () => {
@@ -123,20 +128,22 @@ describe('the history is read the same', () => {
     };
     const input = Array.from({ length: 5000 }, (_, i) => commit(i + 1)).join('');
     run(REAL_GIT, ['fast-import', '--quiet', '--force'], { cwd: session.repository, input });
-    const moments = await history(session);
-    expect(moments).toHaveLength(5001);
-    expect(moments.slice(0, -1).map(({ label }) => label)).toEqual(
+    const snapshots = await history(session);
+    expect(snapshots).toHaveLength(5001);
+    expect(snapshots.slice(0, -1).map(({ label }) => label)).toEqual(
       Array.from({ length: 5000 }, (_, i) => String(5000 - i)),
     );
-    expect(moments.slice(0, -1).every(({ previous }, i) => previous === moments[i + 1]?.commit)).toBe(true);
-    expect(moments.at(-1)).toMatchObject({ commit: first, previous: undefined });
+    expect(snapshots.slice(0, -1).every(({ previous }, i) => previous === snapshots[i + 1]?.commit)).toBe(
+      true,
+    );
+    expect(snapshots.at(-1)).toMatchObject({ commit: first, previous: undefined });
   });
 });
 
 describe('a state is named', () => {
   const named = (session: TestSession, spec: string, at = now) => {
     const { repository, record } = open(session);
-    return resolveMoment(repository.git, snapshotRefs(record), spec, at).then(({ commit }) => commit);
+    return resolveSnapshot(repository.git, snapshotRefs(record), spec, at).then(({ commit }) => commit);
   };
 
   test('by its place, its label, its commit, a revision of git, a time', async () => {

@@ -24,7 +24,7 @@ export const autocommit = defineCommand({
   options: {
     'session-id': SESSION_ID_OPTION,
     all: { type: 'boolean', default: false, describe: 'every active session, for cron' },
-    label: { type: 'string', describe: 'a name for this moment, used as the subject' },
+    label: { type: 'string', describe: 'a name for this snapshot, used as the subject' },
     'if-changed': { type: 'boolean', default: false, describe: 'a label alone is not worth an autocommit' },
     keep: {
       type: 'string',

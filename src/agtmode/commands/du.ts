@@ -1,6 +1,6 @@
 import { showSize } from '../../config/keys.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
-import { diskUse } from '../../maintenance/retention/disk-use.ts';
+import { diskUse } from '../../maintenance/retention/du.ts';
 import { namedSession } from '../../session/locate.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
@@ -24,18 +24,18 @@ export const du = defineCommand({
     const sessions = [];
     for (const record of records.filter(({ session_id }) => only === undefined || session_id === only)) {
       const { own = 0, shared = 0 } = each.get(record.session_id) ?? {};
-      const moments = (await readChain(repository, record)).moments.length;
-      sessions.push({ session_id: record.session_id, state: record.state, moments, own, shared });
+      const snapshots = (await readChain(repository, record)).snapshots.length;
+      sessions.push({ session_id: record.session_id, state: record.state, snapshots, own, shared });
     }
     const budget = repository.settings.budget ?? null;
     if (args.json) {
       program.out(json({ sessions, total, budget, free }));
       return 0;
     }
-    const rows = sessions.map(({ session_id, state, moments, own, shared }) => [
+    const rows = sessions.map(({ session_id, state, snapshots, own, shared }) => [
       session_id,
       state,
-      plural(moments, 'moment'),
+      plural(snapshots, 'snapshot'),
       `${showSize(own)} own`,
       shared === 0 ? '' : `${showSize(shared)} shared`,
     ]);

@@ -19,9 +19,9 @@ export const gc = defineCommand({
   group: 'states',
   summary: 'drop states that are past their time, and give back their disk',
   description:
-    'Drops the states of sessions that were removed longer ago than agt.retention, but for moments that were given a ' +
+    'Drops the states of sessions that were removed longer ago than agt.retention, but for snapshots that were given a ' +
     'label by hand. With --thin also thins the states of active sessions: everything of the last day stays, the last ' +
-    'state of each hour of the last week, the last of each day before, and every labelled moment; the states after the ' +
+    'state of each hour of the last week, the last of each day before, and every labelled snapshot; the states after the ' +
     'first one that goes get other object names. Then removes objects that nothing refers to, once they are older than ' +
     "git's time of grace, and joins small packs.",
   options: {
@@ -92,7 +92,7 @@ function printPlans(
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {
   drop: ['dropped', 'would drop'],
-  reduce: ['kept the labelled moments of', 'would keep the labelled moments of'],
+  reduce: ['kept the labelled snapshots of', 'would keep the labelled snapshots of'],
   thin: ['thinned', 'would thin'],
 };
 
@@ -106,7 +106,7 @@ function describeOutcome(
   if (refused !== undefined) return `${id}: left as it is: ${refused}\n`;
   const verb = VERBS[action][done ? 0 : 1];
   const cost = showSize(bytes.get(id) ?? 0);
-  const lines = [`${verb} ${id}: ${going} of ${plural(chain.moments.length, 'moment')}, ${cost}`];
+  const lines = [`${verb} ${id}: ${going} of ${plural(chain.snapshots.length, 'snapshot')}, ${cost}`];
   if (workBranch !== undefined) {
     lines.push(
       `  ${shortBranch(workBranch)} stays: it has commits that no branch of yours has, or is checked out`,
@@ -133,7 +133,7 @@ function sessionsJson(outcomes: readonly SessionOutcome[], bytes: ReadonlyMap<st
     sessions: outcomes.map(({ plan, refused, workBranch }) => ({
       session_id: plan.record.session_id,
       action: plan.action,
-      moments: plan.chain.moments.length,
+      snapshots: plan.chain.snapshots.length,
       going: plan.going,
       bytes: bytes.get(plan.record.session_id) ?? 0,
       ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),

@@ -7,14 +7,23 @@ import { json, plural, showPath } from './print.ts';
 
 /** Returns the exit code. */
 export function printRestored(program: Program, restored: Restored, asJson: boolean): number {
-  const { record, moment, before, commit, changed, mismatches, warnings } = restored;
+  const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
   for (const warning of warnings) program.err(`warning: ${warning}\n`);
   const undo = before === undefined ? undefined : `agt session restore ${id} --to ${before.slice(0, 10)}`;
   if (asJson) {
     const verified = mismatches.length === 0;
     program.out(
-      json({ session_id: id, moment: moment.commit, before, commit, changed, verified, mismatches, undo }),
+      json({
+        session_id: id,
+        snapshot: snapshot.commit,
+        before,
+        commit,
+        changed,
+        verified,
+        mismatches,
+        undo,
+      }),
     );
   } else {
     const what = `${id}: restored ${plural(changed, 'path')}`;
@@ -22,19 +31,19 @@ export function printRestored(program: Program, restored: Restored, asJson: bool
     if (undo !== undefined) program.out(`to take it back: ${undo}\n`);
   }
   if (mismatches.length === 0) return EXIT.done;
-  program.err(`error: ${plural(mismatches.length, 'path')} not as in ${moment.commit.slice(0, 10)}:\n`);
+  program.err(`error: ${plural(mismatches.length, 'path')} not as in ${snapshot.commit.slice(0, 10)}:\n`);
   for (const path of mismatches) program.err(`  ${showPath(path)}\n`);
   return EXIT.failed;
 }
 
 export function printPreview(program: Program, preview: Preview, asJson: boolean): void {
-  const { record, moment, paths } = preview;
+  const { record, snapshot, paths } = preview;
   if (asJson) {
-    program.out(json({ session_id: record.session_id, moment: moment.commit, paths }));
+    program.out(json({ session_id: record.session_id, snapshot: snapshot.commit, paths }));
     return;
   }
   for (const { kind, path } of paths) program.out(`${kind} ${showPath(path)}\n`);
   program.out(
-    `${record.session_id}: would restore ${plural(paths.length, 'path')} to ${moment.commit.slice(0, 10)}\n`,
+    `${record.session_id}: would restore ${plural(paths.length, 'path')} to ${snapshot.commit.slice(0, 10)}\n`,
   );
 }

@@ -11,7 +11,7 @@ import { isEmptyPlace, isUntold, type KnownPlaces, placeMode } from '../stat-cac
 import type { Differences } from '../stat-cache/refresh.ts';
 import type { ScanTable, StatData } from '../stat-cache/scan-table.ts';
 import { LookNotes } from './look-notes.ts';
-import { NoticedModes } from './noticed-modes.ts';
+import { PermissionBits } from './permission-bits.ts';
 import type { ScanOptions, Skipped } from './scan-options.ts';
 import { isRegular, listDirectory, type Visitor, visitEntry, walk } from './walk.ts';
 
@@ -22,7 +22,7 @@ export interface Looked {
   /** Files to be read. */
   readonly pending: string[];
   readonly failed: Skipped[];
-  readonly modes: NoticedModes;
+  readonly modes: PermissionBits;
   /** Whether there is something that the last scan did not leave, be it only another time of a directory. */
   readonly news: boolean;
 }
@@ -127,7 +127,7 @@ function standingRows(table: ScanTable, different: readonly number[], isGone: (p
 }
 
 function begin(folder: string, previous: Previous, kept: Uint8Array): Omit<Looked, 'news'> {
-  const modes = new NoticedModes(previous.manifest);
+  const modes = new PermissionBits(previous.manifest);
   return { notes: new LookNotes(folder), kept, pending: [], failed: [], modes };
 }
 

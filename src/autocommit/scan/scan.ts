@@ -20,7 +20,7 @@ import type { ScanTable } from '../stat-cache/scan-table.ts';
 import { ScanTableBuilder } from '../stat-cache/scan-table-builder.ts';
 import { type Content, type HashName, readContent, UnstableFile } from './content.ts';
 import { lookAgain, lookAtAll } from './look.ts';
-import type { NoticedModes } from './noticed-modes.ts';
+import type { PermissionBits } from './permission-bits.ts';
 import type { ScanOptions, Skipped } from './scan-options.ts';
 
 export interface Scanned {
@@ -34,7 +34,7 @@ export interface Scanned {
   readonly directories: ReadonlySet<string>;
   /** Paths that stand in the tree under another name. */
   readonly encoded: readonly string[];
-  readonly modes: NoticedModes;
+  readonly modes: PermissionBits;
   /** Left out by rule. */
   readonly skipped: readonly Skipped[];
   /** What could not be captured: what the last state has there stays. */

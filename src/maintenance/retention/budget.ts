@@ -15,7 +15,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { measuredPath, readAdded } from '../../session/usage.ts';
-import { diskUse } from './disk-use.ts';
+import { diskUse } from './du.ts';
 import { applyToSession } from './gc.ts';
 
 interface Measured {
@@ -68,7 +68,7 @@ async function thinActive(repository: Repository, own: SessionRecord, now: Date)
       if (record?.state !== 'active') return;
       const outcome = await applyToSession(repository, record, { thin: true, now });
       if (outcome !== undefined && outcome.refused === undefined)
-        said.push(`${id} (${outcome.plan.going} of ${outcome.plan.chain.moments.length} moments)`);
+        said.push(`${id} (${outcome.plan.going} of ${outcome.plan.chain.snapshots.length} snapshots)`);
     };
     try {
       await (id === own.session_id ? thin() : withSessionLock(repository, id, thin));

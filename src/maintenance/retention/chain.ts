@@ -1,15 +1,15 @@
 /**
- * A session's own moments as git stores them, newest first: from agt's tip along first parents, while the commits are
+ * A session's own snapshots as git stores them, newest first: from agt's tip along first parents, while the commits are
  * agt's and carry the session's trailer. What comes before (the start commit, another session's states under a fork) is the base.
  */
 import { type Git, gitAnswer, gitBytes, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
 
-export interface StoredMoment {
+export interface StoredSnapshot {
   readonly oid: string;
   readonly tree: string;
-  /** The previous moment or the base; then the user branch, and what else this moment keeps reachable. */
+  /** The previous snapshot or the base; then the user branch, and what else this snapshot keeps reachable. */
   readonly parents: readonly string[];
   /** Unix seconds. */
   readonly at: number;
@@ -25,7 +25,7 @@ export interface StoredMoment {
 }
 
 export interface Chain {
-  readonly moments: readonly StoredMoment[];
+  readonly snapshots: readonly StoredSnapshot[];
   /** Where the branch of that name is; undefined where somebody deleted it. */
   readonly branch: string | undefined;
   readonly tip: string | undefined;
@@ -37,15 +37,15 @@ export async function readChain(repository: Repository, record: SessionRecord): 
     commitAt(git, tipRef(record.session_id)),
     commitAt(git, record.branch),
   ]);
-  if (tip === undefined) return { moments: [], branch, tip };
+  if (tip === undefined) return { snapshots: [], branch, tip };
   const range = ['rev-list', '--first-parent', tip, `^${record.from_commit}`, '--'];
   const listed = (await gitText(git, range)).split('\n').filter((oid) => oid !== '');
-  const moments: StoredMoment[] = [];
-  for (const moment of parseCommits(await readCommits(git, listed))) {
-    if (moment.session !== record.session_id || moment.email !== repository.settings.agentEmail) break;
-    moments.push(moment);
+  const snapshots: StoredSnapshot[] = [];
+  for (const snapshot of parseCommits(await readCommits(git, listed))) {
+    if (snapshot.session !== record.session_id || snapshot.email !== repository.settings.agentEmail) break;
+    snapshots.push(snapshot);
   }
-  return { moments, branch, tip };
+  return { snapshots, branch, tip };
 }
 
 function commitAt(git: Git, ref: string): Promise<string | undefined> {
@@ -59,7 +59,7 @@ async function readCommits(git: Git, oids: readonly string[]): Promise<string> {
 }
 
 /** From the output of `git cat-file --batch`. */
-function* parseCommits(output: string): Generator<StoredMoment> {
+function* parseCommits(output: string): Generator<StoredSnapshot> {
   for (let at = 0; at < output.length; ) {
     const end = output.indexOf('\n', at);
     const [oid = '', type, size] = output.slice(at, end).split(' ');
@@ -70,7 +70,7 @@ function* parseCommits(output: string): Generator<StoredMoment> {
   }
 }
 
-function parseCommit(oid: string, raw: string): StoredMoment {
+function parseCommit(oid: string, raw: string): StoredSnapshot {
   const header = raw.slice(0, raw.indexOf('\n\n'));
   // After the last empty line: a label is also the subject, and may look like a trailer itself.
   const trailers = raw.slice(raw.lastIndexOf('\n\n') + 1);

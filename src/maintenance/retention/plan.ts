@@ -7,7 +7,7 @@ import { gitAnswer, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { type Chain, readChain } from './chain.ts';
-import { costOf, refsOfOthers, stateRefs } from './disk-use.ts';
+import { costOf, refsOfOthers, refsOfSnapshots } from './du.ts';
 import { keptWhenEnded, keptWhenThinned } from './keep.ts';
 
 export interface RetentionRequest {
@@ -21,7 +21,7 @@ export interface SessionPlan {
   readonly chain: Chain;
   /** `drop`: everything goes; `reduce`: all but what a person has labelled; `thin`: by age. */
   readonly action: 'drop' | 'reduce' | 'thin';
-  /** Names of the moments that stay. */
+  /** Names of the snapshots that stay. */
   readonly kept: ReadonlySet<string>;
   readonly going: number;
 }
@@ -36,9 +36,9 @@ export async function planSession(
   const isOver = hasEnded(repository, record, seconds);
   if (!isOver && !(thin && record.state === 'active')) return undefined;
   const chain = await readChain(repository, record);
-  const { moments } = chain;
-  const kept = isOver ? keptWhenEnded(moments) : keptWhenThinned(moments, seconds);
-  const going = moments.filter(({ oid }) => !kept.has(oid)).length;
+  const { snapshots } = chain;
+  const kept = isOver ? keptWhenEnded(snapshots) : keptWhenThinned(snapshots, seconds);
+  const going = snapshots.filter(({ oid }) => !kept.has(oid)).length;
   const plan = { record, chain, kept, going };
   if (isOver && kept.size === 0) return { ...plan, action: 'drop' };
   if (going === 0) return undefined;
@@ -92,7 +92,7 @@ async function freedBy(
 ): Promise<{ bytes: Map<string, number>; total: number }> {
   const others = await refsOfOthers(repository);
   const planned = new Set(plans.map(({ record }) => record.session_id));
-  const staying = await stateRefs(
+  const staying = await refsOfSnapshots(
     repository,
     records.filter(({ session_id }) => !planned.has(session_id)),
   );
@@ -112,10 +112,10 @@ async function freedBy(
   return { bytes: new Map([...each].map(([id, { own }]) => [id, own])), total };
 }
 
-/** What moments that stay hold, and what the next of them takes over from those that go. */
+/** What snapshots that stay hold, and what the next of them takes over from those that go. */
 function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
   if (action === 'drop') return [];
-  return chain.moments.flatMap(({ oid, tree, parents }) => [
+  return chain.snapshots.flatMap(({ oid, tree, parents }) => [
     ...(kept.has(oid) ? [tree] : []),
     ...parents.slice(1),
   ]);
@@ -126,7 +126,7 @@ async function refsWithoutMetadata(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<string[]> {
-  const known = new Set([...(await stateRefs(repository, records)).values()].flat());
+  const known = new Set([...(await refsOfSnapshots(repository, records)).values()].flat());
   const prefixes = ['refs/agt/tip/', `refs/heads/${repository.settings.branchPrefix}`];
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...prefixes]);
   return listed.split('\n').filter((ref) => ref !== '' && !known.has(ref));

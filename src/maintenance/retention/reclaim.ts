@@ -21,7 +21,7 @@ import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { packingLock } from '../../session/lock.ts';
 import { patiently } from '../../session/wait.ts';
-import { freeDisk } from './disk-use.ts';
+import { freeDisk } from './du.ts';
 import { PATIENCE_MS, withQuietSessions } from './quiet.ts';
 import { requireReadable } from './readable.ts';
 

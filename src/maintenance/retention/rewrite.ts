@@ -1,9 +1,9 @@
 /**
- * Makes a shorter chain of the moments that stay: the same trees, messages and dates, each on top of the previous one
- * that stays. What only a dropped moment kept reachable beside its state (commits of the agent, of the user, of others
- * who wrote on the branch) becomes a further parent of the next moment that stays.
+ * Makes a shorter chain of the snapshots that stay: the same trees, messages and dates, each on top of the previous one
+ * that stays. What only a dropped snapshot kept reachable beside its state (commits of the agent, of the user, of others
+ * who wrote on the branch) becomes a further parent of the next snapshot that stays.
  *
- * Object names of the moments after the first one that goes change; trailers that name a moment follow.
+ * Object names of the snapshots after the first one that goes change; trailers that name a snapshot follow.
  */
 import { join } from 'node:path';
 import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
@@ -12,7 +12,7 @@ import { commitName, storeCommits } from '../../git/objects/store-commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
-import type { Chain, StoredMoment } from './chain.ts';
+import type { Chain, StoredSnapshot } from './chain.ts';
 
 /**
  * The caller holds the session's lock, and `kept` is not empty. Killed at any instant, the old chain stands or the new
@@ -25,8 +25,8 @@ export async function rewriteChain(
   kept: ReadonlySet<string>,
 ): Promise<void> {
   const { git } = repository;
-  const { contents, names } = await shorterChain(git, chain.moments, kept);
-  const newest = chain.moments.find(({ oid }) => kept.has(oid)) as StoredMoment;
+  const { contents, names } = await shorterChain(git, chain.snapshots, kept);
+  const newest = chain.snapshots.find(({ oid }) => kept.has(oid)) as StoredSnapshot;
   const tip = names.get(newest.oid) ?? newest.oid;
   await storeCommits(git, contents, tip);
   failurePoint('gc: chain stored');
@@ -47,41 +47,41 @@ export async function forgetReflog(git: Git, record: SessionRecord): Promise<voi
 interface ShorterChain {
   /** New commit objects, oldest first. */
   readonly contents: readonly Buffer[];
-  /** From the old name of a moment that stays to its new one, where that is another. */
+  /** From the old name of a snapshot that stays to its new one, where that is another. */
   readonly names: ReadonlyMap<string, string>;
 }
 
 async function shorterChain(
   git: Git,
-  moments: readonly StoredMoment[],
+  snapshots: readonly StoredSnapshot[],
   kept: ReadonlySet<string>,
 ): Promise<ShorterChain> {
   const contents: Buffer[] = [];
   const names = new Map<string, string>();
-  let before = moments.at(-1)?.parents[0] as string; // the base, then the last one that stays
-  let loose: string[] = []; // what dropped moments kept reachable, newest first
-  for (const moment of [...moments].reverse()) {
-    const [, ...beside] = moment.parents;
-    if (!kept.has(moment.oid)) {
+  let before = snapshots.at(-1)?.parents[0] as string; // the base, then the last one that stays
+  let loose: string[] = []; // what dropped snapshots kept reachable, newest first
+  for (const snapshot of [...snapshots].reverse()) {
+    const [, ...beside] = snapshot.parents;
+    if (!kept.has(snapshot.oid)) {
       loose = [...beside.filter((oid) => !loose.includes(oid)), ...loose];
       continue;
     }
     const carried = await notReachedFrom(git, [before, ...beside], loose);
-    const content = withParents(moment, [names.get(before) ?? before, ...beside, ...carried], names);
-    const name = commitName(content, moment.oid);
-    if (name !== moment.oid) {
-      names.set(moment.oid, name);
+    const content = withParents(snapshot, [names.get(before) ?? before, ...beside, ...carried], names);
+    const name = commitName(content, snapshot.oid);
+    if (name !== snapshot.oid) {
+      names.set(snapshot.oid, name);
       contents.push(content);
     }
-    before = moment.oid;
+    before = snapshot.oid;
     loose = [];
   }
   return { contents, names };
 }
 
 /**
- * Those of `candidates` that neither `from` nor another candidate reaches, in their order. An old moment may stand for
- * the new one in its place: what it reaches beside moments, the new one reaches too.
+ * Those of `candidates` that neither `from` nor another candidate reaches, in their order. An old snapshot may stand for
+ * the new one in its place: what it reaches beside snapshots, the new one reaches too.
  */
 async function notReachedFrom(
   git: Git,
@@ -95,7 +95,7 @@ async function notReachedFrom(
 }
 
 function withParents(
-  { raw }: StoredMoment,
+  { raw }: StoredSnapshot,
   parents: readonly string[],
   names: ReadonlyMap<string, string>,
 ): Buffer {

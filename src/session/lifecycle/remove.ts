@@ -134,7 +134,7 @@ export function removeSession(
 async function remove(repository: Repository, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
   const record = readRecord(repository, plan.record.session_id) ?? plan.record;
   if (record.state === 'active') {
-    await captureLastState(repository, record, options);
+    await captureLastTime(repository, record, options);
     writeRecord(repository, { ...record, state: 'removing' });
   }
   const registration = registrationOf(repository.commonDir, record.sandbox);
@@ -149,7 +149,7 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   if (repository.area === undefined)
     removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
   // Killed after it deleted the branches, it was to forget the session.
-  const hasForgotten = record.state === 'removing' && !(await keepsStates(repository, record));
+  const hasForgotten = record.state === 'removing' && !(await keepsSnapshots(repository, record));
   if (!plan.deleteBranch && !hasForgotten) {
     writeRecord(repository, {
       ...record,
@@ -165,7 +165,7 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   deleteRecord(repository, record.session_id);
 }
 
-async function keepsStates(repository: Repository, record: SessionRecord): Promise<boolean> {
+async function keepsSnapshots(repository: Repository, record: SessionRecord): Promise<boolean> {
   return (await existingRefs(repository, record)).some(({ ref }) => ref !== record.work_branch);
 }
 
@@ -191,7 +191,7 @@ function removeWhileEmpty(...dirs: string[]): void {
 }
 
 /** @throws AgtError, nothing removed, when something in the folder would not survive. */
-async function captureLastState(
+async function captureLastTime(
   repository: Repository,
   record: SessionRecord,
   { force, now }: RemovalOptions,

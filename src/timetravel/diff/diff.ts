@@ -1,5 +1,5 @@
 /**
- * `agt session diff`: two moments of a session, or a moment and the disk, compared by git itself, so that colours, pager,
+ * `agt session diff`: two snapshots of a session, or a snapshot and the disk, compared by git itself, so that colours, pager,
  * renames and exit codes are git's. Nothing of the session is touched, and nothing is left behind.
  */
 
@@ -11,15 +11,15 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
-import type { Moment } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import { excludes, type Namesakes, type Pathspec, pathOfAgent, readNamesakes } from '../agent-paths.ts';
-import { type BeyondTrees, beyondTrees } from './beyond-trees.ts';
-import { type Side, sideOfDisk, sideOfMoment, sideOfStart } from './sides.ts';
-import { viewTree } from './view-tree.ts';
+import { agentTree } from './agent-tree.ts';
+import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
+import { type Side, sideOfDisk, sideOfSnapshot, sideOfStart } from './sides.ts';
 
 /** A captured state, the commit that the session started at, or what is on disk. */
-export type Point = Moment | 'start' | 'disk';
+export type Point = Snapshot | 'start' | 'disk';
 
 export interface DiffRequest {
   readonly before: Point;
@@ -31,7 +31,7 @@ export interface DiffRequest {
 
 export interface Difference {
   readonly namesakes: Namesakes;
-  readonly beyond: readonly BeyondTrees[];
+  readonly beyond: readonly MetadataDiff[];
   readonly unsure: Side['unsure'];
 }
 
@@ -48,8 +48,8 @@ export function showDiff(
         pathspecs.every(excludes) || pathspecs.some((spec) => !excludes(spec) && isUnder(spec.path, [top])),
     );
     const [one, other] = [
-      await viewTree(git, before, namesakes, tops),
-      await viewTree(git, after, namesakes, tops),
+      await agentTree(git, before, namesakes, tops),
+      await agentTree(git, after, namesakes, tops),
     ];
     // There git reads the attributes of the files that are compared.
     const place = sandboxIsThere(record) ? inDirectory(git, record.sandbox) : git;
@@ -92,13 +92,15 @@ function compare<T>(
   return withScratch(repository.git, repository, async (scratch) => {
     const sideOf = (point: Point) => {
       if (point === 'disk') return sideOfDisk(repository, record, scratch, request.now);
-      return point === 'start' ? sideOfStart(scratch, record.from_commit) : sideOfMoment(scratch.git, point);
+      return point === 'start'
+        ? sideOfStart(scratch, record.from_commit)
+        : sideOfSnapshot(scratch.git, point);
     };
     const [before, after] = [await sideOf(request.before), await sideOf(request.after)];
     const { git } = scratch;
     const namesakes = await readNamesakes(git, [before.tree, after.tree]);
     const pathspecs = request.pathspecs(namesakes);
-    const beyond = (await beyondTrees(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
+    const beyond = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
     const result = await action({ git, before, after, namesakes, pathspecs });
     return { ...result, namesakes, beyond, unsure: [...before.unsure, ...after.unsure] };
   });

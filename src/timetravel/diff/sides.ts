@@ -17,9 +17,9 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { requireSandbox } from '../../session/sandbox.ts';
-import type { Moment } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import type { CapturedManifest } from '../../snapshot/manifest.ts';
-import { readState } from '../../snapshot/snapshot.ts';
+import { readSnapshot } from '../../snapshot/snapshot.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 
 export interface Side {
@@ -31,8 +31,8 @@ export interface Side {
   readonly unsure: readonly { readonly path: string; readonly reason: string }[];
 }
 
-export async function sideOfMoment(git: Git, { commit }: Moment): Promise<Side> {
-  return { tree: commit, manifest: (await readState(git, commit)).manifest, unsure: [] };
+export async function sideOfSnapshot(git: Git, { commit }: Snapshot): Promise<Side> {
+  return { tree: commit, manifest: (await readSnapshot(git, commit)).manifest, unsure: [] };
 }
 
 /** The sandbox as `session new` made it. Submodules are no files of it. */

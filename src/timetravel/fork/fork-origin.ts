@@ -1,5 +1,5 @@
 /**
- * What a fork begins with: a state of the other session, and where HEAD and the work branch were. A state names the work
+ * What a fork begins with: a snapshot of the other session, and where HEAD and the work branch were. A snapshot names the work
  * branch's commit only while HEAD is on it.
  */
 import { AgtError } from '../../errors.ts';
@@ -8,21 +8,21 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs, workRef } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
-import { type Moment, readHistory } from '../../snapshot/history.ts';
-import { findMoment } from '../../snapshot/select.ts';
-import { readState, type State } from '../../snapshot/snapshot.ts';
+import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import { findSnapshot } from '../../snapshot/select.ts';
+import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 
 export interface OriginRequest {
-  /** A state of the source; undefined means as it is now. */
+  /** A snapshot of the source; undefined means as it is now. */
   readonly at: string | undefined;
   readonly now: Date;
 }
 
 /** What the forks begin with. */
 export interface Origin {
-  readonly state: State;
-  /** The work branch of the session that the state is of. */
+  readonly content: SnapshotContent;
+  /** The work branch of the session that the snapshot is of. */
   readonly workBranchThen: string;
   /** Where the work branches start. */
   readonly workCommit: string;
@@ -47,14 +47,14 @@ export async function readOrigin(
         ({ path, reason }) => `in the fork as it last was, if at all: ${path}: ${reason}`,
       ),
     ];
-    const [moment] = await readHistory(repository.git, snapshotRefs(source));
-    if (moment === undefined) throw new AgtError(`session "${source.session_id}" has no state to fork`);
+    const [snapshot] = await readHistory(repository.git, snapshotRefs(source));
+    if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
     const workBranch = () =>
       gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', `${source.work_branch}^{commit}`]);
-    return describeOrigin(repository, source, moment, workBranch, warnings);
+    return describeOrigin(repository, source, snapshot, workBranch, warnings);
   }
   const history = await readHistory(repository.git, snapshotRefs(source));
-  const moment = await findMoment(
+  const snapshot = await findSnapshot(
     repository.git,
     snapshotRefs(source),
     history,
@@ -64,40 +64,43 @@ export async function readOrigin(
   const warnings =
     request.at === undefined
       ? [
-          `"${source.session_id}" has no sandbox now: forked from its last state, of ${moment.at.toISOString()}`,
+          `"${source.session_id}" has no sandbox now: forked from its last snapshot, of ${snapshot.at.toISOString()}`,
         ]
       : [];
-  const earlier = history.slice(history.indexOf(moment) + 1);
-  return describeOrigin(repository, source, moment, () => lastWorkCommit(repository, earlier), warnings);
+  const earlier = history.slice(history.indexOf(snapshot) + 1);
+  return describeOrigin(repository, source, snapshot, () => lastWorkCommit(repository, earlier), warnings);
 }
 
-/** `workBranch` finds the work branch's commit of a state that had HEAD elsewhere, and so does not say it. */
+/** `workBranch` finds the work branch's commit of a snapshot that had HEAD elsewhere, and so does not say it. */
 async function describeOrigin(
   repository: Repository,
   source: SessionRecord,
-  moment: Moment,
+  snapshot: Snapshot,
   workBranch: () => Promise<string | undefined>,
   warnings: string[],
 ): Promise<Origin> {
-  const state = await readState(repository.git, moment.commit);
-  const { ref, commit } = state.manifest.head;
-  const workBranchThen = workRef(repository, moment.session as SessionId);
+  const content = await readSnapshot(repository.git, snapshot.commit);
+  const { ref, commit } = content.manifest.head;
+  const workBranchThen = workRef(repository, snapshot.session as SessionId);
   if (commit !== null && ref === workBranchThen)
-    return { state, workBranchThen, workCommit: commit, detached: undefined, warnings };
+    return { content, workBranchThen, workCommit: commit, detached: undefined, warnings };
   if (commit === null)
     warnings.push('HEAD was on a branch without commits; in the fork it is on its work branch');
   else warnings.push(`HEAD is detached at ${commit.slice(0, 10)}, where it is in the other session`);
   return {
-    state,
+    content,
     workBranchThen,
-    workCommit: (await rebasedBranch(repository, state)) ?? (await workBranch()) ?? source.from_commit,
+    workCommit: (await rebasedBranch(repository, content)) ?? (await workBranch()) ?? source.from_commit,
     detached: commit ?? undefined,
     warnings,
   };
 }
 
 /** In a rebase the branch stays where it was until the end, and git notes where that is. */
-function rebasedBranch(repository: Repository, { commit, manifest }: State): Promise<string | undefined> {
+function rebasedBranch(
+  repository: Repository,
+  { commit, manifest }: SnapshotContent,
+): Promise<string | undefined> {
   const place = `${commit}:_/operation/rebase-merge/orig-head`;
   return manifest.operation === 'rebase'
     ? gitAnswer(repository.git, ['cat-file', 'blob', place])
@@ -107,10 +110,10 @@ function rebasedBranch(repository: Repository, { commit, manifest }: State): Pro
 /** Where the work branch was seen last. */
 async function lastWorkCommit(
   repository: Repository,
-  moments: readonly Moment[],
+  snapshots: readonly Snapshot[],
 ): Promise<string | undefined> {
-  for (const { commit, session } of moments) {
-    const { head } = (await readState(repository.git, commit)).manifest;
+  for (const { commit, session } of snapshots) {
+    const { head } = (await readSnapshot(repository.git, commit)).manifest;
     if (head.commit !== null && head.ref === workRef(repository, session as SessionId)) return head.commit;
   }
   return undefined;

@@ -1,9 +1,9 @@
 /**
- * `agt session fork`: new sessions that go on from a whole state of another one. Without a state named, the other session
- * is captured first, and the new folder is written from that capture, so that both are the same moment.
+ * `agt session fork`: new sessions that go on from a whole snapshot of another one. Without a snapshot named, the other session
+ * is captured first, and the new folder is written from that capture, so that both are the same snapshot.
  */
 
-import { checkOutState } from '../../checkout/checkout.ts';
+import { checkOutSnapshot } from '../../checkout/checkout.ts';
 import { restoreIndex, restoreOperation } from '../../checkout/sandbox-state.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
@@ -16,7 +16,7 @@ import { type Origin, readOrigin } from './fork-origin.ts';
 
 export interface ForkRequest {
   readonly id: string | undefined;
-  /** A state of the source; undefined means as it is now. */
+  /** A snapshot of the source; undefined means as it is now. */
   readonly at: string | undefined;
   /** So many forks, named `<id>-1`, `<id>-2`, …; undefined means one, named `id`. */
   readonly count: number | undefined;
@@ -59,28 +59,28 @@ function idsOf({ id, count, now }: ForkRequest): SessionId[] {
 function fork(
   repository: Repository,
   source: SessionRecord,
-  { state, workBranchThen, workCommit, detached }: Origin,
+  { content, workBranchThen, workCommit, detached }: Origin,
   id: SessionId,
   now: Date,
 ): Promise<SessionRecord> {
   return createSession(repository, {
     id,
     workCommit,
-    shadowCommit: state.commit,
+    shadowCommit: content.commit,
     userBranch: source.user_branch,
     from: source.session_id,
-    fromSpec: state.commit,
+    fromSpec: content.commit,
     profile: source.profile,
     now,
     checkOut: false,
     showProgress: false,
     fill: async (record) => {
-      await checkOutState(repository.git, state.commit, sessionFolder(record));
+      await checkOutSnapshot(repository.git, content.commit, sessionFolder(record));
       failurePoint('fork: files written');
-      await restoreIndex(repository.git, undefined, state, record.sandbox);
+      await restoreIndex(repository.git, undefined, content, record.sandbox);
       failurePoint('fork: index written');
       const { sandbox, work_branch } = record;
-      await restoreOperation(repository.git, state, { sandbox, workBranch: work_branch, workBranchThen });
+      await restoreOperation(repository.git, content, { sandbox, workBranch: work_branch, workBranchThen });
       if (detached === undefined) return;
       await runGit(inDirectory(repository.git, sandbox), ['update-ref', '--no-deref', 'HEAD', detached]);
     },

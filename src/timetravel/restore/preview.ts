@@ -6,30 +6,30 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
-import type { Moment } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes } from '../../snapshot/manifest.ts';
 import {
   type Difference,
   listDifferences,
   listDirectories,
-  readState,
-  type State,
+  readSnapshot,
+  type SnapshotContent,
 } from '../../snapshot/snapshot.ts';
 import { readShadowTree } from '../../snapshot/tree.ts';
 import type { RestoreRequest } from './restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
-  readonly moment: Moment;
+  readonly snapshot: Snapshot;
   /** `A` added, `M` changed, `D` deleted, `!` cannot be given back because something uncaptured stands there. */
   readonly paths: readonly { kind: 'A' | 'M' | 'D' | '!'; path: string }[];
 }
 
-/** What the folder holds, beside the last state that was captured of it. */
+/** What the folder holds, beside the last snapshot that was captured of it. */
 interface Now {
-  readonly state: State | undefined;
+  readonly content: SnapshotContent | undefined;
   readonly directories: ReadonlySet<string>;
-  /** Paths that are not as in `state.commit`, with what they are now. */
+  /** Paths that are not as in `snapshot.commit`, with what they are now. */
   readonly differences: readonly Difference[];
 }
 
@@ -40,15 +40,15 @@ export async function previewRestore(
 ): Promise<Preview> {
   const { git } = repository;
   const now = await readNow(repository, record, request.now);
-  const moment = await request.choose(now.differences.length > 0);
-  const to = await readState(git, moment.commit);
+  const snapshot = await request.choose(now.differences.length > 0);
+  const to = await readSnapshot(git, snapshot.commit);
   const plan = planCheckout({
-    from: now.state,
+    from: now.content,
     to,
-    differences: overlay(await listDifferences(git, now.state?.commit, to.commit), now.differences),
+    differences: overlay(await listDifferences(git, now.content?.commit, to.commit), now.differences),
     directories: await listDirectories(git, to),
     directoriesBefore: now.directories,
-    files: isOtherwiseUsual(now.state, to) ? (await readShadowTree(git, to.commit)).files : undefined,
+    files: isOtherwiseUsual(now.content, to) ? (await readShadowTree(git, to.commit)).files : undefined,
     scope: request.scope,
   });
   const paths = [
@@ -59,7 +59,7 @@ export async function previewRestore(
   ];
   return {
     record,
-    moment,
+    snapshot,
     paths: paths
       .map(({ kind, path }) => ({ kind, path: displayPath(path) }))
       .sort((a, b) => (a.path < b.path ? -1 : 1)),
@@ -67,7 +67,7 @@ export async function previewRestore(
 }
 
 async function readNow(repository: Repository, record: SessionRecord, now: Date): Promise<Now> {
-  if (!sandboxIsThere(record)) return { state: undefined, directories: new Set(), differences: [] };
+  if (!sandboxIsThere(record)) return { content: undefined, directories: new Set(), differences: [] };
   const { agentEmail, maxFileSize } = repository.settings;
   const { at, previous, scanned, manifest } = await observeFolder(
     repository.git,
@@ -78,19 +78,19 @@ async function readNow(repository: Repository, record: SessionRecord, now: Date)
     ...[...scanned.writes].map(([path, after]) => ({ path, before: previous.find(path), after })),
     ...scanned.deletions.map((path) => ({ path, before: previous.find(path), after: undefined })),
   ];
-  const state = {
+  const content = {
     commit: at.tip,
     manifest,
     modes: readModes(manifest),
     emptyDirectories: scanned.emptyDirectories,
     skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
   };
-  return { state, directories: scanned.directories, differences };
+  return { content, directories: scanned.directories, differences };
 }
 
-/** From what is there to the state, by way of the last capture. */
-function overlay(toState: readonly Difference[], uncaptured: readonly Difference[]): Difference[] {
-  const all = new Map(toState.map((difference) => [difference.path, difference]));
+/** From what is there to the snapshot, by way of the last capture. */
+function overlay(toSnapshot: readonly Difference[], uncaptured: readonly Difference[]): Difference[] {
+  const all = new Map(toSnapshot.map((difference) => [difference.path, difference]));
   for (const { path, before, after: now } of uncaptured) {
     const wanted = all.has(path) ? all.get(path)?.after : before;
     if (wanted?.oid === now?.oid && wanted?.mode === now?.mode) all.delete(path);

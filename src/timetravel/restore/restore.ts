@@ -1,6 +1,6 @@
 /**
- * `agt session restore`, and what `undo` and `redo` do: brings a session, or a part of it, back into a captured state.
- * What is there is captured first, and what was brought back is recorded as a new state, so that history only grows and
+ * `agt session restore`, and what `undo` and `redo` do: brings a session, or a part of it, back into a captured snapshot.
+ * What is there is captured first, and what was brought back is recorded as a new snapshot, so that history only grows and
  * every restore can itself be undone.
  */
 import { join } from 'node:path';
@@ -19,25 +19,25 @@ import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, workRef, writeRecord } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
-import type { Moment } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
-import { readState, type State } from '../../snapshot/snapshot.ts';
+import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
 import { makePlace } from './place.ts';
-import { compareStates } from './verify.ts';
+import { compareSnapshots } from './verify.ts';
 
 export interface RestoreRequest {
   /** Relative to the session folder, one byte per character; top-level folders, or paths in them. */
   readonly scope: readonly string[];
   readonly by: 'restore' | 'undo' | 'redo';
   readonly now: Date;
-  /** Chooses the state; `uncaptured` where what is there is not captured, as in a preview. */
-  readonly choose: (uncaptured: boolean) => Promise<Moment>;
+  /** Chooses the snapshot; `uncaptured` where what is there is not captured, as in a preview. */
+  readonly choose: (uncaptured: boolean) => Promise<Snapshot>;
 }
 
 export interface Restored {
   readonly record: SessionRecord;
-  readonly moment: Moment;
-  /** The state before, which undoes this; undefined where nothing was there. */
+  readonly snapshot: Snapshot;
+  /** The snapshot before, which undoes this; undefined where nothing was there. */
   readonly before: string | undefined;
   readonly commit: string;
   readonly changed: number;
@@ -76,7 +76,7 @@ async function restore(
   const { restoring: _, restoring_scope: __, ...unmarked } = found;
   const record: SessionRecord = { ...unmarked, state: 'active' };
   const { now } = request;
-  const mark = ({ commit }: Moment) =>
+  const mark = ({ commit }: Snapshot) =>
     writeRecord(repository, { ...record, restoring: commit, restoring_scope: request.scope });
   // What is to be brought back is written down before anything is made.
   const known = sandboxIsThere(record) ? undefined : await request.choose(false);
@@ -85,11 +85,11 @@ async function restore(
   const first = wasEmpty
     ? undefined
     : await captureSession(repository, record, { now, keep: await workTip(repository, record) });
-  const moment = known ?? (await request.choose(false));
+  const snapshot = known ?? (await request.choose(false));
   failurePoint('restore: captured before');
-  mark(moment);
+  mark(snapshot);
 
-  const wanted = await readState(repository.git, moment.commit);
+  const wanted = await readSnapshot(repository.git, snapshot.commit);
   if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   const { changed, captured } = await bringBack(repository, record, first, wanted, request);
   const warnings = [
@@ -99,24 +99,24 @@ async function restore(
     ),
   ];
   if (request.scope.includes('sandbox')) {
-    warnings.push(...(await restoreSandbox(repository, record, moment, captured, wanted)));
+    warnings.push(...(await restoreSandbox(repository, record, snapshot, captured, wanted)));
   }
   failurePoint('restore: brought back');
   const after = await captureSession(repository, record, {
     now,
-    restored: { commit: moment.commit, by: request.by },
+    restored: { commit: snapshot.commit, by: request.by },
   });
   const commit = after.commit as string;
-  const { mismatches, ignored } = await compareStates(
+  const { mismatches, ignored } = await compareSnapshots(
     repository.git,
-    await readState(repository.git, commit),
+    await readSnapshot(repository.git, commit),
     wanted,
     request.scope,
   );
   warnings.push(...ignored.map((path) => `not compared, since .agtignore names it: ${path}`));
   failurePoint('restore: compared');
   writeRecord(repository, { ...record, last_activity_at: now.toISOString() });
-  return { record, moment, before: first?.commit, commit, changed, mismatches, warnings };
+  return { record, snapshot, before: first?.commit, commit, changed, mismatches, warnings };
 }
 
 /** Files, links, directories and permissions. Returns how many paths were not as they should be, and what was captured. */
@@ -124,13 +124,13 @@ async function bringBack(
   repository: Repository,
   record: SessionRecord,
   first: CaptureResult | undefined,
-  wanted: State,
+  wanted: SnapshotContent,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; captured: string | undefined }> {
   const changed = new Set<string>();
   let captured = first?.commit;
   for (let attempt = 1; ; attempt++) {
-    const from = captured === undefined ? undefined : await readState(repository.git, captured);
+    const from = captured === undefined ? undefined : await readSnapshot(repository.git, captured);
     const plan = await prepareCheckout(repository.git, from, wanted, scope);
     for (const path of pathsOf(plan)) changed.add(path);
     try {
@@ -140,7 +140,7 @@ async function bringBack(
       if (!(error instanceof ChangedMeanwhile)) throw error;
       if (attempt === ATTEMPTS) {
         throw new AgtError(`${displayPath(error.path)} keeps changing while it is restored`, {
-          hints: ['something works in the session: stop it, then run this again', 'every state is kept'],
+          hints: ['something works in the session: stop it, then run this again', 'agt keeps every snapshot'],
         });
       }
       captured = (await captureSession(repository, record, { now })).commit;
@@ -168,16 +168,16 @@ function openFolder(repository: Repository, record: SessionRecord): Folder {
 async function restoreSandbox(
   repository: Repository,
   record: SessionRecord,
-  moment: Moment,
+  snapshot: Snapshot,
   captured: string | undefined,
-  wanted: State,
+  wanted: SnapshotContent,
 ): Promise<string[]> {
-  const then = readRecord(repository, moment.session as SessionRecord['session_id']);
+  const then = readRecord(repository, snapshot.session as SessionRecord['session_id']);
   const wish = {
     head: wanted.manifest.head,
     sandbox: record.sandbox,
     workBranch: record.work_branch,
-    workBranchThen: then?.work_branch ?? workRef(repository, moment.session as SessionRecord['session_id']),
+    workBranchThen: then?.work_branch ?? workRef(repository, snapshot.session as SessionRecord['session_id']),
   };
   const warnings = await restoreHead(repository.git, wish);
   failurePoint('restore: head moved');

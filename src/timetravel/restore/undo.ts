@@ -9,82 +9,83 @@ import { type Git, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { type Moment, readHistory } from '../../snapshot/history.ts';
+import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { serialize } from '../../snapshot/manifest.ts';
-import { readState, type State } from '../../snapshot/snapshot.ts';
+import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
 
 /** The steps, oldest first, and which of them the session is at. */
 export interface Line {
-  readonly steps: readonly Moment[];
+  readonly steps: readonly Snapshot[];
   readonly at: number;
 }
 
 /** `history`, newest first, as a line of steps. */
-export function replay(history: readonly Moment[]): Line {
-  const steps: Moment[] = [];
+export function replay(history: readonly Snapshot[]): Line {
+  const steps: Snapshot[] = [];
   let at = -1;
-  for (const moment of history.toReversed()) {
-    const target = moveOf(moment, steps, at);
+  for (const snapshot of history.toReversed()) {
+    const target = moveOf(snapshot, steps, at);
     if (target >= 0) at = target;
     else {
       steps.splice(at + 1);
-      at = steps.push(moment) - 1;
+      at = steps.push(snapshot) - 1;
     }
   }
   return { steps, at };
 }
 
-/** Where along the steps an undo or a redo went; -1 for any other moment. */
-function moveOf(moment: Moment, steps: readonly Moment[], at: number): number {
-  const isTarget = ({ commit }: Moment) => commit === moment.restored;
-  if (moment.restoredBy === 'undo') return steps.slice(0, at).findLastIndex(isTarget);
-  if (moment.restoredBy !== 'redo') return -1;
+/** Where along the steps an undo or a redo went; -1 for any other snapshot. */
+function moveOf(snapshot: Snapshot, steps: readonly Snapshot[], at: number): number {
+  const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;
+  if (snapshot.restoredBy === 'undo') return steps.slice(0, at).findLastIndex(isTarget);
+  if (snapshot.restoredBy !== 'redo') return -1;
   const ahead = steps.slice(at + 1).findIndex(isTarget);
   return ahead < 0 ? -1 : at + 1 + ahead;
 }
 
 /**
- * The state that an undo goes to: the nearest before that is not the same. `uncaptured`: what is there is a step of its
+ * The snapshot that an undo goes to: the nearest before that is not the same. `uncaptured`: what is there is a step of its
  * own, although it is not captured yet. @throws AgtError where there is none.
  */
 export async function stepBack(
   repository: Repository,
   record: SessionRecord,
   uncaptured: boolean,
-): Promise<Moment> {
+): Promise<Snapshot> {
   const { steps, at } = replay(await readHistory(repository.git, snapshotRefs(record)));
   if (uncaptured && steps[at] !== undefined) return steps[at];
   for (const step of steps.slice(0, Math.max(0, at)).reverse()) {
-    if (!(await isSameState(repository.git, step.commit, steps[at]?.commit ?? ''))) return step;
+    if (!(await isSameSnapshot(repository.git, step.commit, steps[at]?.commit ?? ''))) return step;
   }
   throw new AgtError(
-    `nothing to undo in session "${record.session_id}": no state before this one is another`,
+    `nothing to undo: all earlier snapshots of "${record.session_id}" equal the current one`,
     {
       hints: [`see: agt session log ${record.session_id}`],
     },
   );
 }
 
-/** The state that the last undo left. @throws AgtError where something else was done since. */
+/** The snapshot that the last undo left. @throws AgtError where something else was done since. */
 export async function stepForth(
   repository: Repository,
   record: SessionRecord,
   uncaptured: boolean,
-): Promise<Moment> {
+): Promise<Snapshot> {
   const { steps, at } = replay(await readHistory(repository.git, snapshotRefs(record)));
   for (const step of uncaptured ? [] : steps.slice(at + 1)) {
-    if (!(await isSameState(repository.git, step.commit, steps[at]?.commit ?? ''))) return step;
+    if (!(await isSameSnapshot(repository.git, step.commit, steps[at]?.commit ?? ''))) return step;
   }
   throw new AgtError(`nothing to redo in session "${record.session_id}": the last thing done was no undo`, {
-    hints: [`any state can be brought back: agt session restore ${record.session_id} --to SNAPSHOT`],
+    hints: [`every snapshot can be restored: agt session restore ${record.session_id} --to SNAPSHOT`],
   });
 }
 
-/** Whether two moments differ in no more than how they are called. */
-async function isSameState(git: Git, a: string, b: string): Promise<boolean> {
+/** Whether two snapshots differ in no more than how they are called. */
+async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> {
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
-  const [one, other] = await Promise.all([readState(git, a), readState(git, b)]);
-  const bare = ({ manifest }: State) => serialize({ ...manifest, session: '', label: null, tool: null });
+  const [one, other] = await Promise.all([readSnapshot(git, a), readSnapshot(git, b)]);
+  const bare = ({ manifest }: SnapshotContent) =>
+    serialize({ ...manifest, session: '', label: null, tool: null });
   return bare(one) === bare(other);
 }

@@ -1,4 +1,4 @@
-/** Whether a restore gave back what it should: the folder as it was captured afterwards, against the state. */
+/** Whether a restore gave back what it should: the folder as it was captured afterwards, against the snapshot. */
 
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
@@ -7,7 +7,7 @@ import { type Git, runGit } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
-import { haveSameIndex, type State } from '../../snapshot/snapshot.ts';
+import { haveSameIndex, type SnapshotContent } from '../../snapshot/snapshot.ts';
 
 export interface Comparison {
   /** What is not as it was, readable. */
@@ -17,10 +17,10 @@ export interface Comparison {
 }
 
 /** `kept` is what the restore had to leave. */
-export async function compareStates(
+export async function compareSnapshots(
   git: Git,
-  now: State,
-  wanted: State,
+  now: SnapshotContent,
+  wanted: SnapshotContent,
   scope: readonly string[],
 ): Promise<Comparison> {
   const plan = await prepareCheckout(git, now, wanted, scope);
@@ -47,17 +47,21 @@ export async function compareStates(
   return { mismatches, ignored };
 }
 
-function missingDirectories(now: State, wanted: State, scope: readonly string[]): string[] {
+function missingDirectories(
+  now: SnapshotContent,
+  wanted: SnapshotContent,
+  scope: readonly string[],
+): string[] {
   const before = new Set(now.emptyDirectories);
   return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !before.has(path));
 }
 
-async function meanSameIndex(git: Git, a: State, b: State): Promise<boolean> {
+async function meanSameIndex(git: Git, a: SnapshotContent, b: SnapshotContent): Promise<boolean> {
   if (await haveSameIndex(git, a.commit, b.commit)) return true;
   return (await indexDigest(git, a)) === (await indexDigest(git, b));
 }
 
-async function indexDigest(git: Git, { commit }: State): Promise<string> {
+async function indexDigest(git: Git, { commit }: SnapshotContent): Promise<string> {
   const index = await runGit(git, ['cat-file', 'blob', `${commit}:_/index`]);
   return index.exitCode === 0 ? summarizeIndex(index.stdout, commit.length / 2).digest : '';
 }

@@ -1,4 +1,4 @@
-/** Thinning over random histories: what stays is as it was, and nothing but dropped moments becomes unreachable. */
+/** Thinning over random histories: what stays is as it was, and nothing but dropped snapshots becomes unreachable. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readChain } from '../../../src/maintenance/retention/chain.ts';
@@ -11,13 +11,13 @@ import { git, REAL_GIT, run } from '../../harness/world.ts';
 const NOW = 20_000 * 86_400;
 
 interface Step {
-  /** Seconds since the moment before. */
+  /** Seconds since the snapshot before. */
   readonly after: number;
   /** What the user and the agent did meanwhile: nothing, another commit, or the last one anew. */
   readonly user: 'none' | 'commit' | 'amend';
   readonly agent: 'none' | 'commit' | 'amend';
   readonly label: boolean;
-  /** How many moments back this one restores, if it does. */
+  /** How many snapshots back this one restores, if it does. */
   readonly restores: number | undefined;
 }
 
@@ -59,7 +59,7 @@ test('over random histories', async () => {
     const length = history.reduce((sum, { after }) => sum + after, 0);
     let at = NOW - length;
     let [user, agent, tip] = [start, start, start];
-    const moments: string[] = [];
+    const snapshots: string[] = [];
     for (const [i, step] of history.entries()) {
       at += step.after;
       const move = (from: string, how: Step['user'], who: string) => {
@@ -70,15 +70,16 @@ test('over random histories', async () => {
       user = move(user, step.user, 'user');
       const before = agent;
       agent = move(agent, step.agent, 'agent');
-      const restored = step.restores === undefined ? undefined : moments[moments.length - 1 - step.restores];
+      const restored =
+        step.restores === undefined ? undefined : snapshots[snapshots.length - 1 - step.restores];
       const trailers = [
         'Agt-Session: s1',
         ...(step.label ? ['Agt-Label: named'] : []),
         ...(restored === undefined ? [] : [`Agt-Restored: ${restored}`]),
       ];
       const parents = [tip, user, ...(agent === before ? [] : [agent])];
-      tip = commit(tree(`moment ${runs} ${i}`), parents, `agt autocommit\n\n${trailers.join('\n')}\n`, at);
-      moments.push(tip);
+      tip = commit(tree(`snapshot ${runs} ${i}`), parents, `agt autocommit\n\n${trailers.join('\n')}\n`, at);
+      snapshots.push(tip);
     }
     return tip;
   };
@@ -89,23 +90,27 @@ test('over random histories', async () => {
       const tip = build(history);
       for (const ref of ['refs/agt/tip/s1', 'refs/heads/agtsessions/s1']) git(dir, 'update-ref', ref, tip);
       const chain = await readChain(repository, record);
-      expect(chain.moments).toHaveLength(history.length);
-      const kept = keptWhenThinned(chain.moments, NOW);
-      const own = new Set(chain.moments.map(({ oid }) => oid));
+      expect(chain.snapshots).toHaveLength(history.length);
+      const kept = keptWhenThinned(chain.snapshots, NOW);
+      const own = new Set(chain.snapshots.map(({ oid }) => oid));
       const others = list(tip).filter((oid) => !own.has(oid));
 
       await rewriteChain(repository, record, chain, kept);
       const after = await readChain(repository, record);
-      const stayed = chain.moments.filter(({ oid }) => kept.has(oid));
+      const stayed = chain.snapshots.filter(({ oid }) => kept.has(oid));
       expect(after.branch).toBe(after.tip);
-      expect(after.moments.map((moment) => moment.tree)).toEqual(stayed.map((moment) => moment.tree));
-      expect(after.moments.map((moment) => moment.at)).toEqual(stayed.map((moment) => moment.at));
+      expect(after.snapshots.map((snapshot) => snapshot.tree)).toEqual(
+        stayed.map((snapshot) => snapshot.tree),
+      );
+      expect(after.snapshots.map((snapshot) => snapshot.at)).toEqual(stayed.map((snapshot) => snapshot.at));
       const reachable = new Set(list(after.tip as string));
       for (const oid of others) expect(reachable.has(oid)).toBe(true);
       expect(reachable.size).toBe(others.length + stayed.length);
       // A restore names what it brought back, under its new name.
-      const treeOf = new Map([...chain.moments, ...after.moments].map((moment) => [moment.oid, moment.tree]));
-      for (const [i, { restored }] of after.moments.entries()) {
+      const treeOf = new Map(
+        [...chain.snapshots, ...after.snapshots].map((snapshot) => [snapshot.oid, snapshot.tree]),
+      );
+      for (const [i, { restored }] of after.snapshots.entries()) {
         const was = stayed[i]?.restored;
         expect(restored === undefined).toBe(was === undefined);
         if (restored === undefined || was === undefined) continue;
@@ -113,8 +118,8 @@ test('over random histories', async () => {
         expect(treeOf.get(restored)).toBe(treeOf.get(was));
       }
       // What is thinned already stays under the same names.
-      expect([...keptWhenThinned(after.moments, NOW)].sort()).toEqual(
-        after.moments.map(({ oid }) => oid).sort(),
+      expect([...keptWhenThinned(after.snapshots, NOW)].sort()).toEqual(
+        after.snapshots.map(({ oid }) => oid).sort(),
       );
     }),
     { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 20), seed: 20260107 },

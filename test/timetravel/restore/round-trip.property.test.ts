@@ -16,7 +16,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { capture } from '../../../src/autocommit/capture.ts';
 import type { CaptureTarget } from '../../../src/autocommit/request.ts';
-import { checkOutState } from '../../../src/checkout/checkout.ts';
+import { checkOutSnapshot } from '../../../src/checkout/checkout.ts';
 import { readSettings } from '../../../src/config/settings.ts';
 import { openGit } from '../../../src/git/run/git.ts';
 import { findRepository } from '../../../src/repository/find-repository.ts';
@@ -24,7 +24,7 @@ import { openRepository } from '../../../src/repository/repository.ts';
 import { namedSession } from '../../../src/session/locate.ts';
 import { snapshotRefs } from '../../../src/session/record.ts';
 import { TOP_FOLDERS } from '../../../src/snapshot/folders.ts';
-import { type Moment, readHistory } from '../../../src/snapshot/history.ts';
+import { readHistory, type Snapshot } from '../../../src/snapshot/history.ts';
 import { restoreSession } from '../../../src/timetravel/restore/restore.ts';
 import { makeSession, snapshotFolder, snapshotTree, type TestSession } from '../../harness/session.ts';
 import { git, makeTempDir, REAL_GIT, run } from '../../harness/world.ts';
@@ -166,7 +166,7 @@ describe('capture and checkout', () => {
 
             const folder = makeTempDir('back');
             for (const top of ['config', 'sandbox', 'xdg']) mkdirSync(join(folder, top));
-            await checkOutState(own, commit, folder);
+            await checkOutSnapshot(own, commit, folder);
             expect(snapshotFolder(folder)).toEqual(disk);
             rmSync(folder, { recursive: true });
           }
@@ -219,14 +219,14 @@ describe('capture and checkout', () => {
           }
           for (const visit of visits) {
             const state = states[visit % states.length] as (typeof states)[number];
-            const moment = (await readHistory(repository.git, snapshotRefs(record))).find(
+            const snapshot = (await readHistory(repository.git, snapshotRefs(record))).find(
               ({ commit }) => commit === state.commit,
             );
             const done = await restoreSession(repository, record, {
               scope: TOP_FOLDERS,
               by: 'restore',
               now: now(),
-              choose: async () => moment as Moment,
+              choose: async () => snapshot as Snapshot,
             });
             expect(done.mismatches).toEqual([]);
             expect(snapshotFolder(session.folder)).toEqual(state.disk);

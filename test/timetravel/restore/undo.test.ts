@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Moment } from '../../../src/snapshot/history.ts';
+import type { Snapshot } from '../../../src/snapshot/history.ts';
 import { replay } from '../../../src/timetravel/restore/undo.ts';
 
-/** `a` is an autocommit; `b<undo a` the moment b that an undo to a made. */
-function moment(text: string): Moment {
+/** `a` is an autocommit; `b<undo a` the snapshot b that an undo to a made. */
+function snapshot(text: string): Snapshot {
   const [, commit = '', by, restored] = /^(\w+)(?:<(\w+) (\w+))?$/.exec(text) ?? [];
-  return { commit, restored, restoredBy: by } as unknown as Moment;
+  return { commit, restored, restoredBy: by } as unknown as Snapshot;
 }
 
 describe('the line of steps', () => {
@@ -21,7 +21,7 @@ describe('the line of steps', () => {
     ['an undo to what is no step is a step', ['a', 'b<undo x'], 'a [b]'],
     ['nothing', [], ''],
   ])('%s', (_, history, expected) => {
-    const { steps, at } = replay(history.map(moment).reverse());
+    const { steps, at } = replay(history.map(snapshot).reverse());
     expect(steps.map(({ commit }, i) => (i === at ? `[${commit}]` : commit)).join(' ')).toBe(expected);
   });
 });

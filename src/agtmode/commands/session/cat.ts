@@ -8,7 +8,7 @@ import { defineCommand } from '../../command-line/command.ts';
 export const sessionCat = defineCommand({
   usage: 'session cat <id> [file]',
   group: 'states',
-  summary: 'print a file as it was at a moment',
+  summary: 'print a file as it was at a snapshot',
   description:
     'agt session cat [ID] SNAPSHOT:PATH writes the bytes of the file to standard output; of a link, its target. The ' +
     'SNAPSHOT is a commit of the shadow branch, @{n} (n autocommits ago), a time, or a label. The PATH is relative to the ' +
@@ -24,7 +24,7 @@ export const sessionCat = defineCommand({
   run: async (args, program) => {
     const [id, spec] = args.file === undefined ? [undefined, args.id] : [args.id, args.file];
     if (!spec.includes(':'))
-      throw usageError(`'${spec}' is not a file of a moment`, 'agt session cat [ID] SNAPSHOT:PATH');
+      throw usageError(`'${spec}' is not a file of a snapshot`, 'agt session cat [ID] SNAPSHOT:PATH');
     const repository = await program.repository();
     const record = id === undefined ? sessionOfFolder(repository, program.cwd) : namedSession(repository, id);
     const oid = await findFile(repository, record, spec, program.now(), (path, namesakes) =>

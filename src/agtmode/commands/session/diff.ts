@@ -6,10 +6,10 @@ import { idProblem, type SessionId } from '../../../session/id.ts';
 import { namedSession, sessionContaining, sessionOfFolder } from '../../../session/locate.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
-import { findMoment } from '../../../snapshot/select.ts';
+import { findSnapshot } from '../../../snapshot/select.ts';
 import { type Namesakes, pathOfAgent, pathspecInFolder } from '../../../timetravel/agent-paths.ts';
-import type { BeyondTrees } from '../../../timetravel/diff/beyond-trees.ts';
 import { type DiffRequest, listDiff, type Point, showDiff } from '../../../timetravel/diff/diff.ts';
+import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
@@ -19,9 +19,9 @@ import type { Program } from '../../program.ts';
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
   group: 'states',
-  summary: 'what changed between two moments, or between a moment and now',
+  summary: 'what changed between two snapshots, or between a snapshot and now',
   description:
-    'Compares moment A with moment B; without B with what is on disk now; without both, the last autocommit with what ' +
+    'Compares snapshot A with snapshot B; without B with what is on disk now; without both, the last autocommit with what ' +
     'is on disk. git prints it, with its colours, pager and settings. Permissions and empty directories, of which git ' +
     'knows nothing, are told after that. What cannot be read is named, and the exit code is then 1. Paths after -- are relative to the sandbox; xdg/log or ../xdg/log is in another ' +
     'folder of the session. Nothing is captured, and nothing is changed.',
@@ -46,15 +46,15 @@ export const sessionDiff = defineCommand({
   },
   examples: [
     ['agt session diff', 'since the last autocommit'],
-    ['agt session diff fix-login "tests pass" --stat', 'since the moment of that label'],
-    ['agt session diff fix-login @{3} @{1} -- src', 'between two moments, in src'],
+    ['agt session diff fix-login "tests pass" --stat', 'since the snapshot of that label'],
+    ['agt session diff fix-login @{3} @{1} -- src', 'between two snapshots, in src'],
   ],
   run: async (args, program) => {
     const repository = await program.repository();
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { record, moments } = whichSession(repository, words, program.cwd);
+    const { record, snapshots } = whichSession(repository, words, program.cwd);
     const request = {
-      ...(await whichPoints(repository, record, moments, program.now())),
+      ...(await whichPoints(repository, record, snapshots, program.now())),
       pathspecs: (namesakes: Namesakes) => {
         const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
         return wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
@@ -77,32 +77,32 @@ export const sessionDiff = defineCommand({
   },
 });
 
-/** The first word is a session where there is one of that name, and else a moment of the current folder's session. */
+/** The first word is a session where there is one of that name, and else a snapshot of the current folder's session. */
 function whichSession(
   repository: Repository,
   words: readonly string[],
   cwd: string,
-): { record: SessionRecord; moments: readonly string[] } {
+): { record: SessionRecord; snapshots: readonly string[] } {
   const [first, ...rest] = words;
-  if (first === undefined) return { record: sessionOfFolder(repository, cwd), moments: [] };
+  if (first === undefined) return { record: sessionOfFolder(repository, cwd), snapshots: [] };
   const named = idProblem(first) === undefined ? readRecord(repository, first as SessionId) : undefined;
-  if (named !== undefined) return { record: named, moments: rest };
+  if (named !== undefined) return { record: named, snapshots: rest };
   const here = sessionContaining(repository, cwd);
-  if (here === undefined) return { record: namedSession(repository, first), moments: rest };
+  if (here === undefined) return { record: namedSession(repository, first), snapshots: rest };
   if (words.length > 2) throw usageError(`'${first}' is no session`, 'agt session diff [ID] [A] [B]');
-  return { record: here, moments: words };
+  return { record: here, snapshots: words };
 }
 
 async function whichPoints(
   repository: Repository,
   record: SessionRecord,
-  moments: readonly string[],
+  snapshots: readonly string[],
   now: Date,
 ): Promise<{ before: Point; after: Point }> {
   const history = await readHistory(repository.git, snapshotRefs(record));
-  const [a, b] = moments;
+  const [a, b] = snapshots;
   if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
-  const find = (spec: string) => findMoment(repository.git, snapshotRefs(record), history, spec, now);
+  const find = (spec: string) => findSnapshot(repository.git, snapshotRefs(record), history, spec, now);
   return { before: await find(a), after: b === undefined ? 'disk' : await find(b) };
 }
 
@@ -139,12 +139,12 @@ function statusOf({ before, after }: Entry): 'A' | 'D' | 'M' {
   return before === undefined ? 'A' : after === undefined ? 'D' : 'M';
 }
 
-function nameLine({ path, status }: BeyondTrees, namesakes: Namesakes, withStatus: boolean): string {
+function nameLine({ path, status }: MetadataDiff, namesakes: Namesakes, withStatus: boolean): string {
   const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
   return withStatus ? `${status}\t${shown}\n` : `${shown}\n`;
 }
 
-function sentence({ path, status, before, after }: BeyondTrees, namesakes: Namesakes): string {
+function sentence({ path, status, before, after }: MetadataDiff, namesakes: Namesakes): string {
   const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
   if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
   return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;

@@ -3,7 +3,7 @@ import { usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/locate.ts';
 import { snapshotRefs } from '../../../session/record.ts';
-import { type Moment, readHistory } from '../../../snapshot/history.ts';
+import { readHistory, type Snapshot } from '../../../snapshot/history.ts';
 import { parseTime } from '../../../snapshot/select.ts';
 import {
   type Namesakes,
@@ -12,21 +12,21 @@ import {
   readNamesakes,
 } from '../../../timetravel/agent-paths.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
-import { type MomentChanges, readTimeline } from '../../../timetravel/timeline.ts';
+import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
-import { fileSize, localTime } from '../../output/moment.ts';
 import { page } from '../../output/pager.ts';
 import { json, showPath, table } from '../../output/print.ts';
+import { fileSize, localTime } from '../../output/snapshot.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
   group: 'states',
   summary: 'the timeline of a session: every autocommit and what it changed',
   description:
-    'Newest first: the name of the moment, when, its commit, files changed, added and deleted, the size of their new ' +
+    'Newest first: the name of the snapshot, when, its commit, files changed, added and deleted, the size of their new ' +
     "content, the agent's HEAD then, and the label or tool. A fork's timeline goes on into the session that it came " +
-    'from. With paths after --, only moments that changed them are listed, and only these ' +
+    'from. With paths after --, only snapshots that changed them are listed, and only these ' +
     'files are counted. Paths are relative to the sandbox; xdg/log or ../xdg/log is in another folder of the session.',
   positionals: { id: SESSION_ID_OPTION },
   options: {
@@ -36,7 +36,7 @@ export const sessionLog = defineCommand({
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session log fix-login -n 10', 'the last ten moments'],
+    ['agt session log fix-login -n 10', 'the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'what happened in src, file by file'],
   ],
   run: async (args, program) => {
@@ -53,21 +53,21 @@ export const sessionLog = defineCommand({
     const pathspecs = wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
 
     const recent = history.filter(({ at }) => since === undefined || at >= since);
-    // Which moments touch a path is known only when all have been looked at.
+    // Which snapshots touch a path is known only when all have been looked at.
     const looked = pathspecs.length > 0 ? recent : recent.slice(0, number);
     const timeline = (await readTimeline(repository.git, looked, { pathspecs, countLines: args.stat }))
       .filter(({ files }) => pathspecs.length === 0 || files.length > 0)
       .slice(0, number);
 
     const places = new Map(history.map(({ commit }, n) => [commit, n]));
-    const placeOf = ({ commit }: Moment) => places.get(commit) ?? 0;
+    const placeOf = ({ commit }: Snapshot) => places.get(commit) ?? 0;
     if (args.json) {
       program.out(
-        json(timeline.map((entry) => entryJson(entry, placeOf(entry.moment), args.stat, namesakes))),
+        json(timeline.map((entry) => entryJson(entry, placeOf(entry.snapshot), args.stat, namesakes))),
       );
       return 0;
     }
-    const rows = timeline.map((entry) => entryRow(entry, placeOf(entry.moment), record.session_id));
+    const rows = timeline.map((entry) => entryRow(entry, placeOf(entry.snapshot), record.session_id));
     const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
     const text = lines.map((line, i) => line + (args.stat ? statLines(timeline[i], namesakes) : '')).join('');
     if (lines.length > 0) await page(program, heading + text);
@@ -77,7 +77,7 @@ export const sessionLog = defineCommand({
 
 const HEADINGS = ['STATE', 'WHEN', 'COMMIT', 'CHANGED', 'ADDED', 'DELETED', 'SIZE', 'HEAD', 'WHAT'];
 
-function counts({ files }: MomentChanges) {
+function counts({ files }: SnapshotChanges) {
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
   return {
     changed: count('changed'),
@@ -87,27 +87,27 @@ function counts({ files }: MomentChanges) {
   };
 }
 
-function entryRow(entry: MomentChanges, place: number, session: string): string[] {
-  const { moment } = entry;
+function entryRow(entry: SnapshotChanges, place: number, session: string): string[] {
+  const { snapshot } = entry;
   const { changed, added, deleted, size } = counts(entry);
   const what = [
-    moment.label ?? '',
-    moment.tool === undefined ? '' : `(${moment.tool})`,
-    moment.restored === undefined ? '' : `(restored ${moment.restored.slice(0, 10)})`,
-    moment.session === session ? '' : `(in ${moment.session})`,
+    snapshot.label ?? '',
+    snapshot.tool === undefined ? '' : `(${snapshot.tool})`,
+    snapshot.restored === undefined ? '' : `(restored ${snapshot.restored.slice(0, 10)})`,
+    snapshot.session === session ? '' : `(in ${snapshot.session})`,
   ];
   return [
     `@{${place}}`,
-    localTime(moment.at),
-    moment.commit.slice(0, 10),
+    localTime(snapshot.at),
+    snapshot.commit.slice(0, 10),
     ...[changed, added, deleted].map(String),
     fileSize(size),
-    moment.head?.slice(0, 10) ?? '-',
+    snapshot.head?.slice(0, 10) ?? '-',
     showPath(what.filter((part) => part !== '').join(' ')),
   ];
 }
 
-function statLines(entry: MomentChanges | undefined, namesakes: Namesakes): string {
+function statLines(entry: SnapshotChanges | undefined, namesakes: Namesakes): string {
   const letters = { added: 'A', changed: 'M', deleted: 'D' };
   const rows = (entry?.files ?? []).map(({ path, kind, insertions, removals, size }) => [
     letters[kind],
@@ -117,8 +117,8 @@ function statLines(entry: MomentChanges | undefined, namesakes: Namesakes): stri
   return table(rows, '    ');
 }
 
-function entryJson(entry: MomentChanges, place: number, withFiles: boolean, namesakes: Namesakes) {
-  const { moment } = entry;
+function entryJson(entry: SnapshotChanges, place: number, withFiles: boolean, namesakes: Namesakes) {
+  const { snapshot } = entry;
   const files = entry.files.map(({ path, insertions, removals, ...rest }) => ({
     path: displayPath(pathOfAgent(path, namesakes)),
     ...rest,
@@ -127,20 +127,20 @@ function entryJson(entry: MomentChanges, place: number, withFiles: boolean, name
   }));
   return {
     state: `@{${place}}`,
-    commit: moment.commit,
-    at: moment.at.toISOString(),
-    session_id: moment.session,
-    label: moment.label ?? null,
-    tool: moment.tool ?? null,
-    restored: moment.restored ?? null,
-    head: moment.head ?? null,
+    commit: snapshot.commit,
+    at: snapshot.at.toISOString(),
+    session_id: snapshot.session,
+    label: snapshot.label ?? null,
+    tool: snapshot.tool ?? null,
+    restored: snapshot.restored ?? null,
+    head: snapshot.head ?? null,
     ...counts(entry),
     ...(withFiles ? { files } : {}),
   };
 }
 
 function parseNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw usageError(`'${text}' is not a number of moments`);
+  if (!/^\d+$/.test(text)) throw usageError(`'${text}' is not a number of snapshots`);
   return Number(text);
 }
 

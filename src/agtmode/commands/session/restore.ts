@@ -1,7 +1,7 @@
 import { findSession } from '../../../session/locate.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
-import { resolveMoment } from '../../../snapshot/select.ts';
+import { resolveSnapshot } from '../../../snapshot/select.ts';
 import { readNamesakes } from '../../../timetravel/agent-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
@@ -38,15 +38,15 @@ export const sessionRestore = defineCommand({
     const repository = await program.repository();
     const record = findSession(repository, args.id, program.cwd);
     const now = program.now();
-    const moment = await resolveMoment(repository.git, snapshotRefs(record), args.to, now);
-    const namesakes = await readNamesakes(repository.git, [moment.commit]);
+    const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
+    const namesakes = await readNamesakes(repository.git, [snapshot.commit]);
     const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd, namesakes));
     const tops = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
       scope: paths.length > 0 ? paths : tops,
       by: 'restore' as const,
       now,
-      choose: async () => moment,
+      choose: async () => snapshot,
     };
     if (args['dry-run']) {
       printPreview(program, await previewRestore(repository, record, request), args.json);

@@ -9,7 +9,7 @@ import type { ScanTable } from '../stat-cache/scan-table.ts';
 
 type Kind = 'file' | 'program' | 'directory';
 
-export class NoticedModes {
+export class PermissionBits {
   private readonly usual: Record<Kind, number> | undefined;
   /** Without a last state everything is kept until it is clear what is usual. */
   private readonly noticed: [path: string, kind: Kind, mode: number][] = [];

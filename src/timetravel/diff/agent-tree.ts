@@ -10,7 +10,7 @@ import { type Namesakes, OTHER_FOLDERS } from '../agent-paths.ts';
 import type { Side } from './sides.ts';
 
 /** `git` writes scratch objects; `tops` are the folders that are wanted. */
-export async function viewTree(
+export async function agentTree(
   git: Git,
   side: Side,
   namesakes: Namesakes,

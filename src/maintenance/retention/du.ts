@@ -69,7 +69,7 @@ export async function refsOfOthers(repository: Repository): Promise<string[]> {
 }
 
 /** Refs of the session's states that are there. */
-export async function stateRefs(
+export async function refsOfSnapshots(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<Map<string, string[]>> {
@@ -91,7 +91,7 @@ export async function diskUse(repository: Repository): Promise<DiskUse> {
   const { records } = listRecords(repository);
   const costs = await costOf(
     repository.git,
-    await stateRefs(repository, records),
+    await refsOfSnapshots(repository, records),
     await refsOfOthers(repository),
   );
   return { ...costs, free: freeDisk(repository.commonDir) };

@@ -7,7 +7,7 @@ import { ancestors } from '../../snapshot/snapshot.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import type { Side } from './sides.ts';
 
-export interface BeyondTrees {
+export interface MetadataDiff {
   /** Relative to the session folder, one byte per character; a directory ends in a slash. */
   readonly path: string;
   readonly status: 'A' | 'D' | 'M';
@@ -16,7 +16,7 @@ export interface BeyondTrees {
   readonly after: string | undefined;
 }
 
-export async function beyondTrees(git: Git, a: Side, b: Side): Promise<BeyondTrees[]> {
+export async function metadataDiff(git: Git, a: Side, b: Side): Promise<MetadataDiff[]> {
   if (a.manifest === undefined || b.manifest === undefined) return []; // of the start nothing else is known
   const [modesA, modesB] = [readModes(a.manifest), readModes(b.manifest)];
   const [emptyA, emptyB] = [a, b].map((side) =>

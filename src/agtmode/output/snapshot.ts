@@ -1,6 +1,6 @@
-/** Times and sizes as lists of moments show them. */
+/** Times and sizes as lists of snapshots show them. */
 
-/** In local time, and in a form that names the moment again. */
+/** In local time, and in a form that names the snapshot again. */
 export function localTime(date: Date): string {
   const two = (n: number) => String(n).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
