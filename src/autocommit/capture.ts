@@ -4,6 +4,7 @@
  * Paths are bytes: inside src/autocommit a string holds one byte per character (latin1), relative to the session
  * folder; what is handed out for printing is in the readable form of display.ts.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PreparedFile } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -12,13 +13,14 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { systemFailure } from '../errors.ts';
 import { ImportFailed } from '../git/objects/fast-import.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
+import { statCacheFile } from '../repository/layout.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { IGNORED, readIgnoreFile, textOf } from '../snapshot/ignore-file.ts';
 import { type CapturedManifest, serialize } from '../snapshot/manifest.ts';
 import { type Change, describeChanges } from './compare.ts';
 import { describeFolder } from './describe.ts';
 import { type IndexDigest, readIndex } from './index.ts';
-import { type Previous, readLeftManifest, readPrevious, scanManifestPath } from './last-snapshot.ts';
+import { type Previous, readLeftManifest, readPrevious } from './last-snapshot.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type Scanned, scan } from './scan/scan.ts';
 import { type Circumstances, readCircumstances } from './starting-refs.ts';
@@ -176,8 +178,8 @@ async function captureInto(
     warnings.push(...noteDown('what was seen', () => prepareNow()?.replace()));
     failurePoint('capture: scan manifest written');
     if (scanned.failed.length > 0) return;
-    const { stateDir, sessionId } = target;
-    warnings.push(...noteDown('the time of it', () => writeTimestamp(stateDir, sessionId, options.now)));
+    const { agtDir, sessionId } = target;
+    warnings.push(...noteDown('the time of it', () => writeTimestamp(agtDir, sessionId, options.now)));
   };
   failurePoint('capture: scanned');
   if (same && !marked && at.shadow === at.tip) {
@@ -228,7 +230,7 @@ function prepareManifest(
   const isThere = known === undefined && commit === cache?.commit && stat !== '' && stat === cache.index.stat;
   if (seen === undefined || isThere) return undefined;
   const { files, places } = seen;
-  return prepareScanManifest(scanManifestPath(target), {
+  return prepareScanManifest(statCacheFile(target.agtDir, target.sessionId), {
     commit,
     clock,
     index: { digest, stat },

@@ -1,7 +1,8 @@
 /** What the last capture recorded: the tree, what the tree cannot say, and the cache of stat data if it can be used. */
-import { join } from 'node:path';
+
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, runGit } from '../git/run/git.ts';
+import { statCacheFile } from '../repository/layout.ts';
 import type { CapturedManifest } from '../snapshot/manifest.ts';
 import { readShadowTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
 import type { CaptureTarget } from './request.ts';
@@ -71,13 +72,9 @@ export interface LeftManifest {
   readonly problem?: string;
 }
 
-export function scanManifestPath({ stateDir, sessionId }: CaptureTarget): string {
-  return join(stateDir, 'scan', sessionId);
-}
-
 export function readLeftManifest(target: CaptureTarget): LeftManifest {
   try {
-    return { manifest: readScanManifest(scanManifestPath(target)) };
+    return { manifest: readScanManifest(statCacheFile(target.agtDir, target.sessionId)) };
   } catch (error) {
     return { manifest: undefined, problem: (error as Error).message };
   }

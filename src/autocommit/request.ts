@@ -7,7 +7,7 @@ export interface CaptureTarget {
   readonly sandbox: string;
   readonly commonDir: string;
   /** `<commonDir>/agt`. */
-  readonly stateDir: string;
+  readonly agtDir: string;
   readonly shadowRef: string;
   /** Where agt itself keeps the chain's end, whatever others do to the branch. */
   readonly tipRef: string;

@@ -1,25 +1,22 @@
 /** `timestamps/<id>`: Unix seconds of the last complete capture, for scripts and for `agt status`. */
+
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { errorCode } from '../errors.ts';
+import { timestampFile } from '../repository/layout.ts';
 
 /** Not flushed: it is written where nothing has changed, too, and one that power loss damaged is like none. */
-export function writeTimestamp(stateDir: string, sessionId: string, now: Date): void {
-  writeFileAtomic(pathOf(stateDir, sessionId), `${Math.floor(now.getTime() / 1000)}\n`, { cache: true });
+export function writeTimestamp(agtDir: string, sessionId: string, now: Date): void {
+  writeFileAtomic(timestampFile(agtDir, sessionId), `${Math.floor(now.getTime() / 1000)}\n`, { cache: true });
 }
 
 /** Undefined before the first one, and where the file is lost or damaged. */
-export function readTimestamp(stateDir: string, sessionId: string): Date | undefined {
+export function readTimestamp(agtDir: string, sessionId: string): Date | undefined {
   try {
-    const text = readFileSync(pathOf(stateDir, sessionId), 'utf8');
+    const text = readFileSync(timestampFile(agtDir, sessionId), 'utf8');
     return /^\d+\n$/.test(text) ? new Date(Number(text) * 1000) : undefined;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-function pathOf(stateDir: string, sessionId: string): string {
-  return join(stateDir, 'timestamps', sessionId);
 }

@@ -2,19 +2,16 @@
  * Where a repository's own agt settings are. An agt clone records its area (the folder beside the bare repository)
  * in `<common>/agt/area`, so that a bare repository with an unrelated worktree beside it is never mistaken for one.
  */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-
-/** `<git-common-dir>/agt`: everything that agt keeps about a repository. */
-export function stateDirectory(commonDir: string): string {
-  return join(commonDir, 'agt');
-}
+import { agtDirectory, areaConfigFile, areaFile, configFile } from '../repository/layout.ts';
 
 /** Absolute path of an agt clone's area, or undefined in an ordinary repository. */
 export function readArea(commonDir: string): string | undefined {
   let recorded: string;
   try {
-    recorded = readFileSync(join(stateDirectory(commonDir), 'area'), 'utf8').trimEnd();
+    recorded = readFileSync(areaFile(agtDirectory(commonDir)), 'utf8').trimEnd();
   } catch {
     return undefined;
   }
@@ -24,5 +21,5 @@ export function readArea(commonDir: string): string | undefined {
 
 export function localConfigPath(commonDir: string): string {
   const area = readArea(commonDir);
-  return area === undefined ? join(stateDirectory(commonDir), 'config') : join(area, '.agt', 'config');
+  return area === undefined ? configFile(agtDirectory(commonDir)) : areaConfigFile(area);
 }

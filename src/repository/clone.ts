@@ -3,13 +3,14 @@
  * credential and progress line is its own); the result is then made bare, with remote-tracking refs as in an ordinary
  * clone: `git clone --bare` would turn every remote branch into a local one and set no fetch refspec.
  */
+
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { stateDirectory } from '../config/local.ts';
 import type { Settings } from '../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
+import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
 
 export interface CloneRequest {
   readonly url: string;
@@ -110,11 +111,11 @@ async function makeBare(
   await gitText(own, ['config', 'core.bare', 'true']);
   rmSync(join(bare, 'index'), { force: true });
 
-  mkdirSync(join(area, 'sessions'), { recursive: true });
-  mkdirSync(join(area, '.agt'), { recursive: true });
-  writeFileSync(join(area, '.agt', 'config'), '# Settings of agt for this clone; see: agt config list\n');
-  mkdirSync(stateDirectory(bare), { recursive: true });
-  writeFileSync(join(stateDirectory(bare), 'area'), `${relative(bare, area)}\n`);
+  mkdirSync(areaSessions(area), { recursive: true });
+  mkdirSync(dirname(areaConfigFile(area)), { recursive: true });
+  writeFileSync(areaConfigFile(area), '# Settings of agt for this clone; see: agt config list\n');
+  mkdirSync(agtDirectory(bare), { recursive: true });
+  writeFileSync(areaFile(agtDirectory(bare)), `${relative(bare, area)}\n`);
   await hideFromFetch({ git: own, settings });
 
   const head = await gitAnswer(own, ['symbolic-ref', '--quiet', 'HEAD']);

@@ -2,12 +2,14 @@
  * Finds the repository that a command means: from a worktree, a bare repository, the area of an agt clone, or any part of
  * a session folder (whose `xdg/` and `config/` are in no worktree).
  */
+
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { readArea, stateDirectory } from '../config/local.ts';
+import { readArea } from '../config/local.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
+import { agtDirectory, areaFile } from './layout.ts';
 
 export interface FoundRepository {
   /** Absolute, symlinks resolved. */
@@ -37,10 +39,7 @@ function sessionSandboxAbove(path: string): string | undefined {
 function cloneAbove(path: string): string | undefined {
   for (const dir of ancestors(path)) {
     const bare = `${dir}.git`;
-    if (
-      existsSync(join(stateDirectory(bare), 'area')) &&
-      readArea(realpathSync(bare)) === realpathSync(dir)
-    ) {
+    if (existsSync(areaFile(agtDirectory(bare))) && readArea(realpathSync(bare)) === realpathSync(dir)) {
       return realpathSync(bare);
     }
   }

@@ -1,11 +1,13 @@
 /** The repository that agt works in, and where its sessions live. */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { localConfigPath, readArea, stateDirectory } from '../config/local.ts';
+import { localConfigPath, readArea } from '../config/local.ts';
 import type { Settings } from '../config/settings.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import type { FoundRepository } from './find-repository.ts';
+import { agtDirectory, areaSessions } from './layout.ts';
 
 export interface Repository {
   /** Runs in the main worktree, which relative addresses of remotes are relative to; of a bare one in itself. */
@@ -13,7 +15,7 @@ export interface Repository {
   /** Absolute, symlinks resolved. */
   readonly commonDir: string;
   /** `<commonDir>/agt`. */
-  readonly stateDir: string;
+  readonly agtDir: string;
   /** The folder beside the bare repository of an agt clone; undefined in an ordinary repository. */
   readonly area: string | undefined;
   /** Where session folders are; absolute. */
@@ -40,11 +42,11 @@ export function openRepository(git: Git, found: FoundRepository, settings: Setti
   return {
     git: own,
     commonDir,
-    stateDir: stateDirectory(commonDir),
+    agtDir: agtDirectory(commonDir),
     area,
     sessionsDir: () => {
       sessionsDir ??=
-        area === undefined ? siblingSessionsDir(own, main) : Promise.resolve(join(area, 'sessions'));
+        area === undefined ? siblingSessionsDir(own, main) : Promise.resolve(areaSessions(area));
       return sessionsDir;
     },
     worktree,

@@ -16,7 +16,7 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
     folder: sessionFolder(record),
     sandbox: record.sandbox,
     commonDir: repository.commonDir,
-    stateDir: repository.stateDir,
+    agtDir: repository.agtDir,
     shadowRef: record.branch,
     tipRef: tipRef(record.session_id),
     userRef: record.user_branch,

@@ -32,7 +32,7 @@ export async function viewSession(repository: Repository, record: SessionRecord)
     head: head.ref === undefined ? undefined : shortBranch(head.ref),
     headCommit: head.commit ?? branches.work,
     ...branches,
-    lastComplete: readTimestamp(repository.stateDir, record.session_id),
+    lastComplete: readTimestamp(repository.agtDir, record.session_id),
   };
 }
 

@@ -2,10 +2,11 @@
  * One process at a time changes a session; and none does while unreachable objects are removed, or what a capture is
  * about to refer to might go (retention/quiet.ts).
  */
-import { join } from 'node:path';
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
+import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 
@@ -19,12 +20,12 @@ export async function withSessionLock<T>(
   id: SessionId,
   action: () => Promise<T>,
 ): Promise<T> {
-  const pruning = pruningLock(repository);
+  const pruning = pruneLockFile(repository.agtDir);
   const until = Date.now() + PATIENCE_MS;
   for (;;) {
     while (isLocked(pruning) && Date.now() < until) await sleep(BETWEEN_LOOKS_MS);
     // Looked at again under the session's lock: whoever removes objects takes its own lock first, then looks at these.
-    const done = await withLock(join(locksDir(repository), id), `session "${id}"`, async () =>
+    const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () =>
       isLocked(pruning) ? undefined : { result: await action() },
     );
     if (done !== undefined) return done.result;
@@ -34,18 +35,4 @@ export async function withSessionLock<T>(
       hints: ['try again in a moment'],
     });
   }
-}
-
-export function locksDir(repository: Repository): string {
-  return join(repository.stateDir, 'locks');
-}
-
-/** Held while unreachable objects are removed; no session's id begins with a dot. */
-export function pruningLock(repository: Repository): string {
-  return join(locksDir(repository), '.prune');
-}
-
-/** Held while packs are joined or written anew. */
-export function packingLock(repository: Repository): string {
-  return join(locksDir(repository), '.pack');
 }

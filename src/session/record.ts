@@ -2,11 +2,13 @@
  * A session's metadata, `<common>/agt/sessions/<id>.json`: written before the resources that it names and replaced
  * whole, so that whatever a crash leaves behind is named here.
  */
+
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
+import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
 import { idProblem, type SessionId } from './id.ts';
@@ -66,27 +68,19 @@ export function workRef(repository: Repository, id: SessionId): string {
   return `refs/heads/${repository.settings.workPrefix}${id}`;
 }
 
-export function recordsDir(repository: Repository): string {
-  return join(repository.stateDir, 'sessions');
-}
-
-function recordPath(repository: Repository, id: SessionId): string {
-  return join(recordsDir(repository), `${id}.json`);
-}
-
 export function writeRecord(repository: Repository, record: SessionRecord): void {
   const text = `${JSON.stringify(record, null, 2)}\n`;
-  writeFileAtomic(recordPath(repository, record.session_id), text, { durable: true });
+  writeFileAtomic(recordFile(repository.agtDir, record.session_id), text, { durable: true });
   failurePoint(`metadata: ${record.state}`);
 }
 
 export function deleteRecord(repository: Repository, id: SessionId): void {
-  rmSync(recordPath(repository, id), { force: true });
+  rmSync(recordFile(repository.agtDir, id), { force: true });
 }
 
 /** @throws AgtError for a record that is damaged. */
 export function readRecord(repository: Repository, id: SessionId): SessionRecord | undefined {
-  const path = recordPath(repository, id);
+  const path = recordFile(repository.agtDir, id);
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -125,7 +119,7 @@ export interface DamagedRecord {
 export function listRecords(repository: Repository): { records: SessionRecord[]; damaged: DamagedRecord[] } {
   let names: string[];
   try {
-    names = readdirSync(recordsDir(repository));
+    names = readdirSync(recordsDirectory(repository.agtDir));
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { records: [], damaged: [] };
     throw error;

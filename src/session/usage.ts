@@ -2,10 +2,12 @@
  * How many bytes the captures of each session have added, counted where there is a budget: an estimate between two
  * measurements of what all snapshots take (maintenance/retention/budget.ts).
  */
+
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { gitText } from '../git/run/git.ts';
+import { measuredUsageFile, usageDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 
@@ -29,27 +31,18 @@ export async function countAdded(
     ];
     const added = Number(await gitText(repository.git, args));
     const before = readAdded(repository)[record.session_id] ?? 0;
-    writeFileAtomic(join(usageDir(repository), record.session_id), `${before + added}\n`);
+    writeFileAtomic(join(usageDirectory(repository.agtDir), record.session_id), `${before + added}\n`);
   } catch {
-    rmSync(measuredPath(repository), { force: true });
+    rmSync(measuredUsageFile(repository.agtDir), { force: true });
   }
 }
 
 export function readAdded(repository: Repository): Record<string, number> {
-  const dir = usageDir(repository);
+  const dir = usageDirectory(repository.agtDir);
   try {
     const ids = readdirSync(dir).filter((name) => !name.endsWith('.tmp'));
     return Object.fromEntries(ids.map((id) => [id, Number(readFileSync(join(dir, id), 'utf8')) || 0]));
   } catch {
     return {};
   }
-}
-
-function usageDir(repository: Repository): string {
-  return join(repository.stateDir, 'usage');
-}
-
-/** The measured sum, and what was counted when it was measured. */
-export function measuredPath(repository: Repository): string {
-  return join(repository.stateDir, 'usage.json');
 }

@@ -27,15 +27,14 @@ const OWNER = 'owner';
 const SIGNED_WITHIN_MS = 60_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** `stateDir` is agt's own in `commonDir`; both absolute. */
+/** `parent` is a directory for such objects, made where it is missing; absolute, as is `commonDir`. */
 export async function withScratch<T>(
   git: Git,
-  { commonDir, stateDir }: { commonDir: string; stateDir: string },
+  { commonDir, parent }: { commonDir: string; parent: string },
   action: (scratch: Scratch) => Promise<T>,
 ): Promise<T> {
-  const parent = join(stateDir, 'scratch');
   mkdirSync(parent, { recursive: true });
-  for (const path of leftScratch(stateDir)) rmSync(path, { recursive: true, force: true });
+  for (const path of leftScratch(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
   const endBy = (signal: NodeJS.Signals) => {
     try {
@@ -88,8 +87,7 @@ function removeIfEmpty(directory: string): void {
 }
 
 /** Directories whose command was killed; absolute. */
-export function leftScratch(stateDir: string): string[] {
-  const parent = join(stateDir, 'scratch');
+export function leftScratch(parent: string): string[] {
   if (!existsSync(parent)) return [];
   return readdirSync(parent)
     .map((name) => join(parent, name))

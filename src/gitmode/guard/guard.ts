@@ -2,6 +2,7 @@
  * Captures the session before a command that can destroy work in its sandbox. git's output and exit code stay its own:
  * whatever fails here is told in one line, and git goes on. Outside a sandbox there is nothing of it.
  */
+
 import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -10,6 +11,7 @@ import { globalConfigPath, readSettingValues, toSettings } from '../../config/se
 import { type Repository, readLine } from '../../git/files/discover.ts';
 import type { Answer } from '../../git/run/ask.ts';
 import { ownCommand } from '../../process/invocation.ts';
+import { agtDirectory, recordFile } from '../../repository/layout.ts';
 import type { CommandLine } from '../command-line/parse.ts';
 import { namesTaken } from './destroys.ts';
 
@@ -61,7 +63,7 @@ export function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefine
   const session = basename(dirname(path));
   let record: { sandbox?: unknown; state?: unknown };
   try {
-    record = JSON.parse(readFileSync(join(commonDir, 'agt', 'sessions', `${session}.json`), 'utf8'));
+    record = JSON.parse(readFileSync(recordFile(agtDirectory(commonDir), session), 'utf8'));
   } catch {
     return undefined; // no session's worktree
   }

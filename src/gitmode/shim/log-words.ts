@@ -6,11 +6,13 @@
  * Nothing is left where that would not be enough: configuration that git reads from other files, a user's own choice
  * of decorations, hidden refs below a remote that is not configured, the reftable format, whose HEAD says nothing.
  */
+
 import { readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { localSpaces, type Prefixes, remoteSpaces } from '../../filter/agent-refs.ts';
 import { allBut } from '../../filter/globs.ts';
 import { usesReftable } from '../../git/files/refnames.ts';
+import { agtDirectory, decorationsFile } from '../../repository/layout.ts';
 import { DEFAULT_DECORATIONS } from '../rules/decorations.ts';
 import { REMOTES, type View } from '../view/view.ts';
 
@@ -20,15 +22,14 @@ import { REMOTES, type View } from '../view/view.ts';
  * decorations even in a pipe; the names of the remotes or, where a session's branch is checked out, all the words; the
  * HEAD that they were made for, where it is such a one.
  */
-export const LOG_WORDS = 'agt-decorations';
 
 type Marker = '+' | '';
 
 const MARGIN_MS = 1000;
 
 export function leaveLogWords(view: View, defaults: readonly string[], env: NodeJS.ProcessEnv): void {
-  const file = join(view.gitDir, LOG_WORDS);
-  if (!statSync(join(view.commonDir, 'agt'), { throwIfNoEntry: false })?.isDirectory()) return;
+  const file = decorationsFile(view.gitDir);
+  if (!statSync(agtDirectory(view.commonDir), { throwIfNoEntry: false })?.isDirectory()) return;
   if (defaults.length === 0 || usesReftable(view.commonDir)) return;
   const remoteOnes = view.remotes().flatMap((remote) => remoteSpaces(remote, view.prefixes));
   if (view.spaces.some((space) => space.startsWith(REMOTES) && !remoteOnes.includes(space))) return;

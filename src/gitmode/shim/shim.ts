@@ -8,13 +8,22 @@
  *
  * Limits: a repository whose remote has more than two slashes in its name is not looked through for loose refs.
  */
+
 import type { Prefixes } from '../../filter/agent-refs.ts';
 import { SHIM_MARK } from '../../git/run/find.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import {
+  agentsInHistoryFile,
+  agtDirectory,
+  areaConfigFile,
+  areaFile,
+  configFile,
+  decorationsFile,
+  recordsDirectory,
+} from '../../repository/layout.ts';
 import { PASSED_ON } from '../command-line/commands.ts';
 import { GUARDED } from '../guard/destroys.ts';
-import { AGENTS_IN_HISTORY } from '../view/agents-in-history.ts';
-import { LOG_WORDS, usualWords } from './log-words.ts';
+import { usualWords } from './log-words.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -25,6 +34,9 @@ export interface ShimFacts {
   readonly settingsFile: string;
   readonly prefixes: Prefixes;
 }
+
+/** As the script spells it. */
+const AGT = agtDirectory('$agt_common');
 
 /** Commands whose sets of refs alone could reveal something. */
 const SETS_ONLY = ['rev-parse', 'fast-export', 'format-patch'];
@@ -104,11 +116,11 @@ case $agt_fresh in '') agt_exec "$@" ;; esac
 # A history in a repository of agt's: agents' commits in a visible one are the executable's business, and settings of
 # this repository may name other prefixes.
 agt_plain() {
-  if [ "$agt_sets" ] || [ -e "$agt_common/agt/${AGENTS_IN_HISTORY}" ] || [ -s "$agt_common/agt/config" ]; then agt_exec "$@"; fi
-  if [ -f "$agt_common/agt/area" ]; then
-    IFS= read -r agt_line <"$agt_common/agt/area" || agt_exec "$@"
+  if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ] || [ -s "${configFile(AGT)}" ]; then agt_exec "$@"; fi
+  if [ -f "${areaFile(AGT)}" ]; then
+    IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
-    if [ -s "$agt_line/.agt/config" ]; then agt_exec "$@"; fi
+    if [ -s "${areaConfigFile('$agt_line')}" ]; then agt_exec "$@"; fi
   fi
   case $agt_command in ${WALKS.join(' | ')}) exec "$agt_real" "$@" ;; esac
 }
@@ -126,7 +138,7 @@ esac
 
 # Decorations: what the executable left for this worktree, while nothing that it depends on has changed.
 agt_log() {
-  agt_words=$agt_git/${LOG_WORDS}
+  agt_words=${decorationsFile('$agt_git')}
   case $agt_config\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYSTEM-}\${GIT_CONFIG_GLOBAL-}\${GIT_CONFIG_NOSYSTEM-}\${GIT_REPLACE_REF_BASE-} in
   ?*) agt_exec "$@" ;;
   esac
@@ -241,7 +253,7 @@ fi
 
 case $agt_command in
 ${caseList([...WALKS, ...DECORATING])}
-  if [ -e "$agt_common/agt" ]; then
+  if [ -e "${AGT}" ]; then
     agt_plain "$@"
     agt_log "$@"
     agt_decorate "$@"
@@ -249,7 +261,7 @@ ${caseList([...WALKS, ...DECORATING])}
   ;;
 ${caseList(GUARDED_WORDS)}
   # In a sandbox work is captured before a command that can destroy it; elsewhere the command is git's alone.
-  if [ -d "$agt_common/agt/sessions" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
+  if [ -d "${recordsDirectory(AGT)}" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
     case $agt_line in */sandbox/.git) agt_exec "$@" ;; esac
   fi
   exec "$agt_real" "$@"
@@ -257,7 +269,7 @@ ${caseList(GUARDED_WORDS)}
 esac
 
 # Nothing of agt in it: real git.
-if [ -e "$agt_common/agt" ] || [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
+if [ -e "${AGT}" ] || [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
 for agt_path in ${loose.join(' ')} ${remote.join(' ')}; do
   if [ -e "$agt_path" ]; then agt_exec "$@"; fi
 done

@@ -3,10 +3,11 @@
  * since is looked at. What is known lies in `<common>/agt/visible-history`: the address, the answer, the tips that
  * were looked at. It may be deleted at any time.
  */
+
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stateDirectory } from '../../config/local.ts';
 import { readLine } from '../../git/files/discover.ts';
+import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../repository/layout.ts';
 import type { View } from './view.ts';
 
 type Repository = Pick<View, 'ask' | 'isHidden' | 'gitDir' | 'commonDir' | 'agentEmail'>;
@@ -17,12 +18,9 @@ interface Known {
   readonly tips: readonly string[];
 }
 
-/** The shim looks for it: then log is the executable's. */
-export const AGENTS_IN_HISTORY = 'agents-in-history';
-
 export function lookForAgents(view: Repository): boolean {
-  const directory = stateDirectory(view.commonDir);
-  const file = join(directory, 'visible-history');
+  const agtDir = agtDirectory(view.commonDir);
+  const file = visibleHistoryFile(agtDir);
   const known = readKnown(file, view.agentEmail);
   if (known?.found) return true;
   const tips = visibleTips(view);
@@ -37,7 +35,7 @@ export function lookForAgents(view: Repository): boolean {
   if (exitCode !== 0) return false;
   const found = stdout !== '';
   leave(file, JSON.stringify({ email: view.agentEmail, found, tips } satisfies Known));
-  if (found) leave(join(directory, AGENTS_IN_HISTORY), '');
+  if (found) leave(agentsInHistoryFile(agtDir), '');
   return found;
 }
 

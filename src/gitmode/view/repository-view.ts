@@ -2,6 +2,7 @@
  * The view of a real repository, worked out from its files where they say it and from git where they do not
  * (reftable, configuration with its includes).
  */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localSpaces, type Prefixes, remoteSpaces, spaceOf } from '../../filter/agent-refs.ts';
@@ -15,6 +16,7 @@ import {
 } from '../../git/files/refnames.ts';
 import type { Answer } from '../../git/run/ask.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
+import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
 import { lookForAgents } from './agents-in-history.ts';
 import { HEADS, REMOTES, type View } from './view.ts';
 
@@ -150,7 +152,7 @@ function hiddenWorktrees(
 }
 
 function sessionSandboxes(commonDir: string): string[] {
-  const dir = join(commonDir, 'agt', 'sessions');
+  const dir = recordsDirectory(agtDirectory(commonDir));
   let files: string[];
   try {
     files = readdirSync(dir);

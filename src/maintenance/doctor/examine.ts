@@ -2,6 +2,7 @@
  * What disagrees between metadata, branches, worktrees and folders, and how to mend it. Looks only; each finding names
  * the thing, what is wrong, and the command that puts it right. What can be mended without a decision has a `fix`.
  */
+
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
@@ -16,10 +17,11 @@ import { leftScratch } from '../../git/objects/scratch.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
+import { areaConfigFile, scratchDirectory, sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { idProblem } from '../../session/id.ts';
-import { locksDir, withSessionLock } from '../../session/lock.ts';
+import { withSessionLock } from '../../session/lock.ts';
 import { listRecords, type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { finishDropping, finishRemoving, undoCreation } from './finish.ts';
@@ -47,7 +49,7 @@ export async function examine(repository: Repository, finishRestore: FinishResto
     ...worktrees.flatMap((worktree) => examineWorktree(repository, worktree, records, sessionsDir)),
   );
   findings.push(...findLeftovers(repository, records, worktrees, sessionsDir));
-  findings.push(...leftScratch(repository.stateDir).map(describeScratch));
+  findings.push(...leftScratch(scratchDirectory(repository.agtDir)).map(describeScratch));
   if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
   return findings;
 }
@@ -66,7 +68,7 @@ async function examineSession(
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
   const about = record.session_id;
-  if (isLocked(join(locksDir(repository), about))) return []; // what somebody works on is unfinished
+  if (isLocked(sessionLockFile(repository.agtDir, about))) return []; // what somebody works on is unfinished
   const again = `agt session remove --id ${about}`;
   if (record.state === 'creating') {
     return [
@@ -216,7 +218,7 @@ function examineWorktree(
       ...(ours && !wanted ? { fix } : {}),
     });
   }
-  const inside = join(worktree.path, '.agt', 'config');
+  const inside = areaConfigFile(worktree.path);
   if (!worktree.bare && statSync(inside, { throwIfNoEntry: false })?.isFile()) {
     const problem = 'ignored: a configuration file inside a worktree is content that others can write';
     findings.push({ level: 'note', about: inside, problem, mend: 'set what you want with: agt config set' });

@@ -2,6 +2,7 @@
  * Files that a killed agt, or a killed git of agt's, leaves behind: temporary names, locks of processes that are gone.
  * Where the owner is not known (git's own temporary files and locks) a file counts only once it is open nowhere and old.
  */
+
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isLocked, ownerIsGone } from '../../disk/lock.ts';
@@ -11,6 +12,7 @@ import { errorCode } from '../../errors.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-leftovers.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { locksDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
@@ -24,14 +26,14 @@ export function findLeftovers(
   worktrees: readonly WorktreeEntry[],
   sessionsDir: string,
 ): Finding[] {
-  const { commonDir, stateDir } = repository;
-  const locks = join(stateDir, 'locks');
+  const { commonDir, agtDir } = repository;
+  const locks = locksDirectory(agtDir);
   const stale = listed(locks, '{*,.*}')
     .filter((path) => !path.endsWith('.tmp'))
     .filter((path) => ownerIsGone(path))
     .map((path) => leftover(path, 'a lock whose process is gone'));
   const unfinished = [
-    ...listed(stateDir, '{**/*,locks/.*}.tmp').filter((path) => isAbandoned(path, locks)),
+    ...listed(agtDir, '{**/*,locks/.*}.tmp').filter((path) => isAbandoned(path, locks)),
     ...listed(commonDir, '{.,worktrees/*}/fast_import_crash_*').filter((path) =>
       isGone(basename(path).split('_').at(-1)),
     ),

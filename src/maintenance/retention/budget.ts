@@ -5,16 +5,18 @@
  * Past the budget active sessions are thinned; where that is not enough a capture is refused, before anything is written.
  * So the budget is passed by one capture at most. Captures that a restore or a removal makes are counted, never refused.
  */
+
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { showSize } from '../../config/keys.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { AgtError } from '../../errors.ts';
 import { gitText } from '../../git/run/git.ts';
+import { measuredUsageFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
-import { measuredPath, readAdded } from '../../session/usage.ts';
+import { readAdded } from '../../session/usage.ts';
 import { diskUse } from './du.ts';
 import { applyToSession } from './gc.ts';
 
@@ -95,13 +97,13 @@ async function measure(repository: Repository): Promise<number> {
   const added = readAdded(repository); // before: what is added meanwhile counts twice rather than never
   const { total } = await diskUse(repository);
   const measured: Measured = { total, added, refs };
-  writeFileAtomic(measuredPath(repository), `${JSON.stringify(measured)}\n`);
+  writeFileAtomic(measuredUsageFile(repository.agtDir), `${JSON.stringify(measured)}\n`);
   return total;
 }
 
 function readMeasured(repository: Repository): Measured | undefined {
   try {
-    return JSON.parse(readFileSync(measuredPath(repository), 'utf8')) as Measured;
+    return JSON.parse(readFileSync(measuredUsageFile(repository.agtDir), 'utf8')) as Measured;
   } catch {
     return undefined; // it is measured again
   }

@@ -2,11 +2,12 @@
  * Drops what is kept of a session that ended long ago: its shadow branch with all states, then its metadata. The work
  * branch goes with it where the user's branches have all of its commits; otherwise it stays, an ordinary branch.
  */
+
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';
+import { sessionCaches } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { deleteRecord, type SessionRecord, tipRef, writeRecord } from '../../session/record.ts';
 import type { Chain } from './chain.ts';
@@ -34,8 +35,7 @@ export async function dropHistory(
   failurePoint('gc: dropping');
   await gitText(git, ['update-ref', '--stdin'], { input });
   failurePoint('gc: refs deleted');
-  for (const kind of ['scan', 'timestamps', 'usage'])
-    rmSync(join(repository.stateDir, kind, record.session_id), { force: true });
+  for (const file of sessionCaches(repository.agtDir, record.session_id)) rmSync(file, { force: true });
   failurePoint('gc: caches removed');
   deleteRecord(repository, record.session_id);
   return work === undefined || workGoes ? undefined : record.work_branch;

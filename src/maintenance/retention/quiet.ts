@@ -3,14 +3,15 @@
  * removed between that and the move of the ref would be missing. So objects are removed only while nobody captures. What
  * git's own commands reuse they make young first, so that the time of grace protects it.
  */
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
+import { locksDirectory, pruneLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
-import { locksDir, pruningLock } from '../../session/lock.ts';
 
 /** How long whoever is at work is waited for. */
 export const PATIENCE_MS = 60_000;
@@ -22,8 +23,8 @@ const BETWEEN_TRIES_MS = 50;
  * @throws AgtError with exit code 75 where a session stays busy.
  */
 export function withQuietSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
-  return withLock(pruningLock(repository), 'the object store', async () => {
-    const dir = locksDir(repository);
+  return withLock(pruneLockFile(repository.agtDir), 'the object store', async () => {
+    const dir = locksDirectory(repository.agtDir);
     for (const id of readdirSync(dir).filter((name) => idProblem(name) === undefined)) {
       const until = Date.now() + PATIENCE_MS;
       while (isLocked(join(dir, id))) {

@@ -5,6 +5,7 @@
  * which a good part goes are written anew, and what survives of them stays within three quarters of the store and half
  * of the free disk. The others are left for later.
  */
+
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
@@ -18,8 +19,8 @@ import {
   surveyObjects,
 } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { packingLock } from '../../session/lock.ts';
 import { patiently } from '../../session/wait.ts';
 import { freeDisk } from './du.ts';
 import { PATIENCE_MS, withQuietSessions } from './quiet.ts';
@@ -54,7 +55,7 @@ export interface Reclaimed {
 /** `expire` is a time in git's words, `now` or `never`. One process at a time writes packs anew. */
 export function reclaim(repository: Repository, expire: string): Promise<Reclaimed> {
   return patiently(PATIENCE_MS, () =>
-    withLock(packingLock(repository), 'the object store', () => reclaimNow(repository, expire)),
+    withLock(packLockFile(repository.agtDir), 'the object store', () => reclaimNow(repository, expire)),
   );
 }
 

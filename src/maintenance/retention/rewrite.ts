@@ -5,11 +5,12 @@
  *
  * Object names of the snapshots after the first one that goes change; trailers that name a snapshot follow.
  */
-import { join } from 'node:path';
+
 import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { commitName, storeCommits } from '../../git/objects/store-commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
+import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
 import type { Chain, StoredSnapshot } from './chain.ts';
@@ -126,7 +127,7 @@ function followScan(
   from: string | undefined,
   to: string,
 ): void {
-  const path = join(repository.stateDir, 'scan', record.session_id);
+  const path = statCacheFile(repository.agtDir, record.session_id);
   try {
     const known = readScanManifest(path);
     if (known?.commit === from && known !== undefined) writeScanManifest(path, { ...known, commit: to });

@@ -2,13 +2,14 @@
  * A capture leaves a handful of loose objects or a pack. Before there are so many that git grows slow for everybody, or
  * starts its own full gc in the middle of the user's work, a capture joins them; a bounded part, a second or two.
  */
+
 import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { guessLooseObjects, listPacks } from '../../git/objects/object-store.ts';
 import { gitAnswer } from '../../git/run/git.ts';
+import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { packingLock } from '../../session/lock.ts';
 import { isPartialClone, joinPacks } from './reclaim.ts';
 
 /** Well below git's own gc.auto (6,700) and gc.autoPackLimit (50). */
@@ -24,7 +25,9 @@ export async function tidyObjects(repository: Repository): Promise<void> {
   if ((await gitAnswer(git, ['config', '--type=int', '--get', 'gc.auto'])) === '0') return;
   if (await isPartialClone(git)) return;
   try {
-    await withLock(packingLock(repository), 'the object store', () => joinPacks(git, objectsDir, AT_ONCE));
+    await withLock(packLockFile(repository.agtDir), 'the object store', () =>
+      joinPacks(git, objectsDir, AT_ONCE),
+    );
   } catch (error) {
     if (!(error instanceof AgtError) || ![EXIT.busy, EXIT.git].includes(error.exitCode as never)) throw error;
   }

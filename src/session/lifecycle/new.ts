@@ -1,7 +1,8 @@
 /** `agt session new`: an empty shadow branch, a work branch and a sandbox at the start commit. */
+
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { seedScan } from '../../autocommit/stat-cache/seed.ts';
+import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -46,7 +47,7 @@ export async function newSession(
 
 /** Spares the first autocommit the reading; where that fails, it reads. */
 async function seed(repository: Repository, record: SessionRecord): Promise<void> {
-  const manifest = join(repository.stateDir, 'scan', record.session_id);
+  const manifest = statCacheFile(repository.agtDir, record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {
     const { git, commonDir } = repository;

@@ -7,6 +7,7 @@ import { type Entry, parseRaw } from '../../git/objects/raw-diff.ts';
 import { withScratch } from '../../git/objects/scratch.ts';
 import { showGit } from '../../git/run/attended.ts';
 import { gitBytes, inDirectory } from '../../git/run/git.ts';
+import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
@@ -89,21 +90,25 @@ function compare<T>(
   request: DiffRequest,
   action: (compared: Compared) => Promise<T>,
 ): Promise<T & Difference> {
-  return withScratch(repository.git, repository, async (scratch) => {
-    const sideOf = (point: Point) => {
-      if (point === 'disk') return sideOfDisk(repository, record, scratch, request.now);
-      return point === 'start'
-        ? sideOfStart(scratch, record.from_commit)
-        : sideOfSnapshot(scratch.git, point);
-    };
-    const [before, after] = [await sideOf(request.before), await sideOf(request.after)];
-    const { git } = scratch;
-    const namesakes = await readNamesakes(git, [before.tree, after.tree]);
-    const pathspecs = request.pathspecs(namesakes);
-    const beyond = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
-    const result = await action({ git, before, after, namesakes, pathspecs });
-    return { ...result, namesakes, beyond, unsure: [...before.unsure, ...after.unsure] };
-  });
+  return withScratch(
+    repository.git,
+    { commonDir: repository.commonDir, parent: scratchDirectory(repository.agtDir) },
+    async (scratch) => {
+      const sideOf = (point: Point) => {
+        if (point === 'disk') return sideOfDisk(repository, record, scratch, request.now);
+        return point === 'start'
+          ? sideOfStart(scratch, record.from_commit)
+          : sideOfSnapshot(scratch.git, point);
+      };
+      const [before, after] = [await sideOf(request.before), await sideOf(request.after)];
+      const { git } = scratch;
+      const namesakes = await readNamesakes(git, [before.tree, after.tree]);
+      const pathspecs = request.pathspecs(namesakes);
+      const beyond = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
+      const result = await action({ git, before, after, namesakes, pathspecs });
+      return { ...result, namesakes, beyond, unsure: [...before.unsure, ...after.unsure] };
+    },
+  );
 }
 
 /** Plain pathspecs are understood here; where there are others, what git cannot know is left out. */

@@ -3,7 +3,7 @@
  * What is there is captured first, and what was brought back is recorded as a new snapshot, so that history only grows and
  * every restore can itself be undone.
  */
-import { join } from 'node:path';
+
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { readScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
 import { applyPlan, ChangedMeanwhile, type Folder } from '../../checkout/apply.ts';
@@ -14,6 +14,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer } from '../../git/run/git.ts';
+import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
@@ -155,7 +156,7 @@ export function pathsOf(plan: CheckoutPlan): string[] {
 
 /** The folder, with what the last capture saw in it. */
 function openFolder(repository: Repository, record: SessionRecord): Folder {
-  const seen = readScanManifest(join(repository.stateDir, 'scan', record.session_id))?.files;
+  const seen = readScanManifest(statCacheFile(repository.agtDir, record.session_id))?.files;
   return {
     path: Buffer.from(sessionFolder(record)).toString('latin1'),
     isCaptured: (path, stat) => {

@@ -3,12 +3,14 @@
  * will not watch is captured periodically instead; one that could not be captured is tried again; one that was removed is
  * left alone. Without named sessions, those that are made meanwhile are watched too.
  */
+
 import { type FSWatcher, mkdirSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { errorCode } from '../../errors.ts';
+import { recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
-import { listRecords, recordsDir, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isBusy, patiently } from '../../session/wait.ts';
 import { autocommit } from '../autocommit.ts';
 import { Alarm } from './alarm.ts';
@@ -98,7 +100,7 @@ export class SessionWatch {
   /** Undefined where the kernel refuses: the records are then read again every now and then. */
   private watchRecords(): FSWatcher | undefined {
     try {
-      const dir = recordsDir(this.repository);
+      const dir = recordsDirectory(this.repository.agtDir);
       mkdirSync(dir, { recursive: true });
       return watch(dir, this.recordsChange).on('error', () => undefined);
     } catch {

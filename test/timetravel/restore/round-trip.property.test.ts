@@ -108,7 +108,7 @@ function target(session: TestSession): CaptureTarget {
     folder: session.folder,
     sandbox: session.sandbox,
     commonDir: join(session.repository, '.git'),
-    stateDir: join(session.repository, '.git/agt'),
+    agtDir: join(session.repository, '.git/agt'),
     shadowRef: 'refs/heads/agtsessions/s1',
     tipRef: 'refs/agt/tip/s1',
     userRef: 'refs/heads/main',
