@@ -1,11 +1,13 @@
-/** Captures a session: the bridge from its metadata to src/autocommit, which knows folders and refs alone. */
+/** Captures a session: passes its folder and refs to src/autocommit, which knows nothing of sessions. */
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
 import { refuseOwnStore } from '../repository/refused-places.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { LockedSession } from './lock.ts';
 import { type SessionRecord, sessionFolder, tipRef } from './record.ts';
 import { requireSandbox } from './sandbox.ts';
+import { isActive } from './state.ts';
 import { countAdded } from './usage.ts';
 
 export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;
@@ -24,13 +26,32 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
   };
 }
 
-/** For those who hold the session's lock. */
+/** Captures the session folder, if it differs from the last snapshot. */
 export async function captureSession(
+  session: LockedSession,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  const result = await runCapture(session.repository, record, options);
+  if (result.outcome === 'committed' && result.commit !== undefined) await countAdded(session, result.commit);
+  return result;
+}
+
+/** Reports what a capture would store. It writes nothing and needs no lock. */
+export function previewCapture(
   repository: Repository,
   record: SessionRecord,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
-  if (record.state !== 'active') {
+  return runCapture(repository, record, { ...options, dryRun: true });
+}
+
+function runCapture(
+  repository: Repository,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  if (!isActive(record)) {
     throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
       hints: ['see: agt session list --all'],
     });
@@ -38,9 +59,5 @@ export async function captureSession(
   requireSandbox(record);
   refuseOwnStore(repository, sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
-  const target = captureTarget(repository, record);
-  const result = await capture(repository.git, target, { agentEmail, maxFileSize, ...options });
-  if (result.outcome === 'committed' && result.commit !== undefined)
-    await countAdded(repository, record, result.commit);
-  return result;
+  return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

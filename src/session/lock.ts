@@ -1,38 +1,64 @@
 /**
- * One process at a time changes a session; and none does while unreachable objects are removed, or what a capture is
- * about to refer to might go (retention/quiet.ts).
+ * One process at a time changes a session. No process does while `agt gc` deletes unreachable objects: a capture could
+ * refer to one of them (maintenance/retention/quiet.ts).
  */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
+import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
 
-/** How long the removal of objects is waited for: it takes seconds. */
-const PATIENCE_MS = 15_000;
-const BETWEEN_LOOKS_MS = 50;
+/** agt gc deletes objects within seconds; a session waits that long for it. */
+const GC_PATIENCE_MS = 15_000;
+const POLL_MS = 50;
 
-/** @throws AgtError with exit code 75 while another process holds it. */
+/** A session that this process has locked. Only `withSessionLock` makes one: who has it may change the session. */
+class LockedSession {
+  readonly repository: Repository;
+  readonly id: SessionId;
+
+  constructor(repository: Repository, id: SessionId) {
+    this.repository = repository;
+    this.id = id;
+  }
+
+  /** The metadata now; undefined if there are none. */
+  read(): SessionRecord | undefined {
+    return readRecord(this.repository, this.id);
+  }
+
+  write(record: SessionRecord): void {
+    writeRecord(this.repository, record);
+  }
+
+  forget(): void {
+    deleteRecord(this.repository, this.id);
+  }
+}
+
+export type { LockedSession };
+
+/** @throws AgtError with exit code 75 while another process holds the lock. */
 export async function withSessionLock<T>(
   repository: Repository,
   id: SessionId,
-  action: () => Promise<T>,
+  action: (session: LockedSession) => Promise<T>,
 ): Promise<T> {
-  const pruning = pruneLockFile(repository.agtDir);
-  const until = Date.now() + PATIENCE_MS;
+  const pruneLock = pruneLockFile(repository.agtDir);
+  const deadline = Date.now() + GC_PATIENCE_MS;
   for (;;) {
-    while (isLocked(pruning) && Date.now() < until) await sleep(BETWEEN_LOOKS_MS);
-    // Looked at again under the session's lock: whoever removes objects takes its own lock first, then looks at these.
+    while (isLocked(pruneLock) && Date.now() < deadline) await sleep(POLL_MS);
+    // Checked again under the session's lock: agt gc takes its own lock first and then looks at the sessions' locks.
     const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () =>
-      isLocked(pruning) ? undefined : { result: await action() },
+      isLocked(pruneLock) ? undefined : { result: await action(new LockedSession(repository, id)) },
     );
     if (done !== undefined) return done.result;
-    if (Date.now() < until) continue;
-    throw new AgtError('agt gc is removing objects', {
+    if (Date.now() < deadline) continue;
+    throw new AgtError('agt gc is deleting objects', {
       exitCode: EXIT.busy,
-      hints: ['try again in a moment'],
+      hints: ['try again in a few seconds'],
     });
   }
 }

@@ -10,12 +10,10 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
 import { idProblem, type SessionId } from './id.ts';
-
-/** What is going on with a session; `creating` and `removing` are seen only after a crash or from another process. */
-export const SESSION_STATES = ['creating', 'active', 'removing', 'removed'] as const;
-export type SessionState = (typeof SESSION_STATES)[number];
+import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from './state.ts';
 
 export interface SessionRecord {
   readonly session_id: SessionId;
@@ -39,12 +37,8 @@ export interface SessionRecord {
   readonly provider: 'git';
   readonly working_copy: 'worktree';
   readonly state: SessionState;
-  /** The state that is being brought back; seen only after a crash or from another process. */
-  readonly restoring?: string;
-  /** What of it: relative to the session folder, one byte per character. */
-  readonly restoring_scope?: readonly string[];
-  /** Of a removed session whose states `agt gc` has begun to drop; seen only after a crash. */
-  readonly dropping?: true;
+  /** An operation that is not complete: another process carries it out, or agt was killed. */
+  readonly intent?: Intent;
 }
 
 export function sessionFolder(record: SessionRecord): string {
@@ -104,10 +98,27 @@ function parseRecord(text: string): SessionRecord | undefined {
       [record.session_id, record.branch, record.work_branch, record.sandbox, record.from_commit].every(
         (value) => typeof value === 'string',
       ) && SESSION_STATES.includes(record.state);
-    return complete ? record : undefined;
+    return complete ? withIntent(record) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Earlier versions of agt had a flag for each operation instead of an intent. */
+interface OldFlags {
+  readonly restoring?: string;
+  readonly restoring_scope?: readonly string[];
+  readonly dropping?: true;
+}
+
+function withIntent(found: SessionRecord & OldFlags): SessionRecord {
+  const { restoring, restoring_scope: scope = TOP_FOLDERS, dropping, ...record } = found;
+  if (record.intent !== undefined) return record;
+  const intent: Intent | undefined =
+    INTENT_OF_STATE[record.state] ??
+    (restoring === undefined ? undefined : { operation: 'restore', snapshot: restoring, scope }) ??
+    (dropping === undefined ? undefined : { operation: 'drop' });
+  return intent === undefined ? record : { ...record, intent };
 }
 
 export interface DamagedRecord {

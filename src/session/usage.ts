@@ -1,6 +1,6 @@
 /**
- * How many bytes the captures of each session have added, counted where there is a budget: an estimate between two
- * measurements of what all snapshots take (maintenance/retention/budget.ts).
+ * How many bytes the snapshots of each session added, counted if there is a budget: an estimate of disk use between
+ * two measurements (maintenance/retention/budget.ts).
  */
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,14 +9,10 @@ import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { gitText } from '../git/run/git.ts';
 import { measuredUsageFile, usageDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from './record.ts';
+import type { LockedSession } from './lock.ts';
 
-/** After a capture, under the session's lock: counts what it has added. Where that fails, the next one measures. */
-export async function countAdded(
-  repository: Repository,
-  record: SessionRecord,
-  commit: string,
-): Promise<void> {
+/** Counts what a snapshot added. If that fails, agt forgets the sum, and the next autocommit measures it. */
+export async function countAdded({ repository, id }: LockedSession, commit: string): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {
     const args = [
@@ -30,8 +26,8 @@ export async function countAdded(
       '--',
     ];
     const added = Number(await gitText(repository.git, args));
-    const before = readAdded(repository)[record.session_id] ?? 0;
-    writeFileAtomic(join(usageDirectory(repository.agtDir), record.session_id), `${before + added}\n`);
+    const before = readAdded(repository)[id] ?? 0;
+    writeFileAtomic(join(usageDirectory(repository.agtDir), id), `${before + added}\n`);
   } catch {
     rmSync(measuredUsageFile(repository.agtDir), { force: true });
   }

@@ -1,31 +1,37 @@
-/** An autocommit: takes the session's lock, keeps within the budget, captures, and joins small packs. */
+/** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { keepWithinBudget } from '../maintenance/retention/budget.ts';
 import { tidyObjects } from '../maintenance/retention/tidy.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type AutocommitOptions, captureSession } from '../session/capture-session.ts';
-import { withSessionLock } from '../session/lock.ts';
-import { readRecord, type SessionRecord, writeRecord } from '../session/record.ts';
+import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import type { SessionRecord } from '../session/record.ts';
 
-/** @throws AgtError, with exit code 75 while another process works on the session. */
+/** @throws AgtError with exit code 75 while another process holds the session's lock. */
 export async function autocommit(
   repository: Repository,
   record: SessionRecord,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
-  const id = record.session_id;
-  if (options.dryRun) return captureSession(repository, record, options);
-  const result = await withSessionLock(repository, id, async () => {
-    const current = readRecord(repository, id) ?? record;
-    const wouldCapture = async () =>
-      (await captureSession(repository, current, { ...options, dryRun: true })).outcome !== 'unchanged';
-    const said = await keepWithinBudget(repository, current, options.now, wouldCapture);
-    const result = await captureSession(repository, current, options);
-    if (result.outcome === 'committed') {
-      writeRecord(repository, { ...current, last_activity_at: options.now.toISOString() });
-    }
-    return { ...result, warnings: [...said, ...result.warnings] };
-  });
+  if (options.dryRun) return previewCapture(repository, record, options);
+  const result = await withSessionLock(repository, record.session_id, (session) =>
+    autocommitLocked(session, session.read() ?? record, options),
+  );
   if (result.outcome === 'committed') await tidyObjects(repository);
   return result;
+}
+
+async function autocommitLocked(
+  session: LockedSession,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  const hasChanges = async () =>
+    (await previewCapture(session.repository, record, options)).outcome !== 'unchanged';
+  const warnings = await keepWithinBudget(session, options.now, hasChanges);
+  const result = await captureSession(session, record, options);
+  if (result.outcome === 'committed') {
+    session.write({ ...record, last_activity_at: options.now.toISOString() });
+  }
+  return { ...result, warnings: [...warnings, ...result.warnings] };
 }

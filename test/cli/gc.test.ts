@@ -272,9 +272,9 @@ describe('agt gc of sessions that ended', () => {
     autocommit(session, '--label', 'named');
     remove('s1', 0);
     const { repository: opened, record } = openSession(session);
-    writeRecord(opened, { ...record, dropping: true });
+    writeRecord(opened, { ...record, intent: { operation: 'drop' } });
     git(repository, 'update-ref', '-d', 'refs/agt/tip/s1');
-    expect(agt(repository, 'doctor').stdout).toContain('its states were never finished being dropped');
+    expect(agt(repository, 'doctor').stdout).toContain('agt did not finish dropping its snapshots');
     agtOk(repository, 'gc');
     expect(refs()).not.toContain('s1');
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');

@@ -114,7 +114,7 @@ describe('agt session remove', () => {
       }),
     );
     rmSync(join(sandbox, 'work.txt'));
-    expect(agt(repository, 'doctor').stdout).toContain('was never finished being removed');
+    expect(agt(repository, 'doctor').stdout).toContain('agt did not finish removing it');
     agtOk(repository, 'session', 'remove', '--id', 's1');
     expect(git(repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
     expect(existsSync(sandbox)).toBe(false);

@@ -176,7 +176,7 @@ export function doctorMends(place: Place): void {
   const findings = examine(place);
   const named = JSON.stringify(findings);
   // What is part of a session that is half made, or half gone, is named with it.
-  const isHalf = findings.some(({ problem }) => /never finished|its folder is there/.test(problem));
+  const isHalf = findings.some(({ problem }) => /did not finish|its folder is there/.test(problem));
   // These keep doctor from seeing the rest until they are gone.
   const areFirst = findings.some(({ problem }) => /half registered/.test(problem));
   const isNamed = (path: string) =>
@@ -184,9 +184,7 @@ export function doctorMends(place: Place): void {
     [path, dirname(path)].some((it) => named.includes(it)) ||
     (isHalf && /\.agt\/sessions|\.git\/worktrees\//.test(path));
   expect(left.filter((path) => !isNamed(path))).toEqual([]);
-  const open = examine(place, '--fix').filter(
-    ({ problem }) => problem !== 'was never finished being restored',
-  );
+  const open = examine(place, '--fix').filter(({ problem }) => problem !== 'agt did not finish restoring it');
   expect(open).toEqual([]);
   expect(leftovers(place)).toEqual([]);
 }

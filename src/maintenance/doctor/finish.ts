@@ -6,9 +6,9 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { readRecord, type SessionRecord, sessionFolder, writeRecord } from '../../session/record.ts';
+import { complete } from '../../session/operation.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
-import { applyToSession } from '../retention/gc.ts';
 import { uncapturedFiles } from './uncaptured.ts';
 
 /**
@@ -18,15 +18,14 @@ import { uncapturedFiles } from './uncaptured.ts';
 export async function undoCreation(repository: Repository, record: SessionRecord): Promise<void> {
   const now = new Date();
   const id = record.session_id;
-  const hasWork = await withSessionLock(repository, id, async () => {
-    const current = readRecord(repository, id);
-    if (current?.state !== 'creating') throw new AgtError(`session "${id}" is being worked on`);
+  const hasWork = await withSessionLock(repository, id, async (session) => {
+    if (session.read()?.intent?.operation !== 'create')
+      throw new AgtError(`another process works on session "${id}"`);
     if (!(await holdsWork(repository, record))) return false;
     if (!sandboxIsThere(record))
       throw new AgtError(`${sessionFolder(record)} holds files that are nowhere else`);
-    const active: SessionRecord = { ...record, state: 'active' };
-    await captureSession(repository, active, { now, label: 'before doctor' });
-    writeRecord(repository, active);
+    await captureSession(session, { ...record, state: 'active' }, { now, label: 'before doctor' });
+    complete(session, record, 'create');
     return true;
   });
   const plan = await planRemoval(repository, record, !hasWork);
@@ -47,10 +46,4 @@ export async function finishRemoving(repository: Repository, record: SessionReco
     throw new AgtError(`not captured: ${lost.join(', ')} (copy what you need, then do what agt doctor says)`);
   const plan = await planRemoval(repository, record, false);
   await removeSession(repository, plan, { force: false, now: new Date() });
-}
-
-export async function finishDropping(repository: Repository, record: SessionRecord): Promise<void> {
-  await withSessionLock(repository, record.session_id, () =>
-    applyToSession(repository, record, { thin: false, now: new Date() }),
-  );
 }

@@ -15,6 +15,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { isRemoved } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
 /** How long a file of git's whose owner is not known has to lie there untouched. */
@@ -113,7 +114,7 @@ function emptySessions(
 ): Finding[] {
   if (repository.area !== undefined || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0)
     return [];
-  if (records.some(({ state }) => state !== 'removed')) return [];
+  if (!records.every(isRemoved)) return [];
   if (worktrees.some(({ path }) => path.startsWith(`${sessionsDir}/`))) return [];
   const fix = () => {
     rmdirSync(sessionsDir);

@@ -14,8 +14,9 @@ import { AgtError } from '../../errors.ts';
 import { gitText } from '../../git/run/git.ts';
 import { measuredUsageFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { withSessionLock } from '../../session/lock.ts';
-import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
+import { type LockedSession, withSessionLock } from '../../session/lock.ts';
+import { listRecords } from '../../session/record.ts';
+import { isActive } from '../../session/state.ts';
 import { readAdded } from '../../session/usage.ts';
 import { diskUse } from './du.ts';
 import { applyToSession } from './gc.ts';
@@ -34,16 +35,16 @@ interface Measured {
  * @throws AgtError where there is no room.
  */
 export async function keepWithinBudget(
-  repository: Repository,
-  record: SessionRecord,
+  session: LockedSession,
   now: Date,
   hasChanges: () => Promise<boolean>,
 ): Promise<string[]> {
+  const { repository } = session;
   const { budget } = repository.settings;
   if (budget === undefined || estimate(repository) <= budget) return [];
   let total = await measure(repository);
   if (total <= budget) return [];
-  const thinned = await thinActive(repository, record, now);
+  const thinned = await thinActive(session, now);
   if (thinned.length > 0) total = await measure(repository);
   const said = thinned.length === 0 ? [] : [`past agt.budget: thinned ${thinned.join(', ')}`];
   if (total <= budget || !(await hasChanges())) return said;
@@ -60,25 +61,25 @@ export async function keepWithinBudget(
   );
 }
 
-/** All active sessions, past those that are busy. Returns what went from which. */
-async function thinActive(repository: Repository, own: SessionRecord, now: Date): Promise<string[]> {
-  const said: string[] = [];
-  for (const { session_id: id, state } of listRecords(repository).records) {
-    if (state !== 'active') continue;
-    const thin = async () => {
-      const record = readRecord(repository, id);
-      if (record?.state !== 'active') return;
-      const outcome = await applyToSession(repository, record, { thin: true, now });
-      if (outcome !== undefined && outcome.refused === undefined)
-        said.push(`${id} (${outcome.plan.going} of ${outcome.plan.chain.snapshots.length} snapshots)`);
-    };
+/** Thins every active session, except those that another process works on. Returns what it deleted from which. */
+async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
+  const { repository } = own;
+  const thinned: string[] = [];
+  const thin = async (session: LockedSession) => {
+    const record = session.read();
+    if (record === undefined || !isActive(record)) return;
+    const outcome = await applyToSession(session, record, { thin: true, now });
+    if (outcome === undefined || outcome.refused !== undefined) return;
+    thinned.push(`${session.id} (${outcome.plan.going} of ${outcome.plan.chain.snapshots.length} snapshots)`);
+  };
+  for (const { session_id: id } of listRecords(repository).records.filter(isActive)) {
     try {
-      await (id === own.session_id ? thin() : withSessionLock(repository, id, thin));
+      await (id === own.id ? thin(own) : withSessionLock(repository, id, thin));
     } catch {
-      // busy, or something is wrong with it that its own commands tell
+      // Another process works on it, or something is wrong with it: its own commands report that.
     }
   }
-  return said;
+  return thinned;
 }
 
 function estimate(repository: Repository): number {

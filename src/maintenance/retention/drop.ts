@@ -9,21 +9,21 @@ import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';
 import { sessionCaches } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { deleteRecord, type SessionRecord, tipRef, writeRecord } from '../../session/record.ts';
+import type { LockedSession } from '../../session/lock.ts';
+import { begin, complete } from '../../session/operation.ts';
+import { type SessionRecord, tipRef } from '../../session/record.ts';
 import type { Chain } from './chain.ts';
 import { countUnmerged } from './plan.ts';
 
-/**
- * The caller holds the session's lock. Killed on the way, the metadata say that it is being dropped, and the next
- * `agt gc` finishes it. Returns the work branch if that stays.
- */
+/** If agt is killed on the way, the next `agt gc` reads the intent and finishes. Returns the work branch if it stays. */
 export async function dropHistory(
-  repository: Repository,
-  record: SessionRecord,
+  session: LockedSession,
+  found: SessionRecord,
   chain: Chain,
 ): Promise<string | undefined> {
+  const { repository } = session;
   const { git } = repository;
-  writeRecord(repository, { ...record, dropping: true });
+  const record = begin(session, found, { operation: 'drop' });
   const work = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${record.work_branch}^{commit}`]);
   const workGoes = work !== undefined && (await isSpare(repository, record.work_branch, work));
   const refs: [string, string | undefined][] = [
@@ -37,7 +37,7 @@ export async function dropHistory(
   failurePoint('gc: refs deleted');
   for (const file of sessionCaches(repository.agtDir, record.session_id)) rmSync(file, { force: true });
   failurePoint('gc: caches removed');
-  deleteRecord(repository, record.session_id);
+  complete(session, record, 'drop');
   return work === undefined || workGoes ? undefined : record.work_branch;
 }
 

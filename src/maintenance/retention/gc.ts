@@ -1,8 +1,9 @@
 /** `agt gc`: what the plans say, session by session, each under its lock and planned anew there; then the disk. */
 import { AgtError, EXIT } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { withSessionLock } from '../../session/lock.ts';
-import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
+import { type LockedSession, withSessionLock } from '../../session/lock.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { isActive, isRemoved } from '../../session/state.ts';
 import { patiently } from '../../session/wait.ts';
 import { dropHistory } from './drop.ts';
 import { obstacle, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
@@ -39,9 +40,9 @@ export async function applyRetention(
     try {
       if (!mayConcern(listed, request)) continue;
       const outcome = await patiently(PATIENCE_MS, () =>
-        withSessionLock(repository, id, async () => {
-          const record = readRecord(repository, id);
-          return record === undefined ? undefined : applyToSession(repository, record, request);
+        withSessionLock(repository, id, async (session) => {
+          const record = session.read();
+          return record === undefined ? undefined : applyToSession(session, record, request);
         }),
       );
       if (outcome !== undefined) outcomes.push(outcome);
@@ -52,26 +53,26 @@ export async function applyRetention(
   return { outcomes, failures };
 }
 
-/** Sessions that are at work are left alone where nothing is asked of them. */
-function mayConcern({ state }: SessionRecord, { thin }: RetentionRequest): boolean {
-  return state === 'removed' || (thin && state === 'active');
+/** Sessions that the request does not concern need no lock, so a busy one is no failure. */
+function mayConcern(record: SessionRecord, { thin }: RetentionRequest): boolean {
+  return isRemoved(record) || (thin && isActive(record));
 }
 
-/** For those who hold the session's lock. */
 export async function applyToSession(
-  repository: Repository,
+  session: LockedSession,
   record: SessionRecord,
   request: RetentionRequest,
 ): Promise<SessionOutcome | undefined> {
+  const { repository } = session;
   const plan = await planSession(repository, record, request);
   if (plan === undefined) {
-    if (request.thin && record.state === 'active') await forgetReflog(repository.git, record);
+    if (request.thin && isActive(record)) await forgetReflog(repository.git, record);
     return undefined;
   }
   const refused = await obstacle(repository, plan);
   if (refused !== undefined) return { plan, refused };
-  if (plan.action === 'drop') return { plan, workBranch: await dropHistory(repository, record, plan.chain) };
-  await rewriteChain(repository, record, plan.chain, plan.kept);
+  if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, record, plan.chain) };
+  await rewriteChain(session, record, plan.chain, plan.kept);
   return { plan };
 }
 

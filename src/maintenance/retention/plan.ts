@@ -6,6 +6,7 @@ import { reachableObjects } from '../../git/objects/reachable.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { isActive, isRemoved } from '../../session/state.ts';
 import { type Chain, readChain } from './chain.ts';
 import { costOf, refsOfOthers, refsOfSnapshots } from './du.ts';
 import { keptWhenEnded, keptWhenThinned } from './keep.ts';
@@ -34,7 +35,7 @@ export async function planSession(
 ): Promise<SessionPlan | undefined> {
   const seconds = now.getTime() / 1000;
   const isOver = hasEnded(repository, record, seconds);
-  if (!isOver && !(thin && record.state === 'active')) return undefined;
+  if (!isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(repository, record);
   const { snapshots } = chain;
   const kept = isOver ? keptWhenEnded(snapshots) : keptWhenThinned(snapshots, seconds);
@@ -47,8 +48,8 @@ export async function planSession(
 
 /** Removed longer ago than states are to be kept; or begun to be dropped. */
 function hasEnded(repository: Repository, record: SessionRecord, now: number): boolean {
-  if (record.state !== 'removed') return false;
-  if (record.dropping === true) return true;
+  if (!isRemoved(record)) return false;
+  if (record.intent?.operation === 'drop') return true;
   const ended = new Date(record.last_activity_at).getTime() / 1000;
   return now - ended > repository.settings.retention;
 }
@@ -57,8 +58,8 @@ function hasEnded(repository: Repository, record: SessionRecord, now: number): b
 export async function obstacle(repository: Repository, plan: SessionPlan): Promise<string | undefined> {
   const { record, chain, action } = plan;
   const branch = shortBranch(record.branch);
-  if (record.restoring !== undefined) return 'a state is being restored (see: agt doctor)';
-  if (record.dropping !== true && chain.branch !== chain.tip)
+  if (record.intent?.operation === 'restore') return 'a restore is not complete (see: agt doctor)';
+  if (record.intent?.operation !== 'drop' && chain.branch !== chain.tip)
     return `${branch} was moved by something else than agt (see: agt doctor)`;
   const holder = (await listWorktrees(repository.git)).find((worktree) => worktree.branch === record.branch);
   if (holder !== undefined && action !== 'thin') return `${branch} is checked out in ${holder.path}`;

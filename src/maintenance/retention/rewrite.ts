@@ -12,15 +12,16 @@ import { commitName, storeCommits } from '../../git/objects/store-commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
 import type { Chain, StoredSnapshot } from './chain.ts';
 
 /**
- * The caller holds the session's lock, and `kept` is not empty. Killed at any instant, the old chain stands or the new
- * one: the refs move in one transaction, after the new commits are on disk.
+ * `kept` is not empty. If agt is killed at any instant, either the old chain is valid or the new one: the refs move in
+ * one transaction, after the new commits are on disk.
  */
 export async function rewriteChain(
-  repository: Repository,
+  { repository }: LockedSession,
   record: SessionRecord,
   chain: Chain,
   kept: ReadonlySet<string>,

@@ -15,16 +15,10 @@ import { hideFromFetch } from '../../repository/hidden-from-fetch.ts';
 import { refuseWholeMachine } from '../../repository/refused-places.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
-import { withSessionLock } from '../lock.ts';
-import {
-  deleteRecord,
-  readRecord,
-  type SessionRecord,
-  shadowRef,
-  tipRef,
-  workRef,
-  writeRecord,
-} from '../record.ts';
+import { type LockedSession, withSessionLock } from '../lock.ts';
+import { complete } from '../operation.ts';
+import { readRecord, type SessionRecord, shadowRef, tipRef, workRef } from '../record.ts';
+import { isRemoved, TRANSITIONS } from '../state.ts';
 
 export interface NewSession {
   readonly id: SessionId;
@@ -46,17 +40,18 @@ export interface NewSession {
 
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
   refuseWholeMachine(repository);
-  return withSessionLock(repository, wanted.id, () => create(repository, wanted));
+  return withSessionLock(repository, wanted.id, (session) => create(session, wanted));
 }
 
-async function create(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
+  const { repository } = session;
   const folder = join(await repository.sessionsDir(), wanted.id);
   const record = describe(repository, wanted, folder);
   await refuseTaken(repository, wanted.id);
   const undo: (() => Promise<unknown> | unknown)[] = [];
   try {
-    undo.push(() => deleteRecord(repository, record.session_id));
-    writeRecord(repository, record);
+    undo.push(() => session.forget());
+    session.write(record);
     await hideFromFetch(repository);
     failurePoint('create: hidden from fetch');
 
@@ -74,9 +69,7 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
 
     await wanted.fill(record);
     failurePoint('create: filled');
-    const active: SessionRecord = { ...record, state: 'active' };
-    writeRecord(repository, active);
-    return active;
+    return complete(session, record, 'create');
   } catch (error) {
     // One step that cannot be undone keeps no other from it, nor the reason from being told.
     for (const step of undo.reverse()) await attempt(step);
@@ -109,14 +102,15 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
     isolation: 'none',
     provider: 'git',
     working_copy: 'worktree',
-    state: 'creating',
+    state: TRANSITIONS.create.during,
+    intent: { operation: 'create' },
   };
 }
 
 /** @throws AgtError where an id is taken, or one of the names that a session of it would have. */
 export async function refuseTaken(repository: Repository, id: SessionId): Promise<void> {
   const existing = readRecord(repository, id);
-  if (existing?.state === 'removed') {
+  if (existing !== undefined && isRemoved(existing)) {
     throw new AgtError(`session "${id}" was removed, and its states are kept`, {
       hints: [`choose another id, or forget them: agt session remove --id ${id} --delete-branch`],
     });

@@ -12,16 +12,11 @@ import { dropRegistration, registrationOf } from '../../git/files/worktree-regis
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
-import { withSessionLock } from '../lock.ts';
-import {
-  deleteRecord,
-  readRecord,
-  type SessionRecord,
-  sessionFolder,
-  tipRef,
-  writeRecord,
-} from '../record.ts';
+import { type LockedSession, withSessionLock } from '../lock.ts';
+import { begin, complete } from '../operation.ts';
+import { type SessionRecord, sessionFolder, tipRef } from '../record.ts';
 import { sandboxHead, sandboxIsThere, uncommittedPaths } from '../sandbox.ts';
+import { isActive } from '../state.ts';
 
 export interface RemovalPlan {
   readonly record: SessionRecord;
@@ -128,14 +123,15 @@ export function removeSession(
   plan: RemovalPlan,
   options: RemovalOptions,
 ): Promise<void> {
-  return withSessionLock(repository, plan.record.session_id, () => remove(repository, plan, options));
+  return withSessionLock(repository, plan.record.session_id, (session) => remove(session, plan, options));
 }
 
-async function remove(repository: Repository, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
-  const record = readRecord(repository, plan.record.session_id) ?? plan.record;
-  if (record.state === 'active') {
-    await captureLastTime(repository, record, options);
-    writeRecord(repository, { ...record, state: 'removing' });
+async function remove(session: LockedSession, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
+  const { repository } = session;
+  const record = session.read() ?? plan.record;
+  if (isActive(record)) {
+    await captureLastTime(session, record, options);
+    begin(session, record, { operation: 'remove' });
   }
   const registration = registrationOf(repository.commonDir, record.sandbox);
   // Twice: also a locked worktree goes, since agt's own record says that it is to go. One that is not registered any
@@ -149,20 +145,16 @@ async function remove(repository: Repository, plan: RemovalPlan, options: Remova
   if (repository.area === undefined)
     removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
   // Killed after it deleted the branches, it was to forget the session.
-  const hasForgotten = record.state === 'removing' && !(await keepsSnapshots(repository, record));
+  const hasForgotten = record.intent?.operation === 'remove' && !(await keepsSnapshots(repository, record));
   if (!plan.deleteBranch && !hasForgotten) {
-    writeRecord(repository, {
-      ...record,
-      state: 'removed',
-      last_activity_at: options.now.toISOString(),
-    });
+    complete(session, record, 'remove', options.now);
     return;
   }
   const refs = await existingRefs(repository, record); // the last capture has moved them since the plan
   const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
   if (refs.length > 0) await gitText(repository.git, ['update-ref', '--stdin'], { input });
   failurePoint('remove: refs deleted');
-  deleteRecord(repository, record.session_id);
+  session.forget();
 }
 
 async function keepsSnapshots(repository: Repository, record: SessionRecord): Promise<boolean> {
@@ -192,7 +184,7 @@ function removeWhileEmpty(...dirs: string[]): void {
 
 /** @throws AgtError, nothing removed, when something in the folder would not survive. */
 async function captureLastTime(
-  repository: Repository,
+  session: LockedSession,
   record: SessionRecord,
   { force, now }: RemovalOptions,
 ): Promise<void> {
@@ -200,7 +192,7 @@ async function captureLastTime(
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     return;
   }
-  const captured = await captureSession(repository, record, { now, label: 'before remove' });
+  const captured = await captureSession(session, record, { now, label: 'before remove' });
   const lost = [...captured.skipped, ...captured.failed];
   if (lost.length === 0 || force) return;
   throw new AgtError(

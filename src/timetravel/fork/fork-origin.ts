@@ -8,6 +8,7 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs, workRef } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
+import { isActive } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { findSnapshot } from '../../snapshot/select.ts';
 import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
@@ -37,7 +38,7 @@ export async function readOrigin(
   request: OriginRequest,
   id: SessionId,
 ): Promise<Origin> {
-  if (request.at === undefined && source.state === 'active' && sandboxIsThere(source)) {
+  if (request.at === undefined && isActive(source) && sandboxIsThere(source)) {
     const { now } = request;
     const captured = await autocommit(repository, source, { now, label: `before fork to ${id}` });
     const warnings = [

@@ -17,13 +17,14 @@ import { gitAnswer } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
-import { withSessionLock } from '../../session/lock.ts';
-import { readRecord, type SessionRecord, sessionFolder, workRef, writeRecord } from '../../session/record.ts';
+import { type LockedSession, withSessionLock } from '../../session/lock.ts';
+import { begin, complete, requireAllowed } from '../../session/operation.ts';
+import { readRecord, type SessionRecord, sessionFolder, workRef } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
-import { makePlace } from './place.ts';
+import { ensureWorktree } from './ensure-worktree.ts';
 import { compareSnapshots } from './verify.ts';
 
 export interface RestoreRequest {
@@ -55,79 +56,71 @@ export function restoreSession(
   record: SessionRecord,
   request: RestoreRequest,
 ): Promise<Restored> {
-  const id = record.session_id;
-  return withSessionLock(repository, id, () =>
-    restore(repository, readRecord(repository, id) ?? record, request),
+  return withSessionLock(repository, record.session_id, (session) =>
+    restore(session, session.read() ?? record, request),
   );
 }
 
 async function restore(
-  repository: Repository,
+  session: LockedSession,
   found: SessionRecord,
   request: RestoreRequest,
 ): Promise<Restored> {
-  if (found.state === 'creating' || found.state === 'removing') {
-    throw new AgtError(
-      `session "${found.session_id}" was never finished ${found.state.replace('ing', '')}ing`,
-      {
-        hints: ['see: agt doctor'],
-      },
-    );
-  }
-  const { restoring: _, restoring_scope: __, ...unmarked } = found;
-  const record: SessionRecord = { ...unmarked, state: 'active' };
-  const { now } = request;
-  const mark = ({ commit }: Snapshot) =>
-    writeRecord(repository, { ...record, restoring: commit, restoring_scope: request.scope });
-  // What is to be brought back is written down before anything is made.
-  const known = sandboxIsThere(record) ? undefined : await request.choose(false);
-  if (known !== undefined) mark(known);
-  const wasEmpty = await makePlace(repository, record, record.from_commit);
-  const first = wasEmpty
+  requireAllowed(found, 'restore');
+  const { repository } = session;
+  const { now, scope } = request;
+  const { intent: _, ...rest } = found;
+  const record: SessionRecord = { ...rest, state: 'active' };
+  const beginWith = ({ commit }: Snapshot) =>
+    begin(session, found, { operation: 'restore', snapshot: commit, scope });
+
+  // A sandbox that is gone is made again: the intent comes first.
+  const chosen = sandboxIsThere(record) ? undefined : await request.choose(false);
+  if (chosen !== undefined) beginWith(chosen);
+  const wasEmpty = await ensureWorktree(repository, record, record.from_commit);
+  const before = wasEmpty
     ? undefined
-    : await captureSession(repository, record, { now, keep: await workTip(repository, record) });
-  const snapshot = known ?? (await request.choose(false));
+    : await captureSession(session, record, { now, keep: await workTip(repository, record) });
+  const snapshot = chosen ?? (await request.choose(false));
   failurePoint('restore: captured before');
-  mark(snapshot);
+  const begun = beginWith(snapshot);
 
   const wanted = await readSnapshot(repository.git, snapshot.commit);
   if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
-  const { changed, captured } = await bringBack(repository, record, first, wanted, request);
-  const warnings = [
-    ...(first?.warnings ?? []),
-    ...(first?.failed ?? []).map(
-      ({ path, reason }) => `left as it is: ${path} could not be captured: ${reason}`,
-    ),
-  ];
-  if (request.scope.includes('sandbox')) {
+  const { changed, captured } = await bringBack(session, record, before, wanted, request);
+  const warnings = [...(before?.warnings ?? []), ...leftAlone(before)];
+  if (scope.includes('sandbox')) {
     warnings.push(...(await restoreSandbox(repository, record, snapshot, captured, wanted)));
   }
   failurePoint('restore: brought back');
-  const after = await captureSession(repository, record, {
+
+  const { commit = '' } = await captureSession(session, record, {
     now,
     restored: { commit: snapshot.commit, by: request.by },
   });
-  const commit = after.commit as string;
-  const { mismatches, ignored } = await compareSnapshots(
-    repository.git,
-    await readSnapshot(repository.git, commit),
-    wanted,
-    request.scope,
-  );
+  const after = await readSnapshot(repository.git, commit);
+  const { mismatches, ignored } = await compareSnapshots(repository.git, after, wanted, scope);
   warnings.push(...ignored.map((path) => `not compared, since .agtignore names it: ${path}`));
   failurePoint('restore: compared');
-  writeRecord(repository, { ...record, last_activity_at: now.toISOString() });
-  return { record, snapshot, before: first?.commit, commit, changed, mismatches, warnings };
+  const done = complete(session, begun, 'restore', now);
+  return { record: done, snapshot, before: before?.commit, commit, changed, mismatches, warnings };
+}
+
+function leftAlone(before: CaptureResult | undefined): string[] {
+  return (before?.failed ?? []).map(
+    ({ path, reason }) => `left as it is, since agt could not capture it: ${path}: ${reason}`,
+  );
 }
 
 /** Files, links, directories and permissions. Returns how many paths were not as they should be, and what was captured. */
 async function bringBack(
-  repository: Repository,
+  session: LockedSession,
   record: SessionRecord,
   first: CaptureResult | undefined,
   wanted: SnapshotContent,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; captured: string | undefined }> {
+  const { repository } = session;
   const changed = new Set<string>();
   let captured = first?.commit;
   for (let attempt = 1; ; attempt++) {
@@ -144,7 +137,7 @@ async function bringBack(
           hints: ['something works in the session: stop it, then run this again', 'agt keeps every snapshot'],
         });
       }
-      captured = (await captureSession(repository, record, { now })).commit;
+      captured = (await captureSession(session, record, { now })).commit;
     }
   }
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { readChain } from '../../../src/maintenance/retention/chain.ts';
 import { keptWhenThinned } from '../../../src/maintenance/retention/keep.ts';
 import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
+import { withSessionLock } from '../../../src/session/lock.ts';
 import { openSession } from '../../harness/opened.ts';
 import { makeSession } from '../../harness/session.ts';
 import { git, REAL_GIT, run } from '../../harness/world.ts';
@@ -95,7 +96,9 @@ test('over random histories', async () => {
       const own = new Set(chain.snapshots.map(({ oid }) => oid));
       const others = list(tip).filter((oid) => !own.has(oid));
 
-      await rewriteChain(repository, record, chain, kept);
+      await withSessionLock(repository, record.session_id, (session) =>
+        rewriteChain(session, record, chain, kept),
+      );
       const after = await readChain(repository, record);
       const stayed = chain.snapshots.filter(({ oid }) => kept.has(oid));
       expect(after.branch).toBe(after.tip);

@@ -14,7 +14,7 @@ import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
 
 /** Returns true where nothing was there: no file to capture, no index. */
-export async function makePlace(
+export async function ensureWorktree(
   repository: Repository,
   record: SessionRecord,
   commit: string,

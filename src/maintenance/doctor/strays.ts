@@ -1,0 +1,42 @@
+/** Session folders and refs of agt that belong to no session. */
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { shortBranch } from '../../git/files/refnames.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { idProblem } from '../../session/id.ts';
+import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
+import type { Finding } from './finding.ts';
+
+export function strayFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
+  const known = new Set(records.map((record) => basename(sessionFolder(record))));
+  const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
+  return names
+    .filter((name) => idProblem(name) === undefined && !known.has(name))
+    .map((name) => ({
+      level: 'warning',
+      about: name,
+      problem: `a session folder without metadata: ${join(sessionsDir, name)}`,
+      mend: 'look into it, and move it away',
+    }));
+}
+
+export function strayRefs(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  refs: ReadonlySet<string>,
+): Finding[] {
+  const own = new Set(
+    records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
+  );
+  const prefixes = [repository.settings.branchPrefix, repository.settings.workPrefix].map(
+    (prefix) => `refs/heads/${prefix}`,
+  );
+  return [...refs]
+    .filter((ref) => [...prefixes, 'refs/agt/tip/'].some((prefix) => ref.startsWith(prefix)) && !own.has(ref))
+    .map((ref) => ({
+      level: 'note',
+      about: shortBranch(ref),
+      problem: 'a ref in a namespace of agt that belongs to no session here',
+      mend: `keep it, or delete it: agt git update-ref -d ${ref}`,
+    }));
+}

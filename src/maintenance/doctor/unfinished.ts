@@ -1,0 +1,78 @@
+/** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
+import type { Repository } from '../../repository/repository.ts';
+import { withSessionLock } from '../../session/lock.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import type { Intent, Operation } from '../../session/state.ts';
+import { applyToSession } from '../retention/gc.ts';
+import type { Finding, FinishRestore } from './finding.ts';
+import { finishRemoving, undoCreation } from './finish.ts';
+
+interface Row<I extends Intent> {
+  readonly problem: string;
+  /** The command that a person would run. */
+  readonly command: (id: string, intent: I) => string;
+  readonly fix: (
+    repository: Repository,
+    record: SessionRecord,
+    finishRestore: FinishRestore,
+  ) => Promise<void>;
+  /** Whether the rest of the session can be examined all the same. */
+  readonly examineRest: boolean;
+}
+
+type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>> };
+
+const UNFINISHED: Table = {
+  create: {
+    problem: 'agt did not finish creating it',
+    command: (id) => `agt session remove --id ${id} --delete-branch --force`,
+    fix: undoCreation,
+    examineRest: false,
+  },
+  remove: {
+    problem: 'agt did not finish removing it',
+    command: (id) => `agt session remove --id ${id}`,
+    fix: finishRemoving,
+    examineRest: false,
+  },
+  drop: {
+    problem: 'agt did not finish dropping its snapshots',
+    command: () => 'agt gc',
+    fix: (repository, record) =>
+      withSessionLock(repository, record.session_id, async (session) => {
+        await applyToSession(session, record, { thin: false, now: new Date() });
+      }),
+    examineRest: false,
+  },
+  restore: {
+    problem: 'agt did not finish restoring it',
+    command: (id, { scope, snapshot }) =>
+      isPartial(scope) ? 'agt doctor --fix' : `agt session restore ${id} --to ${snapshot.slice(0, 10)}`,
+    fix: (repository, record, finishRestore) => finishRestore(repository, record),
+    examineRest: true,
+  },
+};
+
+/** Single files were restored: their names are in the metadata alone. */
+function isPartial(scope: readonly string[]): boolean {
+  return scope.some((path) => path.includes('/'));
+}
+
+export function examineIntent(
+  repository: Repository,
+  record: SessionRecord,
+  finishRestore: FinishRestore,
+): { readonly findings: Finding[]; readonly examineRest: boolean } {
+  const { session_id: about, intent } = record;
+  if (intent === undefined) return { findings: [], examineRest: true };
+  const row = UNFINISHED[intent.operation] as Row<Intent>;
+  const fix = () => row.fix(repository, record, finishRestore);
+  const finding = {
+    level: 'error',
+    about,
+    problem: row.problem,
+    mend: row.command(about, intent),
+    fix,
+  } as const;
+  return { findings: [finding], examineRest: row.examineRest };
+}

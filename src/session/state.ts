@@ -1,0 +1,61 @@
+/**
+ * The life of a session as a table. A command that takes several steps writes its intent into the session's metadata
+ * before the first step and clears it after the last. If agt is killed in between, the intent says what to finish or
+ * to undo: `agt doctor` reads it (maintenance/doctor/unfinished.ts).
+ */
+
+export const SESSION_STATES = ['creating', 'active', 'removing', 'removed'] as const;
+export type SessionState = (typeof SESSION_STATES)[number];
+
+export type Intent =
+  | { readonly operation: 'create' }
+  | { readonly operation: 'remove' }
+  | {
+      readonly operation: 'restore';
+      /** The commit of the snapshot. */
+      readonly snapshot: string;
+      /** Paths to restore, relative to the session folder, one byte per character. */
+      readonly scope: readonly string[];
+    }
+  /** `agt gc` deletes the snapshots of a removed session. */
+  | { readonly operation: 'drop' };
+
+export type Operation = Intent['operation'];
+
+interface Transition {
+  /** The states in which the operation may start; a session that is created has none yet. */
+  readonly from: readonly SessionState[];
+  readonly during: SessionState;
+  /** `forgotten`: the metadata are deleted. */
+  readonly after: SessionState | 'forgotten';
+}
+
+export const TRANSITIONS: Readonly<Record<Operation, Transition>> = {
+  create: { from: [], during: 'creating', after: 'active' },
+  restore: { from: ['active', 'removed'], during: 'active', after: 'active' },
+  remove: { from: ['active'], during: 'removing', after: 'removed' },
+  drop: { from: ['removed'], during: 'removed', after: 'forgotten' },
+};
+
+/** Old metadata have no intent in these states. */
+export const INTENT_OF_STATE: Partial<Record<SessionState, Intent>> = {
+  creating: { operation: 'create' },
+  removing: { operation: 'remove' },
+};
+
+export function isActive({ state }: { readonly state: SessionState }): boolean {
+  return state === 'active';
+}
+
+/** Its folder is deleted; its snapshots are kept. */
+export function isRemoved({ state }: { readonly state: SessionState }): boolean {
+  return state === 'removed';
+}
+
+/** For messages: "agt did not finish creating it". */
+export const GERUND: Readonly<Record<Operation, string>> = {
+  create: 'creating',
+  restore: 'restoring',
+  remove: 'removing',
+  drop: 'dropping the snapshots of',
+};

@@ -1,0 +1,100 @@
+/** The session's state machine: what the table allows, what an operation writes, and metadata of earlier versions. */
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { recordFile } from '../../src/repository/layout.ts';
+import type { Repository } from '../../src/repository/repository.ts';
+import { withSessionLock } from '../../src/session/lock.ts';
+import { begin, complete } from '../../src/session/operation.ts';
+import { readRecord, type SessionRecord, writeRecord } from '../../src/session/record.ts';
+import { type Intent, type Operation, SESSION_STATES, TRANSITIONS } from '../../src/session/state.ts';
+import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
+import { openSession } from '../harness/opened.ts';
+import { makeSession } from '../harness/session.ts';
+import { write } from '../harness/world.ts';
+
+let repository: Repository;
+let record: SessionRecord;
+beforeEach(() => {
+  ({ repository, record } = openSession(makeSession()));
+});
+
+const INTENTS: { readonly [O in Operation]: Extract<Intent, { operation: O }> } = {
+  create: { operation: 'create' },
+  restore: { operation: 'restore', snapshot: 'a'.repeat(40), scope: ['sandbox'] },
+  remove: { operation: 'remove' },
+  drop: { operation: 'drop' },
+};
+const OPERATIONS = Object.keys(TRANSITIONS) as Operation[];
+
+const stored = () => readRecord(repository, record.session_id);
+
+describe('an operation', () => {
+  test.each(OPERATIONS.filter((operation) => operation !== 'create'))(
+    '%s writes its intent before it acts, and clears it after it',
+    async (operation) => {
+      const { from, during, after } = TRANSITIONS[operation];
+      for (const state of from) {
+        await withSessionLock(repository, record.session_id, async (session) => {
+          const begun = begin(session, { ...record, state }, INTENTS[operation]);
+          expect(stored()).toEqual({ ...record, state: during, intent: INTENTS[operation] });
+          const done = complete(session, begun, operation);
+          expect(done.intent).toBeUndefined();
+        });
+        expect(stored()?.state).toBe(after === 'forgotten' ? undefined : after);
+        expect(stored()?.intent).toBeUndefined();
+      }
+    },
+  );
+
+  test.each(
+    OPERATIONS.flatMap((operation) =>
+      SESSION_STATES.filter((state) => !TRANSITIONS[operation].from.includes(state)).map(
+        (state) => [operation, state] as const,
+      ),
+    ),
+  )('%s is refused while the session is %s, and writes nothing', async (operation, state) => {
+    writeRecord(repository, { ...record, state });
+    const before = readFileSync(recordFile(repository.agtDir, record.session_id), 'utf8');
+    await withSessionLock(repository, record.session_id, async (session) => {
+      expect(() => begin(session, { ...record, state }, INTENTS[operation])).toThrow(
+        new RegExp(`session "${record.session_id}"`),
+      );
+    });
+    expect(readFileSync(recordFile(repository.agtDir, record.session_id), 'utf8')).toBe(before);
+  });
+
+  test('every state but the first can be reached and left', () => {
+    const rows = Object.values(TRANSITIONS);
+    for (const state of SESSION_STATES) {
+      expect(rows.some(({ during, after }) => [during, after].includes(state))).toBe(true);
+    }
+  });
+});
+
+describe('metadata of an earlier version', () => {
+  const OLD: [string, Record<string, unknown>, Intent | undefined][] = [
+    ['creating', { state: 'creating' }, { operation: 'create' }],
+    ['removing', { state: 'removing' }, { operation: 'remove' }],
+    ['dropping', { state: 'removed', dropping: true }, { operation: 'drop' }],
+    [
+      'restoring',
+      { state: 'active', restoring: 'b'.repeat(40) },
+      { operation: 'restore', snapshot: 'b'.repeat(40), scope: [...TOP_FOLDERS] },
+    ],
+    [
+      'restoring a part',
+      { state: 'active', restoring: 'b'.repeat(40), restoring_scope: ['sandbox/a'] },
+      { operation: 'restore', snapshot: 'b'.repeat(40), scope: ['sandbox/a'] },
+    ],
+    ['active', { state: 'active' }, undefined],
+    ['removed', { state: 'removed' }, undefined],
+  ];
+  test.each(OLD)('%s is understood', (_, flags, intent) => {
+    write(recordFile(repository.agtDir, record.session_id), JSON.stringify({ ...record, ...flags }));
+    const { restoring, restoring_scope, dropping, ...expected } = { ...record, ...flags } as Record<
+      string,
+      unknown
+    >;
+    expect(stored()).toEqual(intent === undefined ? expected : { ...expected, intent });
+  });
+});
