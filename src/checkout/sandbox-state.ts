@@ -1,4 +1,5 @@
 /** What a snapshot says of a sandbox beside its files: the index, HEAD, and where the work branch was. */
+
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -6,7 +7,16 @@ import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/refnames.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
-import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitText,
+  inDirectory,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
 import { operationPaths, readOperation } from '../snapshot/git-operation.ts';
 import { haveSameIndex, type SnapshotContent } from '../snapshot/snapshot.ts';
 
@@ -56,8 +66,8 @@ export async function restoreOperation(
     for (const path of operationPaths(gitDir)) rmSync(path, { recursive: true });
   if (content.manifest.operation === null) return;
   const prefix = `${content.commit}:_/operation`;
-  const listed = await gitAnswer(git, ['ls-tree', '-r', '-z', '--name-only', prefix]);
-  for (const name of (listed ?? '').split('\0').filter((path) => path !== '')) {
+  if ((await resolveObject(git, prefix)) === undefined) return;
+  for (const { path: name } of await listTree(git, prefix, { recurse: 'files' })) {
     mkdirSync(dirname(join(gitDir, name)), { recursive: true });
     const bytes = await gitBytes(git, ['cat-file', 'blob', `${prefix}/${name}`]);
     // The branch that a rebase moves when it ends must be this session's.
@@ -79,7 +89,7 @@ export async function restoreHead(git: Git, wish: HeadWish): Promise<string[]> {
       await gitText(sandbox, ['symbolic-ref', '-m', reason, 'HEAD', ref]);
   };
   if (head.ref === wish.workBranchThen) {
-    const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', workBranch]);
+    const now = await resolveObject(git, workBranch);
     if (now !== head.commit) {
       const old = now ?? '0'.repeat(head.commit.length);
       await gitText(git, ['update-ref', '--create-reflog', '-m', reason, workBranch, head.commit, old]);
@@ -101,6 +111,6 @@ export async function restoreHead(git: Git, wish: HeadWish): Promise<string[]> {
 
 /** Whether a branch is still there and no other worktree has it. */
 async function isFree(git: Git, ref: string, commit: string, sandbox: string): Promise<boolean> {
-  if ((await gitAnswer(git, ['rev-parse', '--verify', '--quiet', ref])) !== commit) return false;
+  if ((await resolveObject(git, ref)) !== commit) return false;
   return !(await listWorktrees(git)).some(({ branch, path }) => branch === ref && path !== sandbox);
 }

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } 
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
-import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { hideFromFetch } from './hidden-from-fetch.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
 
@@ -119,7 +119,7 @@ async function makeBare(
   await hideFromFetch({ git: own, settings });
 
   const head = await gitAnswer(own, ['symbolic-ref', '--quiet', 'HEAD']);
-  const commit = await gitAnswer(own, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  const commit = await resolveObject(own, 'HEAD^{commit}');
   if (head === undefined) {
     throw new AgtError('the remote has no default branch: its HEAD names a commit, not a branch', {
       hints: ['name a branch: agt clone --branch NAME URL'],

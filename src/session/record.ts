@@ -50,8 +50,9 @@ export function tipRef(id: SessionId): string {
   return `refs/agt/tip/${id}`;
 }
 
-export function snapshotRefs({ session_id, branch }: SessionRecord): SnapshotRefs {
-  return { session: session_id, tip: tipRef(session_id), shadow: branch };
+export function snapshotRefs({ session_id, branch, from, from_commit }: SessionRecord): SnapshotRefs {
+  const base = from === undefined ? from_commit : undefined;
+  return { session: session_id, tip: tipRef(session_id), shadow: branch, base };
 }
 
 export function shadowRef(repository: Repository, id: SessionId): string {

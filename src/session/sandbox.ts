@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { gitAnswer, gitBytes, inDirectory } from '../git/run/git.ts';
+import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 
@@ -31,7 +31,7 @@ export async function sandboxHead(repository: Repository, record: SessionRecord)
   const git = inDirectory(repository.git, record.sandbox);
   return {
     ref: await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']),
-    commit: await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+    commit: await resolveObject(git, 'HEAD^{commit}'),
   };
 }
 

@@ -1,71 +1,79 @@
 /**
- * The snapshots of a session: the chain of its autocommits, newest first, read from agt's own tip whatever others did to
- * the shadow branch. A fork's chain goes on into the session that it came from. The chain ends at the first commit that
- * is no autocommit: the commit that the session started at.
+ * The one reader of a session's history: its snapshots, newest first, from agt's own tip, whatever other programs did to
+ * the shadow branch. The history of a fork goes on into the session that it came from. It ends at the first commit that
+ * is no snapshot: the commit that the session started at.
  */
-import { type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 
 /** Which session's history, and where it ends. */
 export interface SnapshotRefs {
   readonly session: string;
-  /** agt's own record of the tip; full ref names. */
+  /** agt's own record of the tip; a full ref name, as is `shadow`. */
   readonly tip: string;
   readonly shadow: string;
+  /** The commit that the session started at, which ends its history; undefined if the history goes on into another. */
+  readonly base: string | undefined;
 }
 
+/** One commit of a shadow branch, as far as its commit object tells. */
 export interface Snapshot {
   readonly commit: string;
-  /** Undefined for the first autocommit of a chain, whose parent is no state. */
+  readonly tree: string;
+  /** The previous snapshot or the base; then the user branch, and what else this snapshot keeps reachable. */
+  readonly parents: readonly string[];
+  /** Undefined for the first snapshot of a history. */
   readonly previous: string | undefined;
   readonly at: Date;
-  /** Whose state it is: another session's id before the point of a fork. */
+  readonly authorEmail: string;
+  /** The session that it was made in: for a fork, up to the fork, another one. */
   readonly session: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
-  /** The state that a restore brought back. */
+  /** The snapshot that a restore brought back. */
   readonly restored: string | undefined;
   readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
-  /** The agent's HEAD then; undefined where its branch had no commit. */
+  /** The agent's HEAD; undefined if its branch had no commit. */
   readonly head: string | undefined;
 }
 
 const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Restored-By', 'Head'] as const;
 const FORMAT = [
   '%H',
+  '%T',
   '%P',
   '%ct',
+  '%ae',
   ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
 ];
 
-/** Commits asked for at once: past the chain there is the user's history, which may be long. */
+/** Commits that one git call reads: behind the snapshots lies the user's history, which may be long. */
 const PAGE = 4096;
 
+/** Newest first. */
 export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapshot[]> {
-  const states: ListedCommit[] = [];
-  let from = await chainEnd(git, refs);
+  const listed: ListedCommit[] = [];
+  let from = await newestCommit(git, refs);
   while (from !== undefined) {
     const page = await readPage(git, from);
-    const end = page.findIndex(({ session }) => !session);
-    states.push(...(end < 0 ? page : page.slice(0, end)));
-    from = end < 0 ? page.at(-1)?.parent : undefined;
+    const end = page.findIndex(({ session, commit }) => session === '' || commit === refs.base);
+    listed.push(...(end < 0 ? page : page.slice(0, end)));
+    from = end < 0 ? page.at(-1)?.parents[0] : undefined;
   }
-  return states.map(({ parent, ...snapshot }, i) => ({
+  return listed.map((snapshot, i) => ({
     ...snapshot,
-    previous: i + 1 < states.length ? parent : undefined,
+    previous: i + 1 < listed.length ? snapshot.parents[0] : undefined,
   }));
 }
 
-async function chainEnd(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
+async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
   for (const ref of [refs.tip, refs.shadow]) {
-    const commit = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+    const commit = await resolveObject(git, `${ref}^{commit}`);
     if (commit !== undefined) return commit;
   }
   return undefined;
 }
 
-interface ListedCommit extends Omit<Snapshot, 'previous'> {
-  readonly parent: string | undefined;
-}
+type ListedCommit = Omit<Snapshot, 'previous'>;
 
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
   const output = await gitText(git, [
@@ -83,16 +91,30 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
     from,
     '--',
   ]);
-  // Nothing in a commit holds a NUL, so fields are counted.
+  // No commit holds a NUL, so the fields can be counted.
   const fields = output.split('\0');
   const commits: ListedCommit[] = [];
   for (let i = 0; i + FORMAT.length <= fields.length; i += FORMAT.length) {
-    const [commit = '', parents = '', at = '', session = '', ...rest] = fields.slice(i, i + FORMAT.length);
-    const [label, tool, restored, by, head] = rest.map((value) => value || undefined);
-    const parent = parents.split(' ')[0] || undefined;
-    const time = new Date(Number(at) * 1000);
-    const restoredBy = by as Snapshot['restoredBy'];
-    commits.push({ commit, parent, at: time, session, label, tool, restored, restoredBy, head });
+    commits.push(toCommit(fields.slice(i, i + FORMAT.length)));
   }
   return commits;
+}
+
+function toCommit(fields: readonly string[]): ListedCommit {
+  const [commit = '', tree = '', parents = '', seconds = '', authorEmail = '', session = '', ...rest] =
+    fields;
+  const [label, tool, restored, by, head] = rest.map((value) => value || undefined);
+  return {
+    commit,
+    tree,
+    parents: parents.split(' ').filter((oid) => oid !== ''),
+    at: new Date(Number(seconds) * 1000),
+    authorEmail,
+    session,
+    label,
+    tool,
+    restored,
+    restoredBy: by as Snapshot['restoredBy'],
+    head,
+  };
 }

@@ -3,7 +3,7 @@
  * beginning of an object name, since somebody chose it; the newest snapshot of that label is meant.
  */
 import { AgtError } from '../errors.ts';
-import { type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { readHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
 /** @throws AgtError where it means no state of the session. */
@@ -66,7 +66,7 @@ export async function findSnapshot(
 }
 
 function commitNamed(git: Git, spec: string): Promise<string | undefined> {
-  return gitAnswer(git, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${spec}^{commit}`]);
+  return resolveObject(git, `${spec}^{commit}`);
 }
 
 /**

@@ -1,6 +1,8 @@
 /** What a shadow commit holds, and how two of them differ. Paths hold one byte per character, as on disk. */
 
 import { pathFromJson } from '../disk/path-bytes.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
+import { parseRaw } from '../git/objects/raw-diff.ts';
 import { type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import { type CapturedManifest, readModes } from './manifest.ts';
@@ -46,27 +48,16 @@ export async function listDifferences(git: Git, from: string | undefined, to: st
     const { files } = await readShadowTree(git, to);
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));
   }
-  const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', from, to, '--', ...TOP_FOLDERS];
-  const fields = (await gitBytes(git, args)).toString('latin1').split('\0');
-  const differences: Difference[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [oldMode = '', newMode = '', oldOid = '', newOid = ''] = (fields[at] as string).slice(1).split(' ');
-    const entry = (mode: string, oid: string) => (mode === '000000' ? undefined : { mode, oid });
-    differences.push({
-      path: decodePath(fields[at + 1] as string),
-      before: entry(oldMode, oldOid),
-      after: entry(newMode, newOid),
-    });
-  }
-  return differences;
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
+  const output = await gitBytes(git, [...args, '--', ...TOP_FOLDERS]);
+  return parseRaw(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
 /** Every directory that a snapshot has: where something stands in it, and the empty ones. */
 export async function listDirectories(git: Git, content: SnapshotContent): Promise<Set<string>> {
-  const args = ['ls-tree', '-r', '-d', '-z', '--name-only', '--full-tree', content.commit];
-  const listed = (await gitBytes(git, args)).toString('latin1').split('\0');
+  const listed = await listTree(git, content.commit, { recurse: 'directories' });
   const directories = new Set(
-    listed.filter((path) => path !== '' && !/^_(\/|$)/.test(path)).map((path) => decodePath(path)),
+    listed.filter(({ path }) => !/^_(\/|$)/.test(path)).map(({ path }) => decodePath(path)),
   );
   for (const path of content.emptyDirectories)
     for (const part of [path, ...ancestors(path)]) directories.add(part);

@@ -1,5 +1,6 @@
 /** The files that a commit's tree holds under the session folder's names: what a capture is compared against. */
-import { type Git, gitBytes } from '../git/run/git.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
+import type { Git } from '../git/run/git.ts';
 import { decodePath, encodePath } from './tree-names.ts';
 
 export interface TreeEntry {
@@ -17,7 +18,7 @@ export interface TreeFiles {
 /** The state in a shadow commit. */
 export async function readShadowTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
-  for (const { path, mode, oid } of await listTree(git, tree)) {
+  for (const { path, mode, oid } of await listTree(git, tree, { recurse: 'files' })) {
     if (!path.startsWith('_/')) files.set(decodePath(path), { mode, oid });
   }
   return { files, foreign: [] };
@@ -27,22 +28,10 @@ export async function readShadowTree(git: Git, tree: string): Promise<TreeFiles>
 export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
   const foreign: string[] = [];
-  for (const entry of await listTree(git, tree)) {
+  for (const entry of await listTree(git, tree, { recurse: 'files' })) {
     const path = `sandbox/${entry.path}`;
     if (entry.mode === '160000' || encodePath(path) !== path) foreign.push(path);
     else files.set(path, { mode: entry.mode, oid: entry.oid });
   }
   return { files, foreign };
-}
-
-async function listTree(git: Git, tree: string): Promise<{ path: string; mode: string; oid: string }[]> {
-  const output = (await gitBytes(git, ['ls-tree', '-r', '-z', '--full-tree', tree])).toString('latin1');
-  return output
-    .split('\0')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const tab = line.indexOf('\t');
-      const [mode = '', , oid = ''] = line.slice(0, tab).split(' ');
-      return { mode, oid, path: line.slice(tab + 1) };
-    });
 }

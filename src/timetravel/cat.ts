@@ -1,6 +1,8 @@
 /** `agt session cat`: one file of a state. */
+
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
 import { gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -79,13 +81,8 @@ async function look(repository: Repository, snapshots: readonly Snapshot[], path
 const FEW = 8;
 
 async function listDirectory(repository: Repository, snapshot: Snapshot, path: string): Promise<string> {
-  const args = [
-    'ls-tree',
-    '-z',
-    '--name-only',
-    `${snapshot.commit}:${Buffer.from(path, 'latin1').toString()}`,
-  ];
-  const names = (await gitBytes(repository.git, args)).toString('latin1').split('\0').slice(0, -1);
+  const tree = `${snapshot.commit}:${Buffer.from(path, 'latin1').toString()}`;
+  const names = (await listTree(repository.git, tree)).map((entry) => entry.path);
   const shown = names.slice(0, FEW).map((name) => displayPath(decodePath(name)));
   return [...shown, ...(names.length > FEW ? ['…'] : [])].join(', ');
 }
@@ -98,8 +95,7 @@ async function elsewhere(
   namesakes: Namesakes,
 ): Promise<string[]> {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit];
-  const files = (await gitBytes(repository.git, args)).toString('latin1').split('\0');
+  const files = (await listTree(repository.git, commit, { recurse: 'files' })).map((entry) => entry.path);
   const found = files.filter((file) => file.endsWith(`/${name}`) && !file.startsWith('_/'));
   if (found.length === 0) return [];
   const shown = found.slice(0, FEW).map((file) => displayPath(pathOfAgent(decodePath(file), namesakes)));

@@ -1,7 +1,7 @@
 /** What each snapshot of a session changed: read for all of them at once, whatever their number. */
 
-import { type Entry, oidOf, parseRaw } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitBytes, gitText } from '../git/run/git.ts';
+import { type Entry, parseRaw } from '../git/objects/raw-diff.ts';
+import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
@@ -54,7 +54,7 @@ export async function readTimeline(
 
 function describe({ path, before, after, ...lines }: Entry, sizes: ReadonlyMap<string, number>): FileChange {
   const kind = before === undefined ? 'added' : after === undefined ? 'deleted' : 'changed';
-  return { path, kind, ...lines, size: sizes.get(oidOf(after)) ?? 0 };
+  return { path, kind, ...lines, size: sizes.get(after?.oid ?? '') ?? 0 };
 }
 
 async function compareWithPrevious(
@@ -72,7 +72,7 @@ async function compareWithPrevious(
 /** The first state's parent is the commit that the session started at: its tree is what stood in the sandbox. */
 async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<Entry[]> {
   const empty = await gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
-  const sandbox = (await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${commit}:sandbox`])) ?? empty;
+  const sandbox = (await resolveObject(git, `${commit}:sandbox`)) ?? empty;
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
     if (pathspecs.every(excludes)) return [];
     const args = ['diff-tree', ...formatOf(options), before, after, '--', ...inTrees(pathspecs)];
@@ -86,10 +86,10 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
   const ofSandbox = (await compare(`${commit}^1^{tree}`, sandbox, inSandbox)).map((entry) => ({
     ...entry,
     path: `sandbox/${entry.path}`,
-    before: entry.before?.startsWith('160000') ? undefined : entry.before, // a submodule is no file
+    before: entry.before?.mode === '160000' ? undefined : entry.before, // a submodule is no file
   }));
   return [
-    ...ofSandbox.filter(({ before, after }) => before !== after),
+    ...ofSandbox.filter(({ before, after }) => before?.mode !== after?.mode || before?.oid !== after?.oid),
     ...(await compare(empty, commit, others)),
   ];
 }
@@ -108,7 +108,7 @@ function formatOf({ countLines }: TimelineOptions): string[] {
 }
 
 async function readSizes(git: Git, entries: readonly Entry[]): Promise<Map<string, number>> {
-  const oids = [...new Set(entries.map(({ after }) => oidOf(after)))].filter((oid) => oid !== '');
+  const oids = [...new Set(entries.flatMap(({ after }) => after?.oid ?? []))];
   if (oids.length === 0) return new Map();
   const input = oids.map((oid) => `${oid}\n`).join('');
   const format = '--batch-check=%(objectname) %(objectsize)';

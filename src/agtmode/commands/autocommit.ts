@@ -1,6 +1,6 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
-import { gitAnswer } from '../../git/run/git.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession } from '../../session/locate.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
@@ -77,13 +77,7 @@ export const autocommit = defineCommand({
 });
 
 async function resolveCommit({ git }: Repository, name: string): Promise<string> {
-  const commit = await gitAnswer(git, [
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${name}^{commit}`,
-  ]);
+  const commit = await resolveObject(git, `${name}^{commit}`);
   if (commit !== undefined) return commit;
   throw new AgtError(`'${name}' is no commit in this repository`, { hints: ['nothing was captured'] });
 }

@@ -1,18 +1,19 @@
 /** Reads what `git diff-tree -r -z --raw [--numstat]` prints, for one pair of trees or for many commits. */
 
+export interface FileVersion {
+  readonly mode: string;
+  readonly oid: string;
+}
+
 export interface Entry {
   /** As on disk; one byte per character. */
   readonly path: string;
-  /** Mode and object name; undefined where there is no file. */
-  readonly before: string | undefined;
-  readonly after: string | undefined;
+  /** Undefined: there is no file. */
+  readonly before: FileVersion | undefined;
+  readonly after: FileVersion | undefined;
   /** Lines, where they were counted. */
   readonly insertions: number | undefined;
   readonly removals: number | undefined;
-}
-
-export function oidOf(file: string | undefined): string {
-  return file?.split(' ')[1] ?? '';
 }
 
 /** From a path in a tree to the path that the caller knows it by. */
@@ -47,13 +48,16 @@ export function parseRaw(output: string, decodePath: PathDecoder): Map<string, E
   return new Map([...commits].map(([commit, found]) => [commit, [...found.values()]]));
 }
 
+/** The mode that git prints for a file that is not there. */
+const NO_FILE = '000000';
+
 function parseEntry(path: string, field: string): Entry {
   const [oldMode, mode, oldOid, oid] = field.slice(1).split(' ');
-  const file = (m = '', o = '') => (m === '000000' ? undefined : `${m} ${o}`);
+  const version = (m = '', o = '') => (m === NO_FILE ? undefined : { mode: m, oid: o });
   return {
     path,
-    before: file(oldMode, oldOid),
-    after: file(mode, oid),
+    before: version(oldMode, oldOid),
+    after: version(mode, oid),
     insertions: undefined,
     removals: undefined,
   };

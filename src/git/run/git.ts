@@ -127,6 +127,11 @@ export async function gitAnswer(
   return run.exitCode === 0 ? run.stdout.toString().replace(/\n$/, '') : undefined;
 }
 
+/** The object that a name means; undefined if there is none. */
+export function resolveObject(git: Git, name: string): Promise<string | undefined> {
+  return gitAnswer(git, ['rev-parse', '--verify', '--quiet', '--end-of-options', name]);
+}
+
 export function gitFailed(args: readonly string[], run: GitRun): AgtError {
   const [first = `exit code ${run.exitCode}`, ...rest] = run.stderr.split('\n').filter((line) => line !== '');
   const command =

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { isLocked } from '../../disk/lock.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
-import { gitAnswer, gitText } from '../../git/run/git.ts';
+import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
@@ -74,7 +74,7 @@ async function examineSandbox(
   }
   const registered = worktrees.some((worktree) => worktree.path === record.sandbox);
   if (!existsSync(record.sandbox)) {
-    const tip = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', tipRef(about)]);
+    const tip = await resolveObject(repository.git, tipRef(about));
     const mend =
       tip === record.from_commit ? `agt session remove --id ${about}` : `agt session restore ${about} --to @`;
     findings.push({ level: 'error', about, problem: `its sandbox is gone: ${record.sandbox}`, mend });
@@ -91,7 +91,7 @@ async function examineTip(repository: Repository, record: SessionRecord): Promis
   const about = record.session_id;
   const tip = tipRef(about);
   const [branchOid, tipOid] = await Promise.all(
-    [record.branch, tip].map((ref) => gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', ref])),
+    [record.branch, tip].map((ref) => resolveObject(repository.git, ref)),
   );
   if (branchOid === tipOid) return [];
   return [

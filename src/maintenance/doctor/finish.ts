@@ -1,7 +1,7 @@
 /** What a command that was killed had begun with a session, brought to an end or undone. */
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
-import { gitAnswer } from '../../git/run/git.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
@@ -34,7 +34,7 @@ export async function undoCreation(repository: Repository, record: SessionRecord
 
 /** Files or commits that are neither what the session was made with nor anywhere else. */
 async function holdsWork(repository: Repository, record: SessionRecord): Promise<boolean> {
-  const work = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  const work = await resolveObject(repository.git, record.work_branch);
   if (work !== undefined && work !== record.from_commit) return true;
   return existsSync(sessionFolder(record)) && (await uncapturedFiles(repository, record)).length > 0;
 }

@@ -10,7 +10,7 @@ import { scan } from '../../autocommit/scan/scan.ts';
 import { placeCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { gitAnswer, runGit } from '../../git/run/git.ts';
+import { gitAnswer, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
@@ -23,10 +23,8 @@ const ENOUGH = 10;
 export async function uncapturedFiles(repository: Repository, record: SessionRecord): Promise<string[]> {
   const { git } = repository;
   const target = captureTarget(repository, record);
-  const tip =
-    (await gitAnswer(git, ['rev-parse', '--verify', '--quiet', tipRef(record.session_id)])) ??
-    record.from_commit;
-  const tipTree = (await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${tip}^{tree}`])) ?? '';
+  const tip = (await resolveObject(git, tipRef(record.session_id))) ?? record.from_commit;
+  const tipTree = (await resolveObject(git, `${tip}^{tree}`)) ?? '';
   const tipManifest = await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]);
   const at = { tip, tipTree, tipManifest };
   const previous: Previous = { ...(await readPrevious(git, target, at)), cache: undefined };

@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
-import { gitAnswer, gitText } from '../../git/run/git.ts';
+import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionCaches } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
@@ -24,7 +24,7 @@ export async function dropHistory(
   const { repository } = session;
   const { git } = repository;
   const record = begin(session, found, { operation: 'drop' });
-  const work = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${record.work_branch}^{commit}`]);
+  const work = await resolveObject(git, `${record.work_branch}^{commit}`);
   const workGoes = work !== undefined && (await isSpare(repository, record.work_branch, work));
   const refs: [string, string | undefined][] = [
     [tipRef(record.session_id), chain.tip],

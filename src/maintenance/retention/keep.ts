@@ -1,39 +1,44 @@
 /**
- * Which snapshots stay when a history is thinned. Pure: snapshots and a clock in, names of commits out.
+ * Which snapshots agt keeps when it thins a history. Pure: snapshots and the time in, names of commits out.
  *
- * Of a day that is over an hour's last state stays, of a week that is over a day's; hours and days are those of UTC, so
- * that thinning again with another clock or in another place takes no more than it should.
+ * Hours and days are those of UTC, so that a second thinning in another time zone deletes nothing more.
  */
-import type { StoredSnapshot } from './chain.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
 
-type Marked = Pick<StoredSnapshot, 'oid' | 'at' | 'label' | 'restored'>;
+type Marked = Pick<Snapshot, 'commit' | 'at' | 'label' | 'restored'>;
 
-/** Everything of the last day, one an hour of the last week, one a day before; and whatever somebody may come back to. */
+/** Every snapshot of the last day, the last of each hour of the last week, the last of each day before; marked ones too. */
 export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
   const kept = markedSnapshots(snapshots, (label) => label !== undefined);
   const seen = new Set<string>();
-  for (const { oid, at } of snapshots) {
-    const age = now - at;
-    const slot =
-      age < DAY ? oid : age < 7 * DAY ? `hour ${Math.floor(at / HOUR)}` : `day ${Math.floor(at / DAY)}`;
-    if (!seen.has(slot)) kept.add(oid);
+  for (const { commit, at } of snapshots) {
+    const slot = slotOf(commit, at.getTime() / 1000, now);
+    if (!seen.has(slot)) kept.add(commit);
     seen.add(slot);
   }
-  for (const ends of [snapshots[0], snapshots.at(-1)]) if (ends !== undefined) kept.add(ends.oid);
+  for (const end of [snapshots[0], snapshots.at(-1)]) if (end !== undefined) kept.add(end.commit);
   return kept;
 }
 
-/** Of an ended session only what a person has named stays. */
+/** Of snapshots in one slot, the newest stays. Times in Unix seconds. */
+function slotOf(commit: string, time: number, now: number): string {
+  const age = now - time;
+  if (age < DAY) return commit;
+  return age < WEEK ? `hour ${Math.floor(time / HOUR)}` : `day ${Math.floor(time / DAY)}`;
+}
+
+/** When a session ended long ago: the snapshots that a person labelled. */
 export function keptWhenEnded(snapshots: readonly Marked[]): Set<string> {
   return markedSnapshots(snapshots, (label) => label !== undefined && !isOwnLabel(label), false);
 }
 
 /**
- * Snapshots with such a label; and restores, what they brought back and what they replaced, since undo and redo read the
- * steps of a session from them.
+ * The snapshots with a label that `isKept`. With `restores`, also each restore, the snapshot that it brought back and the
+ * one that it replaced: undo and redo read their steps from these.
  */
 function markedSnapshots(
   snapshots: readonly Marked[],
@@ -41,16 +46,17 @@ function markedSnapshots(
   restores = true,
 ): Set<string> {
   const kept = new Set<string>();
-  const there = new Set(snapshots.map(({ oid }) => oid));
-  for (const [i, { oid, label, restored }] of snapshots.entries()) {
-    if (isKept(label)) kept.add(oid);
+  const all = new Set(snapshots.map(({ commit }) => commit));
+  for (const [i, { commit, label, restored }] of snapshots.entries()) {
+    if (isKept(label)) kept.add(commit);
     if (!restores || restored === undefined) continue;
-    for (const end of [oid, restored, snapshots[i + 1]?.oid ?? oid]) if (there.has(end)) kept.add(end);
+    const replaced = snapshots[i + 1]?.commit ?? commit;
+    for (const marked of [commit, restored, replaced]) if (all.has(marked)) kept.add(marked);
   }
   return kept;
 }
 
-/** Labels that agt gives by itself. A label that is not known here counts as a person's, and is kept. */
+/** Labels that agt gives. agt takes every other label for a person's, and keeps it. */
 function isOwnLabel(label: string): boolean {
   return /^before (remove|fork to [A-Za-z0-9._-]+|git .*)$/.test(label);
 }

@@ -39,7 +39,7 @@ export async function planSession(
   const chain = await readChain(repository, record);
   const { snapshots } = chain;
   const kept = isOver ? keptWhenEnded(snapshots) : keptWhenThinned(snapshots, seconds);
-  const going = snapshots.filter(({ oid }) => !kept.has(oid)).length;
+  const going = snapshots.filter(({ commit }) => !kept.has(commit)).length;
   const plan = { record, chain, kept, going };
   if (isOver && kept.size === 0) return { ...plan, action: 'drop' };
   if (going === 0) return undefined;
@@ -116,8 +116,8 @@ async function freedBy(
 /** What snapshots that stay hold, and what the next of them takes over from those that go. */
 function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
   if (action === 'drop') return [];
-  return chain.snapshots.flatMap(({ oid, tree, parents }) => [
-    ...(kept.has(oid) ? [tree] : []),
+  return chain.snapshots.flatMap(({ commit, tree, parents }) => [
+    ...(kept.has(commit) ? [tree] : []),
     ...parents.slice(1),
   ]);
 }

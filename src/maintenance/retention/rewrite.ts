@@ -8,13 +8,14 @@
 
 import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { commitName, storeCommits } from '../../git/objects/store-commits.ts';
+import { commitName, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
-import type { Chain, StoredSnapshot } from './chain.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import type { Chain } from './chain.ts';
 
 /**
  * `kept` is not empty. If agt is killed at any instant, either the old chain is valid or the new one: the refs move in
@@ -28,8 +29,8 @@ export async function rewriteChain(
 ): Promise<void> {
   const { git } = repository;
   const { contents, names } = await shorterChain(git, chain.snapshots, kept);
-  const newest = chain.snapshots.find(({ oid }) => kept.has(oid)) as StoredSnapshot;
-  const tip = names.get(newest.oid) ?? newest.oid;
+  const newest = chain.snapshots.find(({ commit }) => kept.has(commit)) as Snapshot;
+  const tip = names.get(newest.commit) ?? newest.commit;
   await storeCommits(git, contents, tip);
   failurePoint('gc: chain stored');
   const moves = [tipRef(record.session_id), record.branch].map(
@@ -55,27 +56,29 @@ interface ShorterChain {
 
 async function shorterChain(
   git: Git,
-  snapshots: readonly StoredSnapshot[],
+  snapshots: readonly Snapshot[],
   kept: ReadonlySet<string>,
 ): Promise<ShorterChain> {
+  const raw = await readCommits(git, [...kept]);
   const contents: Buffer[] = [];
   const names = new Map<string, string>();
-  let before = snapshots.at(-1)?.parents[0] as string; // the base, then the last one that stays
-  let loose: string[] = []; // what dropped snapshots kept reachable, newest first
-  for (const snapshot of [...snapshots].reverse()) {
-    const [, ...beside] = snapshot.parents;
-    if (!kept.has(snapshot.oid)) {
+  let before = snapshots.at(-1)?.parents[0] as string; // the base, then the last snapshot that stays
+  let loose: string[] = []; // commits that only dropped snapshots keep reachable, newest first
+  for (const { commit, parents } of [...snapshots].reverse()) {
+    const [, ...beside] = parents;
+    if (!kept.has(commit)) {
       loose = [...beside.filter((oid) => !loose.includes(oid)), ...loose];
       continue;
     }
     const carried = await notReachedFrom(git, [before, ...beside], loose);
-    const content = withParents(snapshot, [names.get(before) ?? before, ...beside, ...carried], names);
-    const name = commitName(content, snapshot.oid);
-    if (name !== snapshot.oid) {
-      names.set(snapshot.oid, name);
+    const newParents = [names.get(before) ?? before, ...beside, ...carried];
+    const content = withParents(raw.get(commit) ?? '', newParents, names);
+    const name = commitName(content, commit);
+    if (name !== commit) {
+      names.set(commit, name);
       contents.push(content);
     }
-    before = snapshot.oid;
+    before = commit;
     loose = [];
   }
   return { contents, names };
@@ -96,11 +99,7 @@ async function notReachedFrom(
   return open.filter((oid) => heads.has(oid));
 }
 
-function withParents(
-  { raw }: StoredSnapshot,
-  parents: readonly string[],
-  names: ReadonlyMap<string, string>,
-): Buffer {
+function withParents(raw: string, parents: readonly string[], names: ReadonlyMap<string, string>): Buffer {
   const end = raw.indexOf('\n\n');
   const [tree = '', ...fields] = raw.slice(0, end).split('\n');
   const others = fields.filter((field) => !field.startsWith('parent '));

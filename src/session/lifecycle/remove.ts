@@ -9,7 +9,7 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
-import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
@@ -77,7 +77,7 @@ async function unsavedWork(repository: Repository, record: SessionRecord): Promi
     const { commit } = await sandboxHead(repository, record);
     if (commit !== undefined) await collectUnmerged(repository, record, commit, 'HEAD', reasons);
   }
-  const tip = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  const tip = await resolveObject(repository.git, record.work_branch);
   if (tip !== undefined && reasons.length === 0)
     await collectUnmerged(repository, record, tip, 'work branch', reasons);
   return reasons;

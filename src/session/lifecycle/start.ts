@@ -1,6 +1,6 @@
 /** What `--from SPEC` means: the commit that a new session starts at, and the user branch that it belongs to. */
 import { AgtError } from '../../errors.ts';
-import { type Git, gitAnswer, gitText, inDirectory } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../id.ts';
 import { sessionContaining } from '../locate.ts';
@@ -22,8 +22,7 @@ export async function resolveStart(
   const surrounding = sessionContaining(repository, cwd);
   const place = surrounding?.sandbox ?? (repository.worktree === undefined ? repository.commonDir : cwd);
   const git = inDirectory(repository.git, place);
-  const commitOf = (name: string) =>
-    gitAnswer(git, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]);
+  const commitOf = (name: string) => resolveObject(git, `${name}^{commit}`);
 
   const session = spec === undefined ? surrounding : namedBySpec(repository, spec);
   if (session !== undefined) {
@@ -68,9 +67,7 @@ async function onlyRemoteBranch(repository: Repository, name: string): Promise<s
     return undefined;
   const remotes = (await gitText(repository.git, ['remote'])).split('\n').filter((remote) => remote !== '');
   const found = await Promise.all(
-    remotes.map((remote) =>
-      gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', `refs/remotes/${remote}/${name}`]),
-    ),
+    remotes.map((remote) => resolveObject(repository.git, `refs/remotes/${remote}/${name}`)),
   );
   const commits = found.filter((commit) => commit !== undefined);
   return commits.length === 1 ? commits[0] : undefined;

@@ -2,8 +2,10 @@
  * A session folder's tree as the agent knows it: the sandbox's files at the top, the other folders beside them, names as
  * they are on disk. Such a tree may hold what no repository may, and is therefore only ever made of scratch objects.
  */
+
 import { pathFromJson } from '../../disk/path-bytes.ts';
-import { type Git, gitAnswer, gitBytes, gitText } from '../../git/run/git.ts';
+import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
+import { type Git, gitText, resolveObject } from '../../git/run/git.ts';
 import { ancestors } from '../../snapshot/snapshot.ts';
 import { decodeName, encodePath } from '../../snapshot/tree-names.ts';
 import { type Namesakes, OTHER_FOLDERS } from '../agent-paths.ts';
@@ -19,11 +21,11 @@ export async function agentTree(
   const encoded = (side.manifest?.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
   const touched = new Set(encoded.flatMap(ancestors));
   const folder = async (name: string) => {
-    const tree = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${side.tree}:${name}`]);
+    const tree = await resolveObject(git, `${side.tree}:${name}`);
     return tree === undefined || !tops.includes(name) ? undefined : decoded(git, tree, name, touched);
   };
   const sandbox = await folder('sandbox');
-  const lines = sandbox === undefined ? [] : await listTree(git, sandbox);
+  const lines = sandbox === undefined ? [] : (await listTree(git, sandbox)).map(lineOf);
   const hidden: string[] = []; // beside a namesake
   for (const name of OTHER_FOLDERS) {
     const tree = await folder(name);
@@ -36,18 +38,17 @@ export async function agentTree(
 async function decoded(git: Git, tree: string, path: string, touched: ReadonlySet<string>): Promise<string> {
   if (!touched.has(path)) return tree;
   const lines: string[] = [];
-  for (const line of await listTree(git, tree)) {
-    const [, mode = '', type = '', oid = '', name = ''] = /^(\d+) (\w+) ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
+  for (const entry of await listTree(git, tree)) {
+    const { type, oid, path: name } = entry;
     const child = type === 'tree' ? await decoded(git, oid, `${path}/${name}`, touched) : oid;
-    lines.push(`${mode} ${type} ${child}\t${decodeName(name)}`);
+    lines.push(lineOf({ ...entry, oid: child, path: decodeName(name) }));
   }
   return makeTree(git, lines);
 }
 
-/** Lines as git prints and takes them; one byte per character. */
-async function listTree(git: Git, tree: string): Promise<string[]> {
-  const output = (await gitBytes(git, ['ls-tree', '-z', '--full-tree', tree])).toString('latin1');
-  return output.split('\0').filter((line) => line !== '');
+/** As `git mktree` reads it. */
+function lineOf({ mode, type, oid, path }: LsTreeEntry): string {
+  return `${mode} ${type} ${oid}\t${path}`;
 }
 
 function makeTree(git: Git, lines: readonly string[]): Promise<string> {

@@ -1,7 +1,8 @@
 /** What two states differ in that their trees do not say: permission bits, and directories that hold nothing. */
 
 import { pathFromJson } from '../../disk/path-bytes.ts';
-import { type Git, gitBytes } from '../../git/run/git.ts';
+import { listTree } from '../../git/objects/ls-tree.ts';
+import type { Git } from '../../git/run/git.ts';
 import { readModes } from '../../snapshot/manifest.ts';
 import { ancestors } from '../../snapshot/snapshot.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
@@ -57,13 +58,10 @@ type Kind = 'file' | 'program' | 'directory';
 
 /** Everything that a side holds, directories included. */
 async function readKinds(git: Git, tree: string, empty: readonly string[]): Promise<Map<string, Kind>> {
-  const output = (await gitBytes(git, ['ls-tree', '-r', '-t', '-z', '--full-tree', tree])).toString('latin1');
   const kinds = new Map<string, Kind>();
-  for (const line of output.split('\0')) {
-    const path = decodePath(line.slice(line.indexOf('\t') + 1));
-    const mode = line.slice(0, 6);
-    if (line !== '')
-      kinds.set(path, mode === '040000' ? 'directory' : mode === '100755' ? 'program' : 'file');
+  for (const { path, mode } of await listTree(git, tree, { recurse: 'both' })) {
+    const kind = mode === '040000' ? 'directory' : mode === '100755' ? 'program' : 'file';
+    kinds.set(decodePath(path), kind);
   }
   for (const path of empty) for (const part of [path, ...ancestors(path)]) kinds.set(part, 'directory');
   return kinds;

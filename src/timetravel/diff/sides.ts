@@ -2,6 +2,7 @@
  * The two sides of a comparison, each as a tree of a session folder: a captured state, the commit that a session started
  * at, or what is on disk now, which is written as objects for the time of the comparison.
  */
+
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { observeFolder } from '../../autocommit/capture.ts';
@@ -11,8 +12,9 @@ import { ObjectStream } from '../../autocommit/write-commit.ts';
 import { type PlaceCheck, placeCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
+import { listTree } from '../../git/objects/ls-tree.ts';
 import type { Scratch } from '../../git/objects/scratch.ts';
-import { type Git, gitBytes, gitText } from '../../git/run/git.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -37,11 +39,9 @@ export async function sideOfSnapshot(git: Git, { commit }: Snapshot): Promise<Si
 
 /** The sandbox as `session new` made it. Submodules are no files of it. */
 export async function sideOfStart(scratch: Scratch, startCommit: string): Promise<Side> {
-  const listed = (await gitBytes(scratch.git, ['ls-tree', '-r', '-z', '--full-tree', startCommit])).toString(
-    'latin1',
-  );
-  const submodules = listed.split('\0').filter((line) => line.startsWith('160000 '));
-  const deletions = submodules.map((line) => `sandbox/${line.slice(line.indexOf('\t') + 1)}`);
+  const listed = await listTree(scratch.git, startCommit, { recurse: 'files' });
+  const submodules = listed.filter(({ mode }) => mode === '160000');
+  const deletions = submodules.map(({ path }) => `sandbox/${path}`);
   const tree = await editTree(scratch, { tree: startCommit, prefix: 'sandbox/' }, new Map(), deletions);
   return { tree, manifest: undefined, unsure: [] };
 }

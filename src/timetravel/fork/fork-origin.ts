@@ -3,7 +3,7 @@
  * branch's commit only while HEAD is on it.
  */
 import { AgtError } from '../../errors.ts';
-import { gitAnswer } from '../../git/run/git.ts';
+import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs, workRef } from '../../session/record.ts';
@@ -50,8 +50,7 @@ export async function readOrigin(
     ];
     const [snapshot] = await readHistory(repository.git, snapshotRefs(source));
     if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
-    const workBranch = () =>
-      gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', `${source.work_branch}^{commit}`]);
+    const workBranch = () => resolveObject(repository.git, `${source.work_branch}^{commit}`);
     return describeOrigin(repository, source, snapshot, workBranch, warnings);
   }
   const history = await readHistory(repository.git, snapshotRefs(source));

@@ -13,7 +13,7 @@ import { restoreHead, restoreIndex, restoreOperation } from '../../checkout/sand
 import { failurePoint } from '../../disk/failure-point.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
-import { gitAnswer } from '../../git/run/git.ts';
+import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
@@ -182,7 +182,7 @@ async function restoreSandbox(
 
 /** The work branch, which may be moved, where the sandbox's HEAD does not keep it. */
 async function workTip(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const tip = await gitAnswer(repository.git, ['rev-parse', '--verify', '--quiet', record.work_branch]);
+  const tip = await resolveObject(repository.git, record.work_branch);
   if (tip === undefined) return [];
   const kept = [record.branch, record.user_branch ?? record.from_commit];
   const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);

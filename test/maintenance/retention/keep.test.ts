@@ -6,8 +6,8 @@ const DAY = 86_400;
 /** Noon, UTC. */
 const NOW = 20_000 * DAY + DAY / 2;
 
-function snapshot(oid: string, age: number, marks: { label?: string; restored?: string } = {}) {
-  return { oid, at: NOW - age, label: marks.label, restored: marks.restored };
+function snapshot(commit: string, age: number, marks: { label?: string; restored?: string } = {}) {
+  return { commit, at: new Date((NOW - age) * 1000), label: marks.label, restored: marks.restored };
 }
 
 describe('which snapshots stay when a history is thinned', () => {
@@ -25,8 +25,8 @@ describe('which snapshots stay when a history is thinned', () => {
       snapshot('day c, first of all', 11 * DAY + 60),
     ];
     const dropped = snapshots
-      .map(({ oid }) => oid)
-      .filter((oid) => !keptWhenThinned(snapshots, NOW).has(oid));
+      .map(({ commit }) => commit)
+      .filter((commit) => !keptWhenThinned(snapshots, NOW).has(commit));
     expect(dropped).toEqual(['hour a, earlier', 'day a, earlier']);
   });
 
@@ -42,8 +42,8 @@ describe('which snapshots stay when a history is thinned', () => {
       snapshot('first', 9 * DAY + 6),
     ];
     const dropped = snapshots
-      .map(({ oid }) => oid)
-      .filter((oid) => !keptWhenThinned(snapshots, NOW).has(oid));
+      .map(({ commit }) => commit)
+      .filter((commit) => !keptWhenThinned(snapshots, NOW).has(commit));
     expect(dropped).toEqual(['between', 'gone']);
   });
 
@@ -53,7 +53,7 @@ describe('which snapshots stay when a history is thinned', () => {
     expect(kept.size).toBeLessThan(400);
     expect(kept.has('0')).toBe(true);
     const again = keptWhenThinned(
-      snapshots.filter(({ oid }) => kept.has(oid)),
+      snapshots.filter(({ commit }) => kept.has(commit)),
       NOW,
     );
     expect(again).toEqual(kept);

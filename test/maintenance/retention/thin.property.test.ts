@@ -93,14 +93,14 @@ test('over random histories', async () => {
       const chain = await readChain(repository, record);
       expect(chain.snapshots).toHaveLength(history.length);
       const kept = keptWhenThinned(chain.snapshots, NOW);
-      const own = new Set(chain.snapshots.map(({ oid }) => oid));
+      const own = new Set(chain.snapshots.map(({ commit }) => commit));
       const others = list(tip).filter((oid) => !own.has(oid));
 
       await withSessionLock(repository, record.session_id, (session) =>
         rewriteChain(session, record, chain, kept),
       );
       const after = await readChain(repository, record);
-      const stayed = chain.snapshots.filter(({ oid }) => kept.has(oid));
+      const stayed = chain.snapshots.filter(({ commit }) => kept.has(commit));
       expect(after.branch).toBe(after.tip);
       expect(after.snapshots.map((snapshot) => snapshot.tree)).toEqual(
         stayed.map((snapshot) => snapshot.tree),
@@ -111,7 +111,7 @@ test('over random histories', async () => {
       expect(reachable.size).toBe(others.length + stayed.length);
       // A restore names what it brought back, under its new name.
       const treeOf = new Map(
-        [...chain.snapshots, ...after.snapshots].map((snapshot) => [snapshot.oid, snapshot.tree]),
+        [...chain.snapshots, ...after.snapshots].map((snapshot) => [snapshot.commit, snapshot.tree]),
       );
       for (const [i, { restored }] of after.snapshots.entries()) {
         const was = stayed[i]?.restored;
@@ -122,7 +122,7 @@ test('over random histories', async () => {
       }
       // What is thinned already stays under the same names.
       expect([...keptWhenThinned(after.snapshots, NOW)].sort()).toEqual(
-        after.snapshots.map(({ oid }) => oid).sort(),
+        after.snapshots.map(({ commit }) => commit).sort(),
       );
     }),
     { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 20), seed: 20260107 },

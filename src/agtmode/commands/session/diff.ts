@@ -115,7 +115,7 @@ async function printList(
 ): Promise<number> {
   const { entries, beyond, namesakes, unsure } = await listDiff(repository, record, request);
   const shown = (path: string) => displayPath(pathOfAgent(path, namesakes));
-  const mode = (file: string | undefined) => file?.split(' ')[0] ?? null;
+  const mode = (file: { readonly mode: string } | undefined) => file?.mode ?? null;
   const list = [
     ...entries.map((entry) => ({
       path: shown(entry.path),

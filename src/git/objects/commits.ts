@@ -1,10 +1,11 @@
 /**
- * Stores commits whose objects are made here, byte for byte, in one pack: git has no command that takes several commit
- * objects as they are. The pack is checked, flushed and named by `git index-pack`, and appears whole.
+ * Commit objects, byte for byte: reads many with one git, and stores many in one pack, since git has no command that
+ * takes several commit objects as they are. `git index-pack` checks, flushes and names the pack, so it appears whole.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
-import { FLUSHED, type Git, gitText } from '../run/git.ts';
+import { AgtError } from '../../errors.ts';
+import { FLUSHED, type Git, gitBytes, gitText } from '../run/git.ts';
 
 const COMMIT = 1;
 
@@ -40,4 +41,21 @@ function entryHeader(type: number, size: number): Buffer {
     byte = rest & 0x7f;
   }
   return Buffer.from([...bytes, byte]);
+}
+
+/** By object name; one byte per character. @throws AgtError for an object that is missing or no commit. */
+export async function readCommits(git: Git, oids: readonly string[]): Promise<Map<string, string>> {
+  const commits = new Map<string, string>();
+  if (oids.length === 0) return commits;
+  const input = oids.map((oid) => `${oid}\n`).join('');
+  const output = (await gitBytes(git, ['cat-file', '--batch', '--buffer'], { input })).toString('latin1');
+  for (let offset = 0; offset < output.length; ) {
+    const lineEnd = output.indexOf('\n', offset);
+    const [oid = '', type, size] = output.slice(offset, lineEnd).split(' ');
+    if (type !== 'commit') throw new AgtError(`${oid} is not a commit that git can read`);
+    const end = lineEnd + 1 + Number(size);
+    commits.set(oid, output.slice(lineEnd + 1, end));
+    offset = end + 1;
+  }
+  return commits;
 }
