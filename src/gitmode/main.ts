@@ -13,7 +13,6 @@ import { becomeGit } from '../git/run/become.ts';
 import { findGit, ownFiles } from '../git/run/find.ts';
 import { packed } from '../process/invocation.ts';
 import { expandAlias } from './command-line/alias.ts';
-import { PASSED_ON } from './command-line/commands.ts';
 import {
   type CommandLine,
   dropDisableFlag,
@@ -21,18 +20,15 @@ import {
   startOf,
   withoutPager,
 } from './command-line/parse.ts';
-import { destroys } from './guard/destroys.ts';
+import { COMMANDS } from './commands.ts';
+import { isDestructive } from './guard/destructive.ts';
 import { guardWork } from './guard/guard.ts';
 import { planCommand } from './plan.ts';
 import { defaultChoice } from './rules/decorations.ts';
-import { RULES } from './rules/index.ts';
 import type { Rendering } from './rules/rule.ts';
 import { leaveLogWords } from './shim/log-words.ts';
 import { openView } from './view/repository-view.ts';
 import type { View } from './view/view.ts';
-
-/** Commands that send refs away: where agt fails, they must not run with everything in sight. */
-const PUBLISHING = new Set(['push', 'send-pack', 'bundle', 'fast-export']);
 
 export async function runGitMode(words: string[]): Promise<number> {
   const { env } = process;
@@ -40,7 +36,8 @@ export async function runGitMode(words: string[]): Promise<number> {
   const git = realGit(env);
   const line = parseCommandLine(given);
   if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined) return becomeGit(git, given, env);
-  if (PASSED_ON.has(line.command)) {
+  const command = COMMANDS.get(line.command);
+  if (command !== undefined && command.rule === undefined) {
     guard(line, git, env);
     return becomeGit(git, given, env);
   }
@@ -50,7 +47,7 @@ export async function runGitMode(words: string[]): Promise<number> {
     plan = decided.plan;
     guard(decided.line, git, env);
   } catch (error) {
-    if (PUBLISHING.has(line.command)) throw error;
+    if (command?.publishes) throw error;
     warn(error);
   }
   return 'render' in plan ? plan.render() : await becomeGit(git, plan, env);
@@ -66,14 +63,15 @@ function decide(line: CommandLine, given: readonly string[], git: string, env: N
   const view = viewFrom(line, git, env);
   if (view === undefined || view.spaces.length + view.worktrees.length === 0) return { plan: given, line };
   if (line.command === 'log') leaveLogWords(view, defaultChoice([], view), env);
-  if (RULES.has(line.command)) return { plan: planCommand(line, view), line };
+  if (COMMANDS.has(line.command)) return { plan: planCommand(line, view), line };
   const expanded = expandAlias(line, view, env);
   if (expanded === undefined) return { plan: given, line };
-  return { plan: RULES.has(expanded.command) ? planCommand(expanded, view) : given, line: expanded };
+  const hasRule = COMMANDS.get(expanded.command)?.rule !== undefined;
+  return { plan: hasRule ? planCommand(expanded, view) : given, line: expanded };
 }
 
 function guard(line: CommandLine, git: string, env: NodeJS.ProcessEnv): void {
-  if (!destroys(line)) return;
+  if (!isDestructive(line)) return;
   const { cwd, repository } = locate(line, env);
   const globals = withoutPager(line.globals);
   const ask = (args: readonly string[]) => askGit(git, [...globals, ...args], env);

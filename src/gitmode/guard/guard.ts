@@ -13,7 +13,7 @@ import type { Answer } from '../../git/run/ask.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { agtDirectory, recordFile } from '../../repository/layout.ts';
 import type { CommandLine } from '../command-line/parse.ts';
-import { namesTaken } from './destroys.ts';
+import { commitsAtRisk } from './destructive.ts';
 
 export interface Sandbox {
   readonly session: string;
@@ -33,7 +33,7 @@ export function guardWork(line: CommandLine, repository: Repository, door: Guard
     if (sandbox === undefined) return;
     const files = { global: globalConfigPath(door.env), local: localConfigPath(repository.commonDir) };
     if (!toSettings(readSettingValues(files, door.env)).guard) return;
-    const keep = namesTaken(line).flatMap((question) => commitsLeft(question, door));
+    const keep = commitsAtRisk(line).flatMap((question) => commitsLeft(question, door));
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
     captureSession(sandbox, label, keep, door.env);
     for (const other of sandboxesNamed(line, repository, door.cwd))

@@ -21,8 +21,7 @@ import {
   decorationsFile,
   recordsDirectory,
 } from '../../repository/layout.ts';
-import { PASSED_ON } from '../command-line/commands.ts';
-import { GUARDED } from '../guard/destroys.ts';
+import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { usualWords } from './log-words.ts';
 
 export interface ShimFacts {
@@ -38,26 +37,17 @@ export interface ShimFacts {
 /** As the script spells it. */
 const AGT = agtDirectory('$agt_common');
 
-/** Commands whose sets of refs alone could reveal something. */
-const SETS_ONLY = ['rev-parse', 'fast-export', 'format-patch'];
-/** The same, but that an agent's commits in a visible history are left out. */
-const WALKS = ['rev-list', 'shortlog'];
-const DECORATING = ['log', 'show', 'whatchanged'];
+/** In the order of the table. */
+function commandsWith(action: ShimAction): string[] {
+  return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
+}
 
-const GUARDED_WORDS = GUARDED.filter((word) => PASSED_ON.has(word));
-const PASSED_ON_WORDS = [...PASSED_ON].filter((word) => !GUARDED_WORDS.includes(word));
-/** Of these, what is called most: a list that is short is read at once. */
-const FREQUENT = [
-  'status',
-  'diff',
-  'add',
-  'commit',
-  'ls-files',
-  'symbolic-ref',
-  'cat-file',
-  'config',
-  'merge-base',
-];
+const REF_SETS = commandsWith('ref sets');
+const WALKS = commandsWith('walk');
+const DECORATING = commandsWith('decorate');
+const FIRST = commandsWith('git first');
+/** All commands that are git's, also those that were compared first: with global options they come here. */
+const ALWAYS_GIT = [...FIRST, ...commandsWith('git')].sort();
 
 export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
   const names = [prefixes.branchPrefix, prefixes.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
@@ -80,7 +70,7 @@ case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
 '')
   if [ -x ${quote(git)} ] && ! [ ${quote(settingsFile)} -nt "$0" ] && ! [ ${quote(executable)} -nt "$0" ]; then
     case \${1-} in
-    ${FREQUENT.join(' | ')}) exec ${quote(git)} "$@" ;;
+    ${FIRST.join(' | ')}) exec ${quote(git)} "$@" ;;
     esac
     agt_fresh=1
   fi
@@ -95,7 +85,7 @@ case " $* " in
   *' --exclude'* | *' -h '* | *' --clear'* | *decorate-*) agt_sets=1 ;;
 esac
 case $agt_fresh,$agt_sets,\${1-} in
-${caseList(SETS_ONLY.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
+${caseList(REF_SETS.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
 1,,branch | 1,,remote)
   case "$*" in
   'branch --show-current' | 'remote -v' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
@@ -217,10 +207,10 @@ case $agt_command in
   ;;
 esac
 
-agt_passed='${['', '', ...PASSED_ON_WORDS, ''].join(' ')}'
+agt_passed='${['', '', ...ALWAYS_GIT, ''].join(' ')}'
 case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
 case $agt_sets,$agt_command in
-${caseList(SETS_ONLY.map((word) => `,${word}`))}
+${caseList(REF_SETS.map((word) => `,${word}`))}
   exec "$agt_real" "$@"
   ;;
 esac
@@ -259,7 +249,7 @@ ${caseList([...WALKS, ...DECORATING])}
     agt_decorate "$@"
   fi
   ;;
-${caseList(GUARDED_WORDS)}
+${caseList(commandsWith('guard'))}
   # In a sandbox work is captured before a command that can destroy it; elsewhere the command is git's alone.
   if [ -d "${recordsDirectory(AGT)}" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
     case $agt_line in */sandbox/.git) agt_exec "$@" ;; esac

@@ -16,6 +16,7 @@ import {
 } from '../../git/files/refnames.ts';
 import type { Answer } from '../../git/run/ask.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
+import { once } from '../../once.ts';
 import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
 import { lookForAgents } from './agents-in-history.ts';
 import { HEADS, REMOTES, type View } from './view.ts';
@@ -187,12 +188,4 @@ function readConfiguration(ask: Ask): Map<string, string[]> {
     values.set(key, [...(values.get(key) ?? []), rest.length === 0 ? 'true' : rest.join('\n')]);
   }
   return values;
-}
-
-function once<T>(compute: () => T): () => T {
-  let value: { result: T } | undefined;
-  return () => {
-    value ??= { result: compute() };
-    return value.result;
-  };
 }
