@@ -16,7 +16,7 @@ export const lsRemote: Rule = (args, view) => {
   if (scan === undefined || hasOption(scan, 'get-url') || view.spaces.length === 0) return undefined;
   return {
     render: () => {
-      const { exitCode, stdout } = view.show(['ls-remote', ...args]);
+      const { exitCode, stdout } = view.capture(['ls-remote', ...args]);
       const lines = stdout.split('\n');
       const kept = lines.filter((line) => !view.isHiddenName(line.slice(line.indexOf('\t') + 1)));
       view.print(kept.join('\n'));

@@ -12,7 +12,7 @@ import type { Rendering } from './rule.ts';
 export function remoteShow(args: readonly string[], view: View): Rendering {
   return {
     render: () => {
-      const { exitCode, stdout } = view.show(['remote', ...args]);
+      const { exitCode, stdout } = view.capture(['remote', ...args]);
       view.print(withoutHiddenBranches(stdout, view));
       return exitCode;
     },

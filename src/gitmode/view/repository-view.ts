@@ -14,26 +14,22 @@ import {
   readPackedRefs,
   usesReftable,
 } from '../../git/files/refnames.ts';
-import type { Answer } from '../../git/run/ask.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
 import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
+import type { GitAccess, Invocation } from '../invocation.ts';
+import { printLatin1 } from '../print.ts';
 import { lookForAgents } from './agents-in-history.ts';
 import { HEADS, REMOTES, type View } from './view.ts';
 
-export type Ask = (args: readonly string[], input?: string) => Answer;
+type Ask = GitAccess['ask'];
 
-export interface Door {
-  readonly ask: Ask;
-  readonly show: (args: readonly string[]) => Answer;
-  readonly print: (text: string) => void;
-}
-
-export function openView(
-  repository: Repository,
-  settings: Prefixes & { agentEmail: string },
-  { ask, show, print }: Door,
-): View {
+/** Undefined outside a repository. */
+export function openView(invocation: Invocation): View | undefined {
+  const { git, repository } = invocation;
+  if (repository === undefined) return undefined;
+  const { settings } = invocation;
+  const { ask } = git;
   const { commonDir, gitDir } = repository;
   const reftable = usesReftable(commonDir);
   const remoteNames = once(() => configuredRemotes(commonDir));
@@ -75,8 +71,8 @@ export function openView(
     isSandbox: (path) => worktrees().some((worktree) => worktree.path === path),
     hiddenOnRemotes: localSpaces(settings),
     isHiddenName,
-    show,
-    print,
+    capture: git.capture,
+    print: printLatin1,
     visibleRefs: once(() => all().filter((name) => !isHidden(name))),
     hiddenRefs: once(() => all().filter(isHidden)),
     isHidden,

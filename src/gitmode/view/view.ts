@@ -32,9 +32,9 @@ export interface View {
   isHiddenName(ref: string): boolean;
   /** Whether a worktree belongs to a session and is not the current one; absolute path. */
   isSandbox(path: string): boolean;
-  /** Runs the real git on the user's terminal, with its standard output captured. */
-  show(args: readonly string[]): Answer;
-  /** Writes to standard output. */
+  /** Runs the real git on the user's terminal, and returns its standard output instead of showing it. */
+  capture(args: readonly string[]): Answer;
+  /** Writes latin1 to standard output: every byte of git's output survives. */
   print(text: string): void;
   /** Asks the real git in this repository. */
   ask(args: readonly string[], input?: string): Answer;

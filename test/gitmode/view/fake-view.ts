@@ -38,7 +38,7 @@ export function fakeView(facts: Facts = {}): View {
     hiddenOnRemotes: ['refs/heads/agtsessions/', 'refs/heads/agt/', 'refs/tags/agtsessions/', 'refs/agt/'],
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
-    show: () => {
+    capture: () => {
       throw new Error('nothing is run in a table');
     },
     print: () => {},
