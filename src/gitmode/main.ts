@@ -51,7 +51,7 @@ function decide(invocation: Invocation): Decision {
   const { line, env } = invocation;
   const unchanged = { plan: undefined, line };
   const view = openView(invocation);
-  if (view === undefined || view.spaces.length + view.worktrees.length === 0) return unchanged;
+  if (view === undefined || view.namespaces.length + view.worktrees.length === 0) return unchanged;
   if (line.command === 'log') leaveLogWords(view, defaultChoice([], view), env);
   const expanded = expandAlias(line, view, env);
   if (expanded === undefined) return unchanged;

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
+import * as agentRefs from '../filter/agent-refs.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
@@ -51,21 +52,18 @@ export function sessionFolder(record: SessionRecord): string {
   return join(record.sandbox, '..');
 }
 
-/** The ref that agt alone moves, and continues from (never `refs/agt/<id>`, which would shadow the branch agt/<id>). */
-export function tipRef(id: SessionId): string {
-  return `refs/agt/tip/${id}`;
-}
+export { tipRef } from '../filter/agent-refs.ts';
 
 export function snapshotRefs({ session_id, branch }: SessionRecord): SnapshotRefs {
-  return { session: session_id, tip: tipRef(session_id), shadow: branch };
+  return { session: session_id, tip: agentRefs.tipRef(session_id), shadow: branch };
 }
 
 export function shadowRef(repository: Repository, id: SessionId): string {
-  return `refs/heads/${repository.settings.branchPrefix}${id}`;
+  return agentRefs.shadowRef(repository.settings, id);
 }
 
 export function workRef(repository: Repository, id: SessionId): string {
-  return `refs/heads/${repository.settings.workPrefix}${id}`;
+  return agentRefs.workRef(repository.settings, id);
 }
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {

@@ -2,6 +2,7 @@
  * Commits that a command can leave without a ref: arguments for `git rev-list`, one list for each question. One
  * function for each row of the table in ../commands.ts that needs it.
  */
+import { HEADS, TAGS } from '../../git/files/refnames.ts';
 
 export type CommitsAtRisk = (args: readonly string[]) => readonly (readonly string[])[];
 
@@ -10,13 +11,13 @@ export const reusedBranch: CommitsAtRisk = (args) => {
   const option = /^(?:-[a-z]*[BC]|--force-c[a-z-]*=?)(.*)$/;
   const index = args.findIndex((arg) => option.test(arg));
   const name = option.exec(args[index] ?? '')?.[1] || args[index + 1];
-  return index < 0 || name === undefined ? [] : [tipOf(`refs/heads/${name}`)];
+  return index < 0 || name === undefined ? [] : [tipOf(`${HEADS}${name}`)];
 };
 
 export const namedBranches: CommitsAtRisk = (args) =>
-  argumentsOf(args).map((name) => tipOf(`refs/heads/${name}`));
+  argumentsOf(args).map((name) => tipOf(`${HEADS}${name}`));
 
-export const namedTags: CommitsAtRisk = (args) => argumentsOf(args).map((name) => tipOf(`refs/tags/${name}`));
+export const namedTags: CommitsAtRisk = (args) => argumentsOf(args).map((name) => tipOf(`${TAGS}${name}`));
 
 export const firstNamedRef: CommitsAtRisk = (args) => argumentsOf(args).slice(0, 1).map(tipOf);
 

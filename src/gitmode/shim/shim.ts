@@ -9,7 +9,8 @@
  * Limits: a repository whose remote has more than two slashes in its name is not looked through for loose refs.
  */
 
-import type { Prefixes } from '../../filter/agent-refs.ts';
+import { branchNamespaces, localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
+import { REMOTES } from '../../git/files/refnames.ts';
 import { SHIM_MARK } from '../../git/run/find.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import {
@@ -50,15 +51,16 @@ const FIRST = commandsWith('git first');
 const ALWAYS_GIT = [...FIRST, ...commandsWith('git')].sort();
 
 export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
-  const names = [prefixes.branchPrefix, prefixes.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
-  const loose = [...names.map((name) => `refs/heads/${name}`), `refs/tags/${names[0]}`, 'refs/agt'].map(
-    (dir) => `"$agt_common"/${shellQuote(dir)}`,
+  const withoutSlash = (name: string) => name.replace(/\/$/, '');
+  const names = [prefixes.branchPrefix, prefixes.workPrefix].map(withoutSlash);
+  const loose = localNamespaces(prefixes).map(
+    (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
   );
   const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>
-    names.map((name) => `"$agt_common"/refs/remotes/${depth}/${shellQuote(name)}`),
+    names.map((name) => `"$agt_common"/${REMOTES}${depth}/${shellQuote(name)}`),
   );
-  const packed = ['/agt/', ...names.map((name) => `/${name}/`)];
-  const current = names.map((name) => `${shellQuote(`ref: refs/heads/${name}/`)}*`);
+  const packed = [OWN_NAMESPACE.replace(/^refs/, ''), ...names.map((name) => `/${name}/`)];
+  const current = branchNamespaces(prefixes).map((namespace) => `${shellQuote(`ref: ${namespace}`)}*`);
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode without starting the executable where real git would print the same.
 # Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
@@ -170,7 +172,7 @@ agt_decorate() {
     case $agt_word in
     --decorate-refs-exclude=refs/* | --decorate-refs=*) set -- "$agt_word" "$@" ;;
     -*) ;;
-    *) set -- ${names.map((name) => `"--decorate-refs-exclude=refs/remotes/$agt_word/"${shellQuote(name)}`).join(' ')} "$@" ;;
+    *) set -- ${names.map((name) => `"--decorate-refs-exclude=${REMOTES}$agt_word/"${shellQuote(name)}`).join(' ')} "$@" ;;
     esac
   done
   # shellcheck disable=SC2086 # words without spaces

@@ -5,12 +5,14 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { localSpaces, type Prefixes, remoteSpaces, spaceOf } from '../../filter/agent-refs.ts';
+import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
 import { type Repository, readLine } from '../../git/files/discover.ts';
 import {
   directoriesIn,
+  HEADS,
   looseNames,
   packedNames,
+  REMOTES,
   readPackedRefs,
   usesReftable,
 } from '../../git/files/refnames.ts';
@@ -20,7 +22,7 @@ import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';
 import { lookForAgents } from './agents-in-history.ts';
-import { HEADS, REMOTES, type View } from './view.ts';
+import type { View } from './view.ts';
 
 type Ask = GitAccess['ask'];
 
@@ -33,7 +35,7 @@ export function openView(invocation: Invocation): View | undefined {
   const { commonDir, gitDir } = repository;
   const reftable = usesReftable(commonDir);
   const remoteNames = once(() => configuredRemotes(commonDir));
-  const isHiddenName = (ref: string) => spaceOf(ref, settings, new Set(remoteNames())) !== undefined;
+  const isHiddenName = (ref: string) => namespaceOf(ref, settings, new Set(remoteNames())) !== undefined;
   const head = once(() => (reftable ? symbolicHead(ask, 'HEAD') : branchOf(join(gitDir, 'HEAD'))));
   const current = once(() => {
     const branch = head();
@@ -41,12 +43,12 @@ export function openView(invocation: Invocation): View | undefined {
   });
   const isHidden = (ref: string) => ref !== current() && isHiddenName(ref);
   const all = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
-  const spaces = once(() => {
+  const namespaces = once(() => {
     const names = reftable ? all() : candidateNames(commonDir, settings, remoteNames());
     const found = new Set<string>();
     for (const name of names) {
-      const space = isHidden(name) ? spaceOf(name, settings, new Set(remoteNames())) : undefined;
-      if (space !== undefined) found.add(space);
+      const namespace = isHidden(name) ? namespaceOf(name, settings, new Set(remoteNames())) : undefined;
+      if (namespace !== undefined) found.add(namespace);
     }
     return [...found].sort();
   });
@@ -59,8 +61,8 @@ export function openView(invocation: Invocation): View | undefined {
     commonDir,
     prefixes: settings,
     agentEmail: settings.agentEmail,
-    get spaces() {
-      return spaces();
+    get namespaces() {
+      return namespaces();
     },
     get current() {
       return current();
@@ -69,7 +71,7 @@ export function openView(invocation: Invocation): View | undefined {
       return worktrees().map(({ id }) => id);
     },
     isSandbox: (path) => worktrees().some((worktree) => worktree.path === path),
-    hiddenOnRemotes: localSpaces(settings),
+    hiddenOnRemotes: localNamespaces(settings),
     isHiddenName,
     capture: git.capture,
     print: printLatin1,
@@ -87,16 +89,17 @@ export function openView(invocation: Invocation): View | undefined {
   };
 }
 
-/** Names that may be hidden: what lies loose in the spaces, and packed names with a prefix in them. */
+/** Names that may be hidden: what lies loose in the namespaces, and packed names with a prefix in them. */
 function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
   const packed = readPackedRefs(commonDir);
-  const names = localSpaces(prefixes).flatMap((space) => [
-    ...looseNames(commonDir, space),
-    ...packedNames(packed, space),
+  const names = localNamespaces(prefixes).flatMap((namespace) => [
+    ...looseNames(commonDir, namespace),
+    ...packedNames(packed, namespace),
   ]);
   const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
   for (const remote of remotes) {
-    for (const space of remoteSpaces(remote, prefixes)) names.push(...looseNames(commonDir, space));
+    for (const namespace of remoteNamespaces(remote, prefixes))
+      names.push(...looseNames(commonDir, namespace));
   }
   const marks = [`/${prefixes.branchPrefix}`, `/${prefixes.workPrefix}`];
   if (marks.some((mark) => packed.includes(mark))) {

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { sessionNamespaces } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import {
   listWorktrees,
@@ -22,7 +23,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { idProblem } from '../../session/id.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { listRecords, type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
+import { listRecords, type SessionRecord, sessionFolder, shadowRef, tipRef } from '../../session/record.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { finishDropping, finishRemoving, undoCreation } from './finish.ts';
 import { findLeftovers } from './leftovers.ts';
@@ -38,7 +39,7 @@ export async function examine(repository: Repository, finishRestore: FinishResto
     level: 'error',
     about: session_id,
     problem,
-    mend: `restore the file, or delete it: its states stay on ${repository.settings.branchPrefix}${session_id}`,
+    mend: `restore the file, or delete it: its states stay on ${shortBranch(shadowRef(repository, session_id))}`,
   }));
   for (const record of records)
     findings.push(...(await examineSession(repository, record, worktrees, refs, finishRestore)));
@@ -185,11 +186,9 @@ function strayRefs(
   const own = new Set(
     records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
   );
-  const prefixes = [repository.settings.branchPrefix, repository.settings.workPrefix].map(
-    (prefix) => `refs/heads/${prefix}`,
-  );
+  const namespaces = sessionNamespaces(repository.settings);
   return [...refs]
-    .filter((ref) => [...prefixes, 'refs/agt/tip/'].some((prefix) => ref.startsWith(prefix)) && !own.has(ref))
+    .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !own.has(ref))
     .map((ref) => ({
       level: 'note',
       about: shortBranch(ref),
