@@ -4,11 +4,12 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync, realpathSync, writeSync } from 'node:fs';
+import { realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { readSessionFile } from '../../filter/session-file.ts';
 import { type Repository, readLine } from '../../git/files/discover.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { agtDirectory, recordFile } from '../../repository/layout.ts';
+import { agtDirectory } from '../../repository/layout.ts';
 import type { CommandLine } from '../command-line/parse.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { commitsAtRisk, isDestructive } from './destructive.ts';
@@ -53,15 +54,8 @@ function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefined {
   if (gitFile === undefined) return undefined;
   const path = dirname(resolve(gitDir, gitFile));
   const session = basename(dirname(path));
-  let record: { sandbox?: unknown; state?: unknown };
-  try {
-    record = JSON.parse(readFileSync(recordFile(agtDirectory(commonDir), session), 'utf8'));
-  } catch {
-    return undefined; // no session's worktree
-  }
-  return record.state === 'active' && typeof record.sandbox === 'string' && isSame(record.sandbox, path)
-    ? { session, path }
-    : undefined;
+  const file = readSessionFile(agtDirectory(commonDir), session);
+  return file?.state === 'active' && isSame(file.sandbox, path) ? { session, path } : undefined;
 }
 
 function isSame(one: string, other: string): boolean {

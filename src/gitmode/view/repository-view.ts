@@ -3,9 +3,9 @@
  * (reftable, configuration with its includes).
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
+import { readSessionFiles } from '../../filter/session-file.ts';
 import { type Repository, readLine } from '../../git/files/discover.ts';
 import {
   directoriesIn,
@@ -18,7 +18,7 @@ import {
 } from '../../git/files/refnames.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
-import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
+import { agtDirectory } from '../../repository/layout.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';
 import { lookForAgents } from './agents-in-history.ts';
@@ -134,7 +134,9 @@ function hiddenWorktrees(
   isHiddenName: (ref: string) => boolean,
   ask: Ask | undefined,
 ): Worktree[] {
-  const sandboxes = once(() => new Set(sessionSandboxes(commonDir)));
+  const sandboxes = once(
+    () => new Set(readSessionFiles(agtDirectory(commonDir)).map(({ sandbox }) => sandbox)),
+  );
   const linked = directoriesIn(join(commonDir, 'worktrees')).flatMap((id) => {
     const dir = join(commonDir, 'worktrees', id);
     const place = readLine(join(dir, 'gitdir'));
@@ -149,26 +151,6 @@ function hiddenWorktrees(
   const main = branchOf(join(commonDir, 'HEAD'));
   const hidden = main?.startsWith(HEADS) && isHiddenName(main) && basename(commonDir) === '.git';
   return hidden ? [{ id: '', path: dirname(commonDir) }, ...linked] : linked;
-}
-
-function sessionSandboxes(commonDir: string): string[] {
-  const dir = recordsDirectory(agtDirectory(commonDir));
-  let files: string[];
-  try {
-    files = readdirSync(dir);
-  } catch {
-    return [];
-  }
-  return files
-    .filter((file) => file.endsWith('.json'))
-    .flatMap((file) => {
-      try {
-        const { sandbox } = JSON.parse(readFileSync(join(dir, file), 'utf8')) as { sandbox?: unknown };
-        return typeof sandbox === 'string' ? [sandbox] : [];
-      } catch {
-        return []; // half of a session is agt doctor's business
-      }
-    });
 }
 
 /** Remotes by the repository's own file; only their names matter, and an included file rarely names one. */
