@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';
 import { lastValue, parseGitConfig } from '../git/files/config-file.ts';
+import { once } from '../once.ts';
 import {
   parseBoolean,
   parseRetention,
@@ -53,7 +54,16 @@ export function globalConfigPath(env: NodeJS.ProcessEnv): string | undefined {
 
 /** @throws AgtError for a file that cannot be read or parsed and for a value that cannot be used. */
 export function readSettingValues(files: ConfigFiles, env: NodeJS.ProcessEnv): SettingValue[] {
-  const layers = [readLayer(files.global), readLayer(files.local)];
+  return valuesFrom([readLayer(files.global), readLayer(files.local)], env);
+}
+
+/** The same for several repositories, one after the other: the user's own file is read once. */
+export function settingsReader(env: NodeJS.ProcessEnv): (local: string | undefined) => SettingValue[] {
+  const global = once(() => readLayer(globalConfigPath(env)));
+  return (local) => valuesFrom([global(), readLayer(local)], env);
+}
+
+function valuesFrom(layers: readonly Layer[], env: NodeJS.ProcessEnv): SettingValue[] {
   return SETTING_KEYS.map((key: SettingKey & { name: SettingName }) => {
     let found: SettingValue = { name: key.name, value: key.fallback, origin: 'default' };
     for (const [index, layer] of layers.entries()) {
@@ -99,6 +109,8 @@ export function toSettings(values: readonly SettingValue[]): Settings {
 export function readSettings(files: ConfigFiles, env: NodeJS.ProcessEnv): Settings {
   return toSettings(readSettingValues(files, env));
 }
+
+type Layer = ReturnType<typeof readLayer>;
 
 function readLayer(path: string | undefined) {
   if (path === undefined) return undefined;

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
+import { allNamespaces } from '../filter/agent-refs.ts';
 import { type Git, gitAnswer, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import type { Repository } from './repository.ts';
 
@@ -12,22 +13,12 @@ const KEY = 'uploadpack.hideRefs';
 const ATTEMPTS = 50;
 const PAUSE_MS = 20;
 
-export function hiddenNamespaces(settings: Settings, remotes: readonly string[]): string[] {
-  const prefixes = [settings.branchPrefix, settings.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
-  return [
-    'refs/agt',
-    `refs/tags/${prefixes[0]}`,
-    ...['refs/heads', ...remotes.map((remote) => `refs/remotes/${remote}`)].flatMap((base) =>
-      prefixes.map((prefix) => `${base}/${prefix}`),
-    ),
-  ];
-}
-
 /** The namespaces that are to be hidden and are not. */
 export async function missingHideRefs(git: Git, settings: Settings): Promise<string[]> {
   const present = (await gitAnswer(git, ['config', '--get-all', KEY]))?.split('\n') ?? [];
   const remotes = (await gitText(git, ['remote'])).split('\n').filter((name) => name !== '');
-  return hiddenNamespaces(settings, remotes).filter((name) => !present.includes(name));
+  const wanted = allNamespaces(settings, remotes).map((namespace) => namespace.slice(0, -1));
+  return wanted.filter((name) => !present.includes(name));
 }
 
 /** git locks its configuration file without waiting: while somebody else has it, this tries again. */

@@ -8,6 +8,8 @@ import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
+import * as agentRefs from '../filter/agent-refs.ts';
+import { parseSessionFile } from '../filter/session-file.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -45,22 +47,19 @@ export function sessionFolder(record: SessionRecord): string {
   return join(record.sandbox, '..');
 }
 
-/** The ref that agt alone moves, and continues from (never `refs/agt/<id>`, which would shadow the branch agt/<id>). */
-export function tipRef(id: SessionId): string {
-  return `refs/agt/tip/${id}`;
-}
+export { tipRef } from '../filter/agent-refs.ts';
 
 export function snapshotRefs({ session_id, branch, from, from_commit }: SessionRecord): SnapshotRefs {
   const base = from === undefined ? from_commit : undefined;
-  return { session: session_id, tip: tipRef(session_id), shadow: branch, base };
+  return { session: session_id, tip: agentRefs.tipRef(session_id), shadow: branch, base };
 }
 
 export function shadowRef(repository: Repository, id: SessionId): string {
-  return `refs/heads/${repository.settings.branchPrefix}${id}`;
+  return agentRefs.shadowRef(repository.settings, id);
 }
 
 export function workRef(repository: Repository, id: SessionId): string {
-  return `refs/heads/${repository.settings.workPrefix}${id}`;
+  return agentRefs.workRef(repository.settings, id);
 }
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {
@@ -93,16 +92,12 @@ export function readRecord(repository: Repository, id: SessionId): SessionRecord
 }
 
 function parseRecord(text: string): SessionRecord | undefined {
-  try {
-    const record = JSON.parse(text) as SessionRecord;
-    const complete =
-      [record.session_id, record.branch, record.work_branch, record.sandbox, record.from_commit].every(
-        (value) => typeof value === 'string',
-      ) && SESSION_STATES.includes(record.state);
-    return complete ? withIntent(record) : undefined;
-  } catch {
-    return undefined;
-  }
+  const record = parseSessionFile(text) as SessionRecord | undefined;
+  if (record === undefined) return undefined;
+  const isComplete =
+    [record.branch, record.work_branch, record.from_commit].every((value) => typeof value === 'string') &&
+    SESSION_STATES.includes(record.state);
+  return isComplete ? withIntent(record) : undefined;
 }
 
 /** Earlier versions of agt had a flag for each operation instead of an intent. */

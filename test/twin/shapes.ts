@@ -193,7 +193,7 @@ const SHAPES: Record<string, { cwd?: string; plain: Build; session: (project: st
       gitAt(join(project, '..', 'sandbox-s2'), 60, ['checkout', '-q', '--detach']);
       write(
         join(project, '.git/agt/sessions/s2.json'),
-        JSON.stringify({ session_id: 's2', sandbox: join(project, '..', 'sandbox-s2') }),
+        JSON.stringify({ session_id: 's2', sandbox: join(project, '..', 'sandbox-s2'), state: 'active' }),
       );
     },
   },

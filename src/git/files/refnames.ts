@@ -6,6 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLine } from './discover.ts';
 
+export const HEADS = 'refs/heads/';
+export const TAGS = 'refs/tags/';
+export const REMOTES = 'refs/remotes/';
+
 export function usesReftable(commonDir: string): boolean {
   return /refstorage\s*=\s*"?reftable/i.test(readLine(join(commonDir, 'config')) ?? '');
 }

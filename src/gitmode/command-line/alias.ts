@@ -5,16 +5,14 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { GUARDED } from '../guard/destroys.ts';
-import { RULES } from '../rules/index.ts';
+import { COMMANDS } from '../commands.ts';
 import { configIsTrue, type View } from '../view/view.ts';
-import { PASSED_ON } from './commands.ts';
 import { type CommandLine, parseCommandLine, SHELL } from './parse.ts';
 
 export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEnv): CommandLine | undefined {
   let current = line;
   const seen = new Set<string>();
-  while (!isKnown(current.command)) {
+  while (!COMMANDS.has(current.command)) {
     const { command } = current;
     const value = aliasValue(command, view);
     const help = current.args.length === 1 && current.args[0] === '-h';
@@ -36,10 +34,6 @@ export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEn
     };
   }
   return current;
-}
-
-function isKnown(command: string): boolean {
-  return PASSED_ON.has(command) || RULES.has(command) || GUARDED.includes(command);
 }
 
 /** Names are without case; from git 2.54 also `alias.<name>.command`. */

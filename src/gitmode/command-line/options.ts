@@ -3,12 +3,13 @@
  * options, values attached or as the next word, options and arguments mixed. Undefined wherever git would complain or
  * the table does not know the word; the caller then lets git have the line as it is.
  */
+import { once } from '../../once.ts';
 
 /**
  * One option: `sort=` needs a value, `color?` takes one only attached, `contains~` takes the next word where there is
  * one, `delete` takes none. A short option stands in front: `i|ignore-case`. `!` in front: there is no `--no-` form.
  */
-export type OptionTable = ReadonlyMap<string, OptionSpec>;
+export type OptionTable = () => ReadonlyMap<string, OptionSpec>;
 
 export interface OptionSpec {
   readonly name: string;
@@ -36,7 +37,12 @@ export interface Scan {
   readonly optionWords: readonly string[];
 }
 
+/** Parsed when it is first used: a command line needs one table of them all. */
 export function optionTable(text: string): OptionTable {
+  return once(() => parseTable(text));
+}
+
+function parseTable(text: string): Map<string, OptionSpec> {
   const table = new Map<string, OptionSpec>();
   for (const item of text.split(/\s+/).filter(Boolean)) {
     const match = /^(!?)(?:(.)\|)?([\w-]+?)([=?~]?)$/.exec(item);
@@ -101,10 +107,10 @@ function readLong(words: readonly string[], at: number, table: OptionTable): Rea
 }
 
 function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated: boolean } | undefined {
-  const exact = table.get(given);
+  const exact = table().get(given);
   if (exact !== undefined) return { spec: exact, negated: false };
   const found = new Map<string, { spec: OptionSpec; negated: boolean }>();
-  for (const [word, spec] of table) {
+  for (const [word, spec] of table()) {
     if (!word.startsWith('--')) continue;
     if (word.startsWith(given)) found.set(word, { spec, negated: false });
     if (!spec.negatable) continue;
@@ -119,7 +125,7 @@ function readShort(words: readonly string[], at: number, table: OptionTable): Re
   const word = words[at] as string;
   const read: Read[] = [];
   for (let i = 1; i < word.length; i++) {
-    const spec = table.get(`-${word[i]}`);
+    const spec = table().get(`-${word[i]}`);
     if (spec === undefined) return undefined;
     const rest = word.slice(i + 1);
     if (spec.takes === 'nothing') {
@@ -155,7 +161,7 @@ function valueFromNext(
 export function closedOptionWords(scan: Scan, table: OptionTable): string[] {
   const words = [...scan.optionWords];
   const last = scan.options.at(-1);
-  if (last === undefined || last.value !== undefined || table.get(`--${last.name}`)?.takes !== 'last')
+  if (last === undefined || last.value !== undefined || table().get(`--${last.name}`)?.takes !== 'last')
     return words;
   const word = words.at(-1) as string;
   return [...words.slice(0, -1), word.startsWith('--') ? `${word}=HEAD` : `${word}HEAD`];

@@ -4,40 +4,33 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync, realpathSync, writeSync } from 'node:fs';
+import { realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { localConfigPath } from '../../config/local.ts';
-import { globalConfigPath, readSettingValues, toSettings } from '../../config/settings.ts';
+import { readSessionFile } from '../../filter/session-file.ts';
 import { type Repository, readLine } from '../../git/files/discover.ts';
-import type { Answer } from '../../git/run/ask.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { agtDirectory, recordFile } from '../../repository/layout.ts';
+import { agtDirectory } from '../../repository/layout.ts';
 import type { CommandLine } from '../command-line/parse.ts';
-import { namesTaken } from './destroys.ts';
+import type { GitAccess, Invocation } from '../invocation.ts';
+import { commitsAtRisk, isDestructive } from './destructive.ts';
 
-export interface Sandbox {
+interface Sandbox {
   readonly session: string;
   readonly path: string;
 }
 
-export interface GuardDoor {
-  readonly env: NodeJS.ProcessEnv;
-  /** Absolute; with every `-C` applied. */
-  readonly cwd: string;
-  readonly ask: (args: readonly string[]) => Answer;
-}
-
-export function guardWork(line: CommandLine, repository: Repository, door: GuardDoor): void {
+/** `line` is the invocation's own, or the one that an alias stands for. */
+export function captureBefore(line: CommandLine, invocation: Invocation): void {
+  if (!isDestructive(line)) return;
   try {
+    const { git, repository, cwd, env } = invocation;
+    if (repository === undefined) return;
     const sandbox = sandboxOf(repository);
-    if (sandbox === undefined) return;
-    const files = { global: globalConfigPath(door.env), local: localConfigPath(repository.commonDir) };
-    if (!toSettings(readSettingValues(files, door.env)).guard) return;
-    const keep = namesTaken(line).flatMap((question) => commitsLeft(question, door));
+    if (sandbox === undefined || !invocation.settings.guard) return;
+    const keep = commitsAtRisk(line).flatMap((question) => commitsLeft(question, git));
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
-    captureSession(sandbox, label, keep, door.env);
-    for (const other of sandboxesNamed(line, repository, door.cwd))
-      captureSession(other, label, [], door.env);
+    captureSession(sandbox, label, keep, env);
+    for (const other of sandboxesNamed(line, repository, cwd)) captureSession(other, label, [], env);
   } catch (error) {
     warn((error as Error).message);
   }
@@ -56,20 +49,13 @@ function sandboxesNamed(line: CommandLine, { commonDir }: Repository, cwd: strin
 }
 
 /** The sandbox that a worktree is; undefined for any other. */
-export function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefined {
+function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefined {
   const gitFile = gitDir === commonDir ? undefined : readLine(join(gitDir, 'gitdir'));
   if (gitFile === undefined) return undefined;
   const path = dirname(resolve(gitDir, gitFile));
   const session = basename(dirname(path));
-  let record: { sandbox?: unknown; state?: unknown };
-  try {
-    record = JSON.parse(readFileSync(recordFile(agtDirectory(commonDir), session), 'utf8'));
-  } catch {
-    return undefined; // no session's worktree
-  }
-  return record.state === 'active' && typeof record.sandbox === 'string' && isSame(record.sandbox, path)
-    ? { session, path }
-    : undefined;
+  const file = readSessionFile(agtDirectory(commonDir), session);
+  return file?.state === 'active' && isSame(file.sandbox, path) ? { session, path } : undefined;
 }
 
 function isSame(one: string, other: string): boolean {
@@ -77,7 +63,7 @@ function isSame(one: string, other: string): boolean {
 }
 
 /** Of the commits that are asked for, those that no other one has as its parent: they keep the rest. */
-function commitsLeft(question: readonly string[], { ask }: GuardDoor): string[] {
+function commitsLeft(question: readonly string[], { ask }: GitAccess): string[] {
   const { exitCode, stdout } = ask(['rev-list', '--parents', ...question]);
   if (exitCode !== 0) return [];
   const lines = stdout.split('\n').filter((text) => text !== '');

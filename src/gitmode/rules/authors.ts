@@ -13,6 +13,7 @@ import {
   visibleAuthorAlternatives,
   visibleAuthorLike,
 } from '../../filter/author-pattern.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
 import { configIsTrue, lastConfig, type View } from '../view/view.ts';
 import type { AuthorFilter, Revisions } from './revisions.ts';
 
@@ -88,7 +89,5 @@ function namesHidden(word: string, view: View): boolean {
   return word
     .split(/\.{2,3}/)
     .map((side) => side.replace(/^\^/, '').replace(/[~^@:].*$/, ''))
-    .some((name) =>
-      ['', 'refs/', 'refs/heads/', 'refs/tags/', 'refs/remotes/'].some((root) => view.isHidden(root + name)),
-    );
+    .some((name) => ['', 'refs/', HEADS, TAGS, REMOTES].some((root) => view.isHidden(root + name)));
 }

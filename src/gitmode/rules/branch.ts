@@ -6,6 +6,7 @@
  * (`agt`) cannot be told from it; nothing is hidden then.
  */
 import { canComplement, complement, escapeGlob } from '../../filter/globs.ts';
+import { HEADS, REMOTES } from '../../git/files/refnames.ts';
 import {
   closedOptionWords,
   hasOption,
@@ -13,7 +14,7 @@ import {
   optionTable,
   scanOptions,
 } from '../command-line/options.ts';
-import { currentUnder, HEADS, REMOTES, spacesUnder, type View } from '../view/view.ts';
+import { currentUnder, namespacesUnder, type View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
@@ -43,7 +44,7 @@ export const branch: Rule = (args, view) => {
 
   const kind = lastOption(scan, 'remotes', 'all')?.name;
   const roots = kind === 'remotes' ? [REMOTES] : kind === 'all' ? [HEADS, REMOTES] : [HEADS];
-  const hidden = roots.flatMap((root) => spacesUnder(view, root));
+  const hidden = roots.flatMap((root) => namespacesUnder(view, root));
   if (hidden.length === 0 || (roots.length > 1 && isAmbiguous(view, hidden))) return undefined;
 
   const folding = hasOption(scan, 'ignore-case');
@@ -61,12 +62,12 @@ function kept(view: View, kind: string | undefined): string[] {
   return current === undefined ? [] : [escapeGlob(current)];
 }
 
-/** A visible branch whose short name lies in another root's hidden space. */
+/** A visible branch whose short name lies in another root's hidden namespace. */
 function isAmbiguous(view: View, hidden: readonly string[]): boolean {
   return view
     .visibleRefs()
     .filter((ref) => ref.startsWith(REMOTES))
-    .some((ref) => hidden.some((space) => ref.startsWith(space, REMOTES.length)));
+    .some((ref) => hidden.some((namespace) => ref.startsWith(namespace, REMOTES.length)));
 }
 
 /** The visible branches that the user's patterns match, or undefined where those match nothing hidden. */

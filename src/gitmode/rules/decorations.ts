@@ -4,24 +4,25 @@
  * well, unless the user has chosen. Ours come last: `--clear-decorations` wipes what stands before it.
  */
 import { canComplement } from '../../filter/globs.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
 import { hiddenGlobs, lastConfig, type View } from '../view/view.ts';
 
 /** What git decorates where nobody chose (log.c, set_default_decoration_filter), 2.39 to 2.55. */
 export const DEFAULT_DECORATIONS = decorationOptions('refs/replace/');
 
 function decorationOptions(replaced: string): string[] {
-  return ['HEAD', 'refs/heads/', 'refs/tags/', 'refs/remotes/', 'refs/stash', replaced].map(
+  return ['HEAD', HEADS, TAGS, REMOTES, 'refs/stash', replaced].map(
     (pattern) => `--decorate-refs=${pattern}`,
   );
 }
 
 export function decorations(options: readonly string[], view: View): string[] {
-  if (view.spaces.length === 0 || !mayDecorate(options)) return [];
+  if (view.namespaces.length === 0 || !mayDecorate(options)) return [];
   const { current } = view;
-  const hidden = view.spaces.flatMap((space) =>
-    current?.startsWith(space) || !canComplement([space])
-      ? hiddenGlobs({ ...view, spaces: [space] }, '')
-      : [space.slice(0, -1)],
+  const hidden = view.namespaces.flatMap((namespace) =>
+    current?.startsWith(namespace) || !canComplement([namespace])
+      ? hiddenGlobs({ ...view, namespaces: [namespace] }, '')
+      : [namespace.slice(0, -1)],
   );
   return [...hidden.map((pattern) => `--decorate-refs-exclude=${pattern}`), ...defaultChoice(options, view)];
 }

@@ -1,12 +1,12 @@
 /**
  * git for-each-ref and `git refs list`. Whole directories (no pattern, `refs/heads`) become the complement of the
- * hidden spaces in them, which every git understands. Where a pattern holds wildcards git is asked what it matches.
+ * hidden namespaces in them, which every git understands. Where a pattern holds wildcards git is asked what it matches.
  * `--stdin`, `--start-after` and `--include-root-refs` change what patterns mean; the gits that have them have
  * `--exclude` too (but 2.41, whose `--stdin` is left alone by its own error).
  */
 import { canComplement, complementPaths, escapeGlob } from '../../filter/globs.ts';
 import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
-import { spacesUnder, type View } from '../view/view.ts';
+import { namespacesUnder, type View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
@@ -16,11 +16,11 @@ export const FOR_EACH_REF_OPTIONS = optionTable(`
 
 export const forEachRef: Rule = (args, view) => {
   const scan = scanOptions(args, FOR_EACH_REF_OPTIONS);
-  if (scan === undefined || view.spaces.length === 0) return undefined;
+  if (scan === undefined || view.namespaces.length === 0) return undefined;
   if (hasOption(scan, 'stdin', 'start-after', 'include-root-refs')) return { args: withExcludes(args, view) };
   const bases = scan.args.length === 0 ? ['refs/'] : scan.args.map((pattern) => asDirectory(pattern));
   const affected = bases.some(
-    (base) => base === undefined || spacesUnder(view, base).length > 0 || inSpace(view, base),
+    (base) => base === undefined || namespacesUnder(view, base).length > 0 || inNamespace(view, base),
   );
   if (!affected) return undefined;
   const patterns = plain(view, bases, scan) ?? resolved(view, scan);
@@ -46,17 +46,17 @@ function asDirectory(pattern: string): string | undefined {
   return pattern.endsWith('/') ? pattern : `${pattern}/`;
 }
 
-function inSpace(view: View, base: string): boolean {
-  return view.spaces.some((space) => base.startsWith(space));
+function inNamespace(view: View, base: string): boolean {
+  return view.namespaces.some((namespace) => base.startsWith(namespace));
 }
 
 /** Patterns for whole directories, or undefined where one of them needs git's own matching. */
 function plain(view: View, bases: readonly (string | undefined)[], scan: Scan): string[] | undefined {
-  if (hasOption(scan, 'ignore-case') || !canComplement(view.spaces)) return undefined;
+  if (hasOption(scan, 'ignore-case') || !canComplement(view.namespaces)) return undefined;
   const words: string[] = [];
   for (const [i, base] of bases.entries()) {
-    if (base === undefined || inSpace(view, base)) return undefined;
-    const within = view.spaces.filter((space) => space.startsWith(base));
+    if (base === undefined || inNamespace(view, base)) return undefined;
+    const within = view.namespaces.filter((namespace) => namespace.startsWith(base));
     if (within.length === 0) words.push(scan.args[i] as string);
     else words.push(...complementPaths(within, base));
   }
@@ -78,8 +78,10 @@ function resolved(view: View, scan: Scan): string[] | undefined {
 
 function withExcludes(args: readonly string[], view: View): string[] {
   const current = view.current;
-  const excludes = view.spaces.flatMap((space) =>
-    current?.startsWith(space) ? [...complementPaths([current], space), `${escapeGlob(current)}?*`] : [space],
+  const excludes = view.namespaces.flatMap((namespace) =>
+    current?.startsWith(namespace)
+      ? [...complementPaths([current], namespace), `${escapeGlob(current)}?*`]
+      : [namespace],
   );
   return [...excludes.map((pattern) => `--exclude=${pattern}`), ...args];
 }

@@ -1,5 +1,5 @@
 /**
- * git ls-remote: what another repository has in agt's spaces is left out. Its lines have no columns, so they are read
+ * git ls-remote: what another repository has in agt's namespaces is left out. Its lines have no columns, so they are read
  * once and printed; asking a server twice, and its password, would be worse.
  */
 import { hasOption, optionTable, scanOptions } from '../command-line/options.ts';
@@ -13,10 +13,10 @@ const NONE_MATCHED = 2;
 
 export const lsRemote: Rule = (args, view) => {
   const scan = scanOptions(args, LS_REMOTE_OPTIONS);
-  if (scan === undefined || hasOption(scan, 'get-url') || view.spaces.length === 0) return undefined;
+  if (scan === undefined || hasOption(scan, 'get-url') || view.namespaces.length === 0) return undefined;
   return {
     render: () => {
-      const { exitCode, stdout } = view.show(['ls-remote', ...args]);
+      const { exitCode, stdout } = view.capture(['ls-remote', ...args]);
       const lines = stdout.split('\n');
       const kept = lines.filter((line) => !view.isHiddenName(line.slice(line.indexOf('\t') + 1)));
       view.print(kept.join('\n'));

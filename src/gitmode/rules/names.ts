@@ -4,8 +4,10 @@
  * Any `--exclude` makes `describe --all` forget refs outside heads, tags and remotes, so it is added only where git's
  * own answer is a hidden name. Limits: `name-rev --all` names refs before it excludes them; it is left alone.
  */
+
+import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
 import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
-import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view/view.ts';
+import { hiddenGlobs, type View } from '../view/view.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
 export const DESCRIBE_OPTIONS = optionTable(`
@@ -14,7 +16,7 @@ export const NAME_REV_OPTIONS = optionTable(`
   name-only tags refs= exclude= all stdin annotate-stdin undefined always peel-tag`);
 
 export const describe: Rule = (args, view) => {
-  const scan = view.spaces.length === 0 ? undefined : scanOptions(args, DESCRIBE_OPTIONS);
+  const scan = view.namespaces.length === 0 ? undefined : scanOptions(args, DESCRIBE_OPTIONS);
   if (scan === undefined) return undefined;
   const all = hasOption(scan, 'all');
   if (hasOption(scan, 'contains') && all) return describeContains(scan, view);
@@ -26,7 +28,7 @@ export const describe: Rule = (args, view) => {
 };
 
 export const nameRev: Rule = (args, view) => {
-  const scan = view.spaces.length === 0 ? undefined : scanOptions(args, NAME_REV_OPTIONS);
+  const scan = view.namespaces.length === 0 ? undefined : scanOptions(args, NAME_REV_OPTIONS);
   if (scan === undefined || hasOption(scan, 'all')) return undefined;
   const hidden = hiddenGlobs(view, hasOption(scan, 'tags') ? TAGS : '');
   if (hidden.length === 0) return undefined;

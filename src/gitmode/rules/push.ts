@@ -4,6 +4,8 @@
  *
  * An explicit source is sent as asked, hidden or not. `--follow-tags` takes annotated tags only, and agt's are not.
  */
+
+import { HEADS, TAGS } from '../../git/files/refnames.ts';
 import {
   hasOption,
   lastOption,
@@ -12,7 +14,7 @@ import {
   scanOptions,
   withoutOptions,
 } from '../command-line/options.ts';
-import { configIsTrue, currentUnder, HEADS, lastConfig, TAGS, type View } from '../view/view.ts';
+import { configIsTrue, currentUnder, lastConfig, type View } from '../view/view.ts';
 import { defaultRemote } from './remotes.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
@@ -23,7 +25,7 @@ export const PUSH_OPTIONS = optionTable(`
 
 export const push: Rule = (args, view) => {
   const scan = scanOptions(args, PUSH_OPTIONS);
-  if (scan === undefined || view.spaces.length === 0 || hasOption(scan, 'delete')) return undefined;
+  if (scan === undefined || view.namespaces.length === 0 || hasOption(scan, 'delete')) return undefined;
   const isOn = (name: string) => lastOption(scan, name, `no-${name}`)?.name === name;
   const [named, ...refspecs] = scan.args;
   const remote = named ?? lastOption(scan, 'repo')?.value ?? defaultRemote(view, 'push');
@@ -92,7 +94,7 @@ function everything(scan: Scan, remote: string, configured: boolean, view: View)
 }
 
 /**
- * Negative refspecs that keep hidden refs out of a positive one: none for an explicit source, the mapped spaces for a
+ * Negative refspecs that keep hidden refs out of a positive one: none for an explicit source, the mapped namespaces for a
  * wildcard, the branches for `:`. The branch checked out here is not hidden, and a negative refspec knows no
  * exceptions: its neighbours are named one by one.
  */
@@ -114,11 +116,13 @@ function withoutHidden(refspec: string, view: View): string[] {
   });
 }
 
-/** Spaces as `…/*`; the one with the branch checked out here as names. */
+/** Namespaces as `…/*`; the one with the branch checked out here as names. */
 function hiddenWords(view: View): string[] {
   const current = currentUnder(view, '');
-  return view.spaces.flatMap((space) =>
-    current?.startsWith(space) ? view.hiddenRefs().filter((ref) => ref.startsWith(space)) : [`${space}*`],
+  return view.namespaces.flatMap((namespace) =>
+    current?.startsWith(namespace)
+      ? view.hiddenRefs().filter((ref) => ref.startsWith(namespace))
+      : [`${namespace}*`],
   );
 }
 

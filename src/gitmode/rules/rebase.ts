@@ -3,11 +3,12 @@
  * setting is switched off where there are agents' branches. `--update-refs` on the command line is left as asked.
  */
 
-import { configIsTrue, HEADS, lastConfig, spacesUnder } from '../view/view.ts';
+import { HEADS } from '../../git/files/refnames.ts';
+import { configIsTrue, lastConfig, namespacesUnder } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 
 export const rebase: Rule = (args, view) => {
-  if (spacesUnder(view, HEADS).length === 0) return undefined;
+  if (namespacesUnder(view, HEADS).length === 0) return undefined;
   return configIsTrue(lastConfig(view, 'rebase.updaterefs'))
     ? { config: ['rebase.updateRefs=false'], args }
     : undefined;

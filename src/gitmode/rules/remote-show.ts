@@ -6,13 +6,14 @@
  * Limit: the second column and the singular follow git's English words; in another language they stay as git has them.
  */
 
-import { HEADS, type View } from '../view/view.ts';
+import { HEADS } from '../../git/files/refnames.ts';
+import type { View } from '../view/view.ts';
 import type { Rendering } from './rule.ts';
 
 export function remoteShow(args: readonly string[], view: View): Rendering {
   return {
     render: () => {
-      const { exitCode, stdout } = view.show(['remote', ...args]);
+      const { exitCode, stdout } = view.capture(['remote', ...args]);
       view.print(withoutHiddenBranches(stdout, view));
       return exitCode;
     },

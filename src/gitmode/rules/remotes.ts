@@ -2,7 +2,8 @@
  * What git would take for "the remote": the current branch's, the only one, or origin; undefined where it would find
  * none and say so.
  */
-import { HEADS, lastConfig, type View } from '../view/view.ts';
+import { HEADS } from '../../git/files/refnames.ts';
+import { lastConfig, type View } from '../view/view.ts';
 
 export function defaultRemote(view: View, direction: 'push' | 'fetch'): string | undefined {
   const branch = checkedOut(view);

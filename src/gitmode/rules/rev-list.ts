@@ -24,7 +24,7 @@ export const shortlog: Rule = (args, view) => {
 
 /** rev-parse reads its words one by one; after `--parseopt` or `--sq-quote` they are not its own. */
 export const revParse: Rule = (args, view) => {
-  if (view.spaces.length === 0 || args[0] === '--parseopt' || args[0] === '--sq-quote') return undefined;
+  if (view.namespaces.length === 0 || args[0] === '--parseopt' || args[0] === '--sq-quote') return undefined;
   const words: string[] = [];
   for (const [i, word] of args.entries()) {
     if (word === '--' || word === '--end-of-options') {

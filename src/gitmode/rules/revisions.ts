@@ -6,7 +6,8 @@
  * worktrees, and an agent's commits would come back through its sandbox's HEAD.
  */
 
-import { HEADS, hiddenGlobs, REMOTES, TAGS, type View } from '../view/view.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
+import { hiddenGlobs, type View } from '../view/view.ts';
 import type { Rewrite } from './rule.ts';
 
 /** Options of the revision walk whose value may be the next word. */

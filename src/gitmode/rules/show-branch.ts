@@ -5,8 +5,9 @@
  * Limit: a glob that matches more than 26 branches, hidden ones counted, is left alone.
  */
 import { writeSync } from 'node:fs';
+import { HEADS, REMOTES } from '../../git/files/refnames.ts';
 import { hasOption, optionTable, type Scan, scanOptions, withoutOptions } from '../command-line/options.ts';
-import { HEADS, REMOTES, spacesUnder, type View } from '../view/view.ts';
+import { namespacesUnder, type View } from '../view/view.ts';
 import type { Rewrite, Rule } from './rule.ts';
 import { fits } from './words.ts';
 
@@ -18,13 +19,13 @@ const MOST = 26;
 
 export const showBranch: Rule = (args, view) => {
   const scan = scanOptions(args, SHOW_BRANCH_OPTIONS, true);
-  if (scan === undefined || view.spaces.length === 0 || hasOption(scan, 'reflog')) return undefined;
+  if (scan === undefined || view.namespaces.length === 0 || hasOption(scan, 'reflog')) return undefined;
   if (hasOption(scan, 'no-all', 'no-remotes')) return undefined;
   const kind = hasOption(scan, 'all') ? 'all' : hasOption(scan, 'remotes') ? 'remotes' : undefined;
   if (kind === undefined && scan.args.length > 0) return byGlobs(scan, view);
   if (kind === undefined && view.config('showbranch.default').length > 0) return undefined;
   const roots = kind === 'all' ? [HEADS, REMOTES] : kind === 'remotes' ? [REMOTES] : [HEADS];
-  if (roots.every((root) => spacesUnder(view, root).length === 0)) return undefined;
+  if (roots.every((root) => namespacesUnder(view, root).length === 0)) return undefined;
 
   const names = roots.flatMap((root) => ordered(view, root, MOST - scan.args.length));
   const options = withoutOptions(scan, 'all', 'remotes');

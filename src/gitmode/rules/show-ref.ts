@@ -2,8 +2,10 @@
  * git show-ref. Its patterns are names without wildcards, matched from the right, so the visible full names are given.
  * Git compares each ref with each of them; where they are many, for-each-ref prints the same lines in linear time.
  */
+
+import { HEADS, TAGS } from '../../git/files/refnames.ts';
 import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
-import { HEADS, TAGS, type View } from '../view/view.ts';
+import type { View } from '../view/view.ts';
 import { forEachRef } from './for-each-ref.ts';
 import type { Rewrite, Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
@@ -22,7 +24,10 @@ export const showRef: Rule = (args, view) => {
     ...(hasOption(scan, 'tags') ? [TAGS] : []),
   ];
   if (scan.options.some((option) => option.name.startsWith('no-'))) return undefined;
-  if (kinds.length > 0 && !view.spaces.some((space) => kinds.some((kind) => space.startsWith(kind))))
+  if (
+    kinds.length > 0 &&
+    !view.namespaces.some((namespace) => kinds.some((kind) => namespace.startsWith(kind)))
+  )
     return undefined;
 
   const visible = scan.args.length === 0 ? ofKinds(view.visibleRefs(), kinds) : matching(view, scan);

@@ -1,7 +1,8 @@
 /** git tag, its list forms: as branch, below refs/tags/. Only `agtsessions/` tags of an agent are hidden. */
 import { canComplement, complement, escapeGlob } from '../../filter/globs.ts';
+import { TAGS } from '../../git/files/refnames.ts';
 import { closedOptionWords, hasOption, optionTable, scanOptions } from '../command-line/options.ts';
-import { spacesUnder, TAGS } from '../view/view.ts';
+import { namespacesUnder } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 import { fits, NOTHING } from './words.ts';
 
@@ -24,7 +25,7 @@ const LISTING = [
 const CREATING = ['annotate', 'message', 'file', 'edit', 'sign', 'local-user', 'force', 'trailer'];
 
 export const tag: Rule = (args, view) => {
-  const hidden = spacesUnder(view, TAGS);
+  const hidden = namespacesUnder(view, TAGS);
   const scan = hidden.length === 0 ? undefined : scanOptions(args, TAG_OPTIONS);
   if (scan === undefined || hasOption(scan, 'delete', 'verify')) return undefined;
   const listing = hasOption(scan, ...LISTING);

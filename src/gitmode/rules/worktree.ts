@@ -21,7 +21,7 @@ export const worktree: Rule = (args, view) => {
   if (!hidden.includes(true) || records.exitCode !== 0) return undefined;
   return {
     render: () => {
-      const { exitCode, stdout } = view.show(['worktree', ...args]);
+      const { exitCode, stdout } = view.capture(['worktree', ...args]);
       const names = scan.options.map((option) => option.name);
       if (exitCode !== 0) view.print(stdout);
       else if (!names.includes('porcelain')) view.print(withoutRows(stdout, hidden));

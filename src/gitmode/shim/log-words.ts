@@ -9,12 +9,12 @@
 
 import { readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { localSpaces, type Prefixes, remoteSpaces } from '../../filter/agent-refs.ts';
+import { localNamespaces, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
 import { allBut } from '../../filter/globs.ts';
-import { usesReftable } from '../../git/files/refnames.ts';
+import { REMOTES, usesReftable } from '../../git/files/refnames.ts';
 import { agtDirectory, decorationsFile } from '../../repository/layout.ts';
 import { DEFAULT_DECORATIONS } from '../rules/decorations.ts';
-import { REMOTES, type View } from '../view/view.ts';
+import type { View } from '../view/view.ts';
 
 /**
  * File name in the git directory. Empty for a repository without remotes, outside any sandbox: what can be said without
@@ -31,8 +31,9 @@ export function leaveLogWords(view: View, defaults: readonly string[], env: Node
   const file = decorationsFile(view.gitDir);
   if (!statSync(agtDirectory(view.commonDir), { throwIfNoEntry: false })?.isDirectory()) return;
   if (defaults.length === 0 || usesReftable(view.commonDir)) return;
-  const remoteOnes = view.remotes().flatMap((remote) => remoteSpaces(remote, view.prefixes));
-  if (view.spaces.some((space) => space.startsWith(REMOTES) && !remoteOnes.includes(space))) return;
+  const remoteOnes = view.remotes().flatMap((remote) => remoteNamespaces(remote, view.prefixes));
+  if (view.namespaces.some((namespace) => namespace.startsWith(REMOTES) && !remoteOnes.includes(namespace)))
+    return;
   try {
     const linesWith = (marker: Marker) => linesFor(view, defaults, remoteOnes, marker);
     if (isNewest(file, view, env)) {
@@ -66,11 +67,15 @@ function linesFor(
 ): string {
   const { current } = view;
   const remotes = view.remotes();
-  const spaces = [...localSpaces(view.prefixes), ...remoteOnes];
+  const namespaces = [...localNamespaces(view.prefixes), ...remoteOnes];
   const lines = (words: readonly string[], head: string) => `${marker}\n${words.join(' ')}\n${head}\n`;
-  if (spaces.some((space) => current?.startsWith(space)) || !remotes.every(isPlain) || !isUsual(defaults)) {
-    const patterns = spaces.flatMap((space) =>
-      current?.startsWith(space) ? allBut(current, space) : [space.slice(0, -1)],
+  if (
+    namespaces.some((namespace) => current?.startsWith(namespace)) ||
+    !remotes.every(isPlain) ||
+    !isUsual(defaults)
+  ) {
+    const patterns = namespaces.flatMap((namespace) =>
+      current?.startsWith(namespace) ? allBut(current, namespace) : [namespace.slice(0, -1)],
     );
     const words = [...patterns.map((pattern) => `--decorate-refs-exclude=${pattern}`), ...defaults];
     return lines(words, current === undefined ? '' : `ref: ${current}`);
@@ -90,7 +95,7 @@ function mayDecorate(name: string): boolean {
 /** The words of a repository without remotes, outside any sandbox; the shim has them in itself. */
 export function usualWords(prefixes: Prefixes): string[] {
   return [
-    ...localSpaces(prefixes).map((space) => `--decorate-refs-exclude=${space.slice(0, -1)}`),
+    ...localNamespaces(prefixes).map((namespace) => `--decorate-refs-exclude=${namespace.slice(0, -1)}`),
     ...DEFAULT_DECORATIONS,
   ];
 }

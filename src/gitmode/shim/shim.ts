@@ -9,7 +9,8 @@
  * Limits: a repository whose remote has more than two slashes in its name is not looked through for loose refs.
  */
 
-import type { Prefixes } from '../../filter/agent-refs.ts';
+import { branchNamespaces, localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
+import { REMOTES } from '../../git/files/refnames.ts';
 import { SHIM_MARK } from '../../git/run/find.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import {
@@ -21,8 +22,7 @@ import {
   decorationsFile,
   recordsDirectory,
 } from '../../repository/layout.ts';
-import { PASSED_ON } from '../command-line/commands.ts';
-import { GUARDED } from '../guard/destroys.ts';
+import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { usualWords } from './log-words.ts';
 
 export interface ShimFacts {
@@ -38,37 +38,29 @@ export interface ShimFacts {
 /** As the script spells it. */
 const AGT = agtDirectory('$agt_common');
 
-/** Commands whose sets of refs alone could reveal something. */
-const SETS_ONLY = ['rev-parse', 'fast-export', 'format-patch'];
-/** The same, but that an agent's commits in a visible history are left out. */
-const WALKS = ['rev-list', 'shortlog'];
-const DECORATING = ['log', 'show', 'whatchanged'];
+/** In the order of the table. */
+function commandsWith(action: ShimAction): string[] {
+  return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
+}
 
-const GUARDED_WORDS = GUARDED.filter((word) => PASSED_ON.has(word));
-const PASSED_ON_WORDS = [...PASSED_ON].filter((word) => !GUARDED_WORDS.includes(word));
-/** Of these, what is called most: a list that is short is read at once. */
-const FREQUENT = [
-  'status',
-  'diff',
-  'add',
-  'commit',
-  'ls-files',
-  'symbolic-ref',
-  'cat-file',
-  'config',
-  'merge-base',
-];
+const REF_SETS = commandsWith('ref sets');
+const WALKS = commandsWith('walk');
+const DECORATING = commandsWith('decorate');
+const FIRST = commandsWith('git first');
+/** All commands that are git's, also those that were compared first: with global options they come here. */
+const ALWAYS_GIT = [...FIRST, ...commandsWith('git')].sort();
 
 export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
-  const names = [prefixes.branchPrefix, prefixes.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
-  const loose = [...names.map((name) => `refs/heads/${name}`), `refs/tags/${names[0]}`, 'refs/agt'].map(
-    (dir) => `"$agt_common"/${shellQuote(dir)}`,
+  const withoutSlash = (name: string) => name.replace(/\/$/, '');
+  const names = [prefixes.branchPrefix, prefixes.workPrefix].map(withoutSlash);
+  const loose = localNamespaces(prefixes).map(
+    (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
   );
   const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>
-    names.map((name) => `"$agt_common"/refs/remotes/${depth}/${shellQuote(name)}`),
+    names.map((name) => `"$agt_common"/${REMOTES}${depth}/${shellQuote(name)}`),
   );
-  const packed = ['/agt/', ...names.map((name) => `/${name}/`)];
-  const current = names.map((name) => `${shellQuote(`ref: refs/heads/${name}/`)}*`);
+  const packed = [OWN_NAMESPACE.replace(/^refs/, ''), ...names.map((name) => `/${name}/`)];
+  const current = branchNamespaces(prefixes).map((namespace) => `${shellQuote(`ref: ${namespace}`)}*`);
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode without starting the executable where real git would print the same.
 # Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
@@ -80,7 +72,7 @@ case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
 '')
   if [ -x ${quote(git)} ] && ! [ ${quote(settingsFile)} -nt "$0" ] && ! [ ${quote(executable)} -nt "$0" ]; then
     case \${1-} in
-    ${FREQUENT.join(' | ')}) exec ${quote(git)} "$@" ;;
+    ${FIRST.join(' | ')}) exec ${quote(git)} "$@" ;;
     esac
     agt_fresh=1
   fi
@@ -95,7 +87,7 @@ case " $* " in
   *' --exclude'* | *' -h '* | *' --clear'* | *decorate-*) agt_sets=1 ;;
 esac
 case $agt_fresh,$agt_sets,\${1-} in
-${caseList(SETS_ONLY.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
+${caseList(REF_SETS.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
 1,,branch | 1,,remote)
   case "$*" in
   'branch --show-current' | 'remote -v' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
@@ -180,7 +172,7 @@ agt_decorate() {
     case $agt_word in
     --decorate-refs-exclude=refs/* | --decorate-refs=*) set -- "$agt_word" "$@" ;;
     -*) ;;
-    *) set -- ${names.map((name) => `"--decorate-refs-exclude=refs/remotes/$agt_word/"${shellQuote(name)}`).join(' ')} "$@" ;;
+    *) set -- ${names.map((name) => `"--decorate-refs-exclude=${REMOTES}$agt_word/"${shellQuote(name)}`).join(' ')} "$@" ;;
     esac
   done
   # shellcheck disable=SC2086 # words without spaces
@@ -217,10 +209,10 @@ case $agt_command in
   ;;
 esac
 
-agt_passed='${['', '', ...PASSED_ON_WORDS, ''].join(' ')}'
+agt_passed='${['', '', ...ALWAYS_GIT, ''].join(' ')}'
 case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
 case $agt_sets,$agt_command in
-${caseList(SETS_ONLY.map((word) => `,${word}`))}
+${caseList(REF_SETS.map((word) => `,${word}`))}
   exec "$agt_real" "$@"
   ;;
 esac
@@ -259,7 +251,7 @@ ${caseList([...WALKS, ...DECORATING])}
     agt_decorate "$@"
   fi
   ;;
-${caseList(GUARDED_WORDS)}
+${caseList(commandsWith('guard'))}
   # In a sandbox work is captured before a command that can destroy it; elsewhere the command is git's alone.
   if [ -d "${recordsDirectory(AGT)}" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
     case $agt_line in */sandbox/.git) agt_exec "$@" ;; esac

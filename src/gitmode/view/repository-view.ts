@@ -3,40 +3,39 @@
  * (reftable, configuration with its includes).
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { localSpaces, type Prefixes, remoteSpaces, spaceOf } from '../../filter/agent-refs.ts';
+import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
+import { readSessionFiles } from '../../filter/session-file.ts';
 import { type Repository, readLine } from '../../git/files/discover.ts';
 import {
   directoriesIn,
+  HEADS,
   looseNames,
   packedNames,
+  REMOTES,
   readPackedRefs,
   usesReftable,
 } from '../../git/files/refnames.ts';
-import type { Answer } from '../../git/run/ask.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
-import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
+import { once } from '../../once.ts';
+import { agtDirectory } from '../../repository/layout.ts';
+import type { GitAccess, Invocation } from '../invocation.ts';
+import { printLatin1 } from '../print.ts';
 import { lookForAgents } from './agents-in-history.ts';
-import { HEADS, REMOTES, type View } from './view.ts';
+import type { View } from './view.ts';
 
-export type Ask = (args: readonly string[], input?: string) => Answer;
+type Ask = GitAccess['ask'];
 
-export interface Door {
-  readonly ask: Ask;
-  readonly show: (args: readonly string[]) => Answer;
-  readonly print: (text: string) => void;
-}
-
-export function openView(
-  repository: Repository,
-  settings: Prefixes & { agentEmail: string },
-  { ask, show, print }: Door,
-): View {
+/** Undefined outside a repository. */
+export function openView(invocation: Invocation): View | undefined {
+  const { git, repository } = invocation;
+  if (repository === undefined) return undefined;
+  const { settings } = invocation;
+  const { ask } = git;
   const { commonDir, gitDir } = repository;
   const reftable = usesReftable(commonDir);
   const remoteNames = once(() => configuredRemotes(commonDir));
-  const isHiddenName = (ref: string) => spaceOf(ref, settings, new Set(remoteNames())) !== undefined;
+  const isHiddenName = (ref: string) => namespaceOf(ref, settings, new Set(remoteNames())) !== undefined;
   const head = once(() => (reftable ? symbolicHead(ask, 'HEAD') : branchOf(join(gitDir, 'HEAD'))));
   const current = once(() => {
     const branch = head();
@@ -44,12 +43,12 @@ export function openView(
   });
   const isHidden = (ref: string) => ref !== current() && isHiddenName(ref);
   const all = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
-  const spaces = once(() => {
+  const namespaces = once(() => {
     const names = reftable ? all() : candidateNames(commonDir, settings, remoteNames());
     const found = new Set<string>();
     for (const name of names) {
-      const space = isHidden(name) ? spaceOf(name, settings, new Set(remoteNames())) : undefined;
-      if (space !== undefined) found.add(space);
+      const namespace = isHidden(name) ? namespaceOf(name, settings, new Set(remoteNames())) : undefined;
+      if (namespace !== undefined) found.add(namespace);
     }
     return [...found].sort();
   });
@@ -62,8 +61,8 @@ export function openView(
     commonDir,
     prefixes: settings,
     agentEmail: settings.agentEmail,
-    get spaces() {
-      return spaces();
+    get namespaces() {
+      return namespaces();
     },
     get current() {
       return current();
@@ -72,10 +71,10 @@ export function openView(
       return worktrees().map(({ id }) => id);
     },
     isSandbox: (path) => worktrees().some((worktree) => worktree.path === path),
-    hiddenOnRemotes: localSpaces(settings),
+    hiddenOnRemotes: localNamespaces(settings),
     isHiddenName,
-    show,
-    print,
+    capture: git.capture,
+    print: printLatin1,
     visibleRefs: once(() => all().filter((name) => !isHidden(name))),
     hiddenRefs: once(() => all().filter(isHidden)),
     isHidden,
@@ -90,16 +89,17 @@ export function openView(
   };
 }
 
-/** Names that may be hidden: what lies loose in the spaces, and packed names with a prefix in them. */
+/** Names that may be hidden: what lies loose in the namespaces, and packed names with a prefix in them. */
 function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
   const packed = readPackedRefs(commonDir);
-  const names = localSpaces(prefixes).flatMap((space) => [
-    ...looseNames(commonDir, space),
-    ...packedNames(packed, space),
+  const names = localNamespaces(prefixes).flatMap((namespace) => [
+    ...looseNames(commonDir, namespace),
+    ...packedNames(packed, namespace),
   ]);
   const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
   for (const remote of remotes) {
-    for (const space of remoteSpaces(remote, prefixes)) names.push(...looseNames(commonDir, space));
+    for (const namespace of remoteNamespaces(remote, prefixes))
+      names.push(...looseNames(commonDir, namespace));
   }
   const marks = [`/${prefixes.branchPrefix}`, `/${prefixes.workPrefix}`];
   if (marks.some((mark) => packed.includes(mark))) {
@@ -134,7 +134,9 @@ function hiddenWorktrees(
   isHiddenName: (ref: string) => boolean,
   ask: Ask | undefined,
 ): Worktree[] {
-  const sandboxes = once(() => new Set(sessionSandboxes(commonDir)));
+  const sandboxes = once(
+    () => new Set(readSessionFiles(agtDirectory(commonDir)).map(({ sandbox }) => sandbox)),
+  );
   const linked = directoriesIn(join(commonDir, 'worktrees')).flatMap((id) => {
     const dir = join(commonDir, 'worktrees', id);
     const place = readLine(join(dir, 'gitdir'));
@@ -149,26 +151,6 @@ function hiddenWorktrees(
   const main = branchOf(join(commonDir, 'HEAD'));
   const hidden = main?.startsWith(HEADS) && isHiddenName(main) && basename(commonDir) === '.git';
   return hidden ? [{ id: '', path: dirname(commonDir) }, ...linked] : linked;
-}
-
-function sessionSandboxes(commonDir: string): string[] {
-  const dir = recordsDirectory(agtDirectory(commonDir));
-  let files: string[];
-  try {
-    files = readdirSync(dir);
-  } catch {
-    return [];
-  }
-  return files
-    .filter((file) => file.endsWith('.json'))
-    .flatMap((file) => {
-      try {
-        const { sandbox } = JSON.parse(readFileSync(join(dir, file), 'utf8')) as { sandbox?: unknown };
-        return typeof sandbox === 'string' ? [sandbox] : [];
-      } catch {
-        return []; // half of a session is agt doctor's business
-      }
-    });
 }
 
 /** Remotes by the repository's own file; only their names matter, and an included file rarely names one. */
@@ -187,12 +169,4 @@ function readConfiguration(ask: Ask): Map<string, string[]> {
     values.set(key, [...(values.get(key) ?? []), rest.length === 0 ? 'true' : rest.join('\n')]);
   }
   return values;
-}
-
-function once<T>(compute: () => T): () => T {
-  let value: { result: T } | undefined;
-  return () => {
-    value ??= { result: compute() };
-    return value.result;
-  };
 }

@@ -1,5 +1,5 @@
 /**
- * What a rule may know about the repository. Everything is worked out when first asked for: most rules need the spaces
+ * What a rule may know about the repository. Everything is worked out when first asked for: most rules need the namespaces
  * alone, which cost a look at a few files and no child process.
  */
 
@@ -9,8 +9,8 @@ import type { Answer } from '../../git/run/ask.ts';
 
 export interface View {
   /** Hidden directories of refs, with their slash, that hold at least one hidden ref. */
-  readonly spaces: readonly string[];
-  /** The branch checked out here, where it lies in one of the spaces: it stays visible. */
+  readonly namespaces: readonly string[];
+  /** The branch checked out here, where it lies in one of the namespaces: it stays visible. */
   readonly current: string | undefined;
   /** Ids of the other linked worktrees that belong to sessions. */
   readonly worktrees: readonly string[];
@@ -26,15 +26,15 @@ export interface View {
   config(key: string): readonly string[];
   /** Names of configured remotes. */
   remotes(): readonly string[];
-  /** Spaces that another repository may hold: the local ones, whether or not this one has something in them. */
+  /** Namespaces that another repository may hold: the local ones, whether or not this one has something in them. */
   readonly hiddenOnRemotes: readonly string[];
-  /** Whether a name lies in a hidden space anywhere; the branch checked out here is no exception. */
+  /** Whether a name lies in a hidden namespace anywhere; the branch checked out here is no exception. */
   isHiddenName(ref: string): boolean;
   /** Whether a worktree belongs to a session and is not the current one; absolute path. */
   isSandbox(path: string): boolean;
-  /** Runs the real git on the user's terminal, with its standard output captured. */
-  show(args: readonly string[]): Answer;
-  /** Writes to standard output. */
+  /** Runs the real git on the user's terminal, and returns its standard output instead of showing it. */
+  capture(args: readonly string[]): Answer;
+  /** Writes latin1 to standard output: every byte of git's output survives. */
   print(text: string): void;
   /** Asks the real git in this repository. */
   ask(args: readonly string[], input?: string): Answer;
@@ -49,18 +49,16 @@ export interface View {
   readonly commonDir: string;
 }
 
-export const HEADS = 'refs/heads/';
-export const TAGS = 'refs/tags/';
-export const REMOTES = 'refs/remotes/';
-
 /** No hidden ref, and no other worktree of a session whose HEAD might lead to hidden commits. */
 export function hidesNothing(view: View): boolean {
-  return view.spaces.length + view.worktrees.length === 0;
+  return view.namespaces.length + view.worktrees.length === 0;
 }
 
-/** Spaces under `root`, relative to it; an empty root gives them as they are. */
-export function spacesUnder(view: View, root: string): string[] {
-  return view.spaces.filter((space) => space.startsWith(root)).map((space) => space.slice(root.length));
+/** Namespaces under `root`, relative to it; an empty root gives them as they are. */
+export function namespacesUnder(view: View, root: string): string[] {
+  return view.namespaces
+    .filter((namespace) => namespace.startsWith(root))
+    .map((namespace) => namespace.slice(root.length));
 }
 
 /** The kept branch relative to `root`, if it lies there. */
@@ -71,8 +69,8 @@ export function currentUnder(view: View, root: string): string | undefined {
 /** Patterns for what is hidden under `root`, relative to it, where `*` crosses slashes. */
 export function hiddenGlobs(view: View, root: string): string[] {
   const current = currentUnder(view, root);
-  return spacesUnder(view, root).flatMap((space) =>
-    current?.startsWith(space) ? allBut(current, space) : [`${space}*`],
+  return namespacesUnder(view, root).flatMap((namespace) =>
+    current?.startsWith(namespace) ? allBut(current, namespace) : [`${namespace}*`],
   );
 }
 

@@ -5,6 +5,7 @@
 
 import { rmSync, statSync } from 'node:fs';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { shortBranch } from '../../git/files/refnames.ts';
 import {
   listWorktrees,
   unfinishedWorktrees,
@@ -16,7 +17,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
 import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { listRecords, type SessionRecord, shadowRef } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
 import { examineSession } from './examine-session.ts';
 import type { Finding, FinishRestore } from './finding.ts';
@@ -34,7 +35,7 @@ export async function examine(repository: Repository, finishRestore: FinishResto
     level: 'error',
     about: session_id,
     problem,
-    mend: `restore the file, or delete it: its states stay on ${repository.settings.branchPrefix}${session_id}`,
+    mend: `restore the file, or delete it: its states stay on ${shortBranch(shadowRef(repository, session_id))}`,
   }));
   for (const record of records)
     findings.push(...(await examineSession(repository, record, worktrees, refs, finishRestore)));

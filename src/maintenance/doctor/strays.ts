@@ -1,6 +1,7 @@
 /** Session folders and refs of agt that belong to no session. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { sessionNamespaces } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
@@ -28,11 +29,9 @@ export function strayRefs(
   const own = new Set(
     records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
   );
-  const prefixes = [repository.settings.branchPrefix, repository.settings.workPrefix].map(
-    (prefix) => `refs/heads/${prefix}`,
-  );
+  const namespaces = sessionNamespaces(repository.settings);
   return [...refs]
-    .filter((ref) => [...prefixes, 'refs/agt/tip/'].some((prefix) => ref.startsWith(prefix)) && !own.has(ref))
+    .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !own.has(ref))
     .map((ref) => ({
       level: 'note',
       about: shortBranch(ref),

@@ -6,6 +6,7 @@
  * commit of theirs holds is not looked for everywhere (src/git/objects/reachable.ts), so the figures err upwards.
  */
 import { statfsSync } from 'node:fs';
+import { snapshotNamespaces } from '../../filter/agent-refs.ts';
 import { reachableObjects, sizesOnDisk } from '../../git/objects/reachable.ts';
 import type { Git } from '../../git/run/git.ts';
 import { gitText } from '../../git/run/git.ts';
@@ -61,7 +62,7 @@ export async function costOf(
  */
 export async function refsOfOthers(repository: Repository): Promise<string[]> {
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)']);
-  const own = ['refs/agt/tip/', `refs/heads/${repository.settings.branchPrefix}`];
+  const own = snapshotNamespaces(repository.settings);
   return listed
     .split('\n')
     .filter((ref) => ref !== '' && !own.some((prefix) => ref.startsWith(prefix)))

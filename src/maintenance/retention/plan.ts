@@ -1,5 +1,6 @@
 /** What `agt gc` would do to each session, and what that would free. Looks only. */
 
+import { branchNamespaces, snapshotNamespaces } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
@@ -128,15 +129,14 @@ async function refsWithoutMetadata(
   records: readonly SessionRecord[],
 ): Promise<string[]> {
   const known = new Set([...(await refsOfSnapshots(repository, records)).values()].flat());
-  const prefixes = ['refs/agt/tip/', `refs/heads/${repository.settings.branchPrefix}`];
+  const prefixes = snapshotNamespaces(repository.settings);
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...prefixes]);
   return listed.split('\n').filter((ref) => ref !== '' && !known.has(ref));
 }
 
 /** Commits that no branch, tag or remote of the user's has. */
 export async function countUnmerged(repository: Repository, commit: string): Promise<number> {
-  const { branchPrefix, workPrefix } = repository.settings;
-  const agents = [branchPrefix, workPrefix].map((prefix) => `--exclude=refs/heads/${prefix}*`);
+  const agents = branchNamespaces(repository.settings).map((namespace) => `--exclude=${namespace}*`);
   const users = [...agents, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...users, '--'];
   return Number((await gitAnswer(repository.git, args)) ?? Number.NaN);

@@ -3,7 +3,8 @@
  * files, tokens, conversation logs) must never leave: each commit that would be new to the remote is looked at first.
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shadowNamespace } from '../../filter/agent-refs.ts';
+import { HEADS, shortBranch } from '../../git/files/refnames.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../record.ts';
@@ -104,7 +105,7 @@ async function checkTarget(repository: Repository, branch: string): Promise<void
   if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', branch])) === undefined) {
     throw usageError(`'${branch}' is not a valid branch name`, 'see git-check-ref-format(1)');
   }
-  if (branch.startsWith(repository.settings.branchPrefix)) {
+  if (`${HEADS}${branch}`.startsWith(shadowNamespace(repository.settings))) {
     throw usageError(
       `'${branch}' is among the shadow branches, which are never published`,
       'choose another name',

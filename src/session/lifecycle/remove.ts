@@ -8,6 +8,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
+import { shadowNamespace } from '../../filter/agent-refs.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -91,7 +92,7 @@ async function collectUnmerged(
   reasons: string[],
 ): Promise<void> {
   const own = [record.work_branch, record.branch].map((ref) => `--exclude=${ref}`);
-  const others = `--exclude=refs/heads/${repository.settings.branchPrefix}*`;
+  const others = `--exclude=${shadowNamespace(repository.settings)}*`;
   const args = [
     'rev-list',
     '--count',

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock.ts';
 import { SHELL } from '../../../src/gitmode/command-line/parse.ts';
-import { destroys } from '../../../src/gitmode/guard/destroys.ts';
+import { isDestructive } from '../../../src/gitmode/guard/destructive.ts';
 import { makeSession, type TestSession } from '../../harness/session.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { words } from '../../twin/compare.ts';
@@ -39,7 +39,7 @@ const table = (text: string) =>
 describe('what can destroy work', () => {
   const judge = (line: string) => {
     const [command = '', ...args] = words(line);
-    return destroys({ globals: [], command, args, disabled: false });
+    return isDestructive({ globals: [], command, args, disabled: false });
   };
   test.each(table(DESTROYING))('%s: yes', (line) => void expect(judge(line)).toBe(true));
   test.each(table(HARMLESS))('%s: no', (line) => void expect(judge(line)).toBe(false));
@@ -50,7 +50,7 @@ describe('what can destroy work', () => {
     ['git log --oneline | head', false],
     ['echo preset cleaner my-merge merge-base', false],
   ])('a shell alias: %s', (text, expected) => {
-    expect(destroys({ globals: [], command: SHELL, args: [text, 'x'], disabled: false })).toBe(expected);
+    expect(isDestructive({ globals: [], command: SHELL, args: [text, 'x'], disabled: false })).toBe(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 /** A view made of plain values, for tables of command lines: no repository, no git. */
-import { spaceOf } from '../../../src/filter/agent-refs.ts';
+import { namespaceOf } from '../../../src/filter/agent-refs.ts';
 import type { View } from '../../../src/gitmode/view/view.ts';
 
 export const PREFIXES = { branchPrefix: 'agtsessions/', workPrefix: 'agt/' };
@@ -21,11 +21,11 @@ export interface Facts {
 export function fakeView(facts: Facts = {}): View {
   const refs = facts.refs ?? ['refs/heads/agt/s1', 'refs/heads/agtsessions/s1', 'refs/heads/main'];
   const remotes = new Set(facts.remotes ?? []);
-  const isHiddenName = (ref: string) => spaceOf(ref, PREFIXES, remotes) !== undefined;
+  const isHiddenName = (ref: string) => namespaceOf(ref, PREFIXES, remotes) !== undefined;
   const isHidden = (ref: string) => ref !== facts.head && isHiddenName(ref);
   const hidden = refs.filter(isHidden);
   return {
-    spaces: [...new Set(hidden.map((ref) => spaceOf(ref, PREFIXES, remotes) as string))].sort(),
+    namespaces: [...new Set(hidden.map((ref) => namespaceOf(ref, PREFIXES, remotes) as string))].sort(),
     current: facts.head !== undefined && isHiddenName(facts.head) ? facts.head : undefined,
     worktrees: facts.worktrees ?? [],
     prefixes: PREFIXES,
@@ -38,7 +38,7 @@ export function fakeView(facts: Facts = {}): View {
     hiddenOnRemotes: ['refs/heads/agtsessions/', 'refs/heads/agt/', 'refs/tags/agtsessions/', 'refs/agt/'],
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
-    show: () => {
+    capture: () => {
       throw new Error('nothing is run in a table');
     },
     print: () => {},

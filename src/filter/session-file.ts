@@ -1,0 +1,55 @@
+/**
+ * The part of a session's metadata that every room relies on. Git mode reads no more of it; src/session/record.ts knows
+ * the rest.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { recordFile, recordsDirectory } from '../repository/layout.ts';
+
+export interface SessionFile {
+  readonly session_id: string;
+  /** Absolute path of the worktree that the agent works in. */
+  readonly sandbox: string;
+  readonly state: string;
+}
+
+/** Undefined for text that is not a session's metadata. Fields that are not named here are kept. */
+export function parseSessionFile(text: string): SessionFile | undefined {
+  let parsed: Partial<SessionFile> | null;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const isComplete = [parsed?.session_id, parsed?.sandbox, parsed?.state].every(
+    (value) => typeof value === 'string',
+  );
+  return isComplete ? (parsed as SessionFile) : undefined;
+}
+
+/** Undefined for a session without readable metadata. */
+export function readSessionFile(agtDir: string, sessionId: string): SessionFile | undefined {
+  return readAndParse(recordFile(agtDir, sessionId));
+}
+
+/** Every session whose metadata can be read; `agt doctor` reports the others. */
+export function readSessionFiles(agtDir: string): SessionFile[] {
+  const directory = recordsDirectory(agtDir);
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch {
+    return [];
+  }
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => readAndParse(join(directory, name)) ?? []);
+}
+
+function readAndParse(path: string): SessionFile | undefined {
+  try {
+    return parseSessionFile(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

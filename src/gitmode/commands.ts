@@ -1,0 +1,223 @@
+/**
+ * git's own commands, 2.39 to 2.55, one row each: what git mode does with a command. Everything else that needs a list
+ * of commands (the rules, the guard, the shim) is derived from these rows.
+ *
+ * A name without a row may be an alias. An alias cannot replace a command of this table: git ignores it.
+ */
+import * as canDestroy from './guard/can-destroy.ts';
+import * as atRisk from './guard/commits-at-risk.ts';
+import { branch } from './rules/branch.ts';
+import { fetch, remote } from './rules/fetch.ts';
+import { forEachRef, refs } from './rules/for-each-ref.ts';
+import { log, reflog, show } from './rules/log.ts';
+import { lsRemote } from './rules/ls-remote.ts';
+import { describe, nameRev } from './rules/names.ts';
+import { push } from './rules/push.ts';
+import { rebase } from './rules/rebase.ts';
+import { bundle, fastExport, formatPatch, revList, revParse, shortlog } from './rules/rev-list.ts';
+import type { Rule } from './rules/rule.ts';
+import { showBranch } from './rules/show-branch.ts';
+import { showRef } from './rules/show-ref.ts';
+import { tag } from './rules/tag.ts';
+import { worktree } from './rules/worktree.ts';
+
+export interface Command {
+  /**
+   * Changes the arguments so that git leaves out what is hidden. A command without a rule shows nothing that an
+   * argument could hide: git gets the line as it is.
+   */
+  readonly rule?: Rule;
+  /** Whether these arguments can destroy work: in a sandbox, the guard then captures the session first. */
+  readonly destroys?: canDestroy.DestroysWork;
+  /** The commits that such a command can leave without a ref: the guard keeps them. */
+  readonly commitsAtRisk?: atRisk.CommitsAtRisk;
+  /** Sends refs to others: when its rule fails, git mode refuses to run it with everything visible. */
+  readonly publishes?: true;
+  /** What the shim does with it, unless shimAction() can tell from the other columns. */
+  readonly shim?: ShimAction;
+}
+
+/**
+ * - `git`: becomes real git.
+ * - `git first`: the same, compared before every other command because it is called so often; in the order of the table.
+ * - `guard`: starts agt in a sandbox, and becomes real git elsewhere.
+ * - `ref sets`: becomes real git unless an option names a set of refs, such as --all.
+ * - `walk`: the same, but starts agt also where an agent's commits are part of a visible history.
+ * - `decorate`: as `walk`, with the decoration options that agt left for it.
+ * - `agt`: starts agt where the repository has anything of agt's.
+ */
+export type ShimAction = 'git' | 'git first' | 'guard' | 'ref sets' | 'walk' | 'decorate' | 'agt';
+
+export function shimAction({ rule, destroys, shim }: Command): ShimAction {
+  if (shim !== undefined) return shim;
+  if (rule !== undefined) return 'agt';
+  return destroys === undefined ? 'git' : 'guard';
+}
+
+const TABLE: Readonly<Record<string, Command>> = {
+  // Called most often
+  status: { shim: 'git first' },
+  diff: { shim: 'git first' },
+  add: { shim: 'git first' },
+  commit: { shim: 'git first' },
+  'ls-files': { shim: 'git first' },
+  'symbolic-ref': { shim: 'git first' },
+  'cat-file': { shim: 'git first' },
+  config: { shim: 'git first' },
+  'merge-base': { shim: 'git first' },
+
+  // Show or send refs or commits
+  branch: { rule: branch, destroys: canDestroy.branch, commitsAtRisk: atRisk.namedBranches },
+  bundle: { rule: bundle, publishes: true },
+  describe: { rule: describe },
+  'rev-parse': { rule: revParse, shim: 'ref sets' },
+  'fast-export': { rule: fastExport, publishes: true, shim: 'ref sets' },
+  'format-patch': { rule: formatPatch, shim: 'ref sets' },
+  fetch: { rule: fetch },
+  'for-each-ref': { rule: forEachRef },
+  log: { rule: log, shim: 'decorate' },
+  show: { rule: show, shim: 'decorate' },
+  whatchanged: { rule: log, shim: 'decorate' },
+  'ls-remote': { rule: lsRemote },
+  'name-rev': { rule: nameRev },
+  pull: { rule: fetch, destroys: canDestroy.always },
+  push: { rule: push, publishes: true },
+  rebase: { rule: rebase, destroys: canDestroy.steps },
+  reflog: { rule: reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
+  refs: { rule: refs },
+  remote: { rule: remote },
+  'rev-list': { rule: revList, shim: 'walk' },
+  shortlog: { rule: shortlog, shim: 'walk' },
+  'show-branch': { rule: showBranch },
+  'show-ref': { rule: showRef },
+  tag: { rule: tag, destroys: canDestroy.tag, commitsAtRisk: atRisk.namedTags },
+  worktree: { rule: worktree, destroys: canDestroy.worktree, commitsAtRisk: atRisk.reusedBranch },
+
+  // Can destroy work, and show nothing hidden
+  reset: { destroys: canDestroy.reset },
+  clean: { destroys: canDestroy.clean },
+  checkout: { destroys: canDestroy.checkout, commitsAtRisk: atRisk.reusedBranch },
+  switch: { destroys: canDestroy.switchBranch, commitsAtRisk: atRisk.reusedBranch },
+  restore: { destroys: canDestroy.restore },
+  stash: { destroys: canDestroy.stash, commitsAtRisk: atRisk.stashEntries },
+  merge: { destroys: canDestroy.merge },
+  'cherry-pick': { destroys: canDestroy.steps },
+  revert: { destroys: canDestroy.steps },
+  am: { destroys: canDestroy.steps },
+  rm: { destroys: canDestroy.rm },
+  mv: { destroys: canDestroy.mv },
+  'checkout-index': { destroys: canDestroy.checkoutIndex },
+  'read-tree': { destroys: canDestroy.readTree },
+  'sparse-checkout': { destroys: canDestroy.sparseCheckout },
+  submodule: { destroys: canDestroy.submodule },
+  bisect: { destroys: canDestroy.bisect },
+  gc: { destroys: canDestroy.gc, commitsAtRisk: atRisk.onlyInReflogs },
+  prune: { destroys: canDestroy.prune, commitsAtRisk: atRisk.onlyInReflogs },
+  'update-ref': { destroys: canDestroy.updateRef, commitsAtRisk: atRisk.firstNamedRef },
+  // A script, so rare that the shim does not name it.
+  'filter-branch': { destroys: canDestroy.always, commitsAtRisk: atRisk.onlyInReflogs, shim: 'agt' },
+
+  // Plumbing: git gets it as it is, even with --all or --mirror, which send hidden refs too.
+  'send-pack': { publishes: true },
+
+  // The rest
+  annotate: {},
+  apply: {},
+  archive: {},
+  backfill: {},
+  'bisect--helper': {},
+  blame: {},
+  bugreport: {},
+  'check-attr': {},
+  'check-ignore': {},
+  'check-mailmap': {},
+  'check-ref-format': {},
+  'checkout--worker': {},
+  cherry: {},
+  clone: {},
+  column: {},
+  'commit-graph': {},
+  'commit-tree': {},
+  'count-objects': {},
+  credential: {},
+  'credential-cache': {},
+  'credential-cache--daemon': {},
+  'credential-store': {},
+  diagnose: {},
+  'diff-files': {},
+  'diff-index': {},
+  'diff-pairs': {},
+  'diff-tree': {},
+  difftool: {},
+  'env--helper': {},
+  'fast-import': {},
+  'fetch-pack': {},
+  'fmt-merge-msg': {},
+  'for-each-repo': {},
+  'format-rev': {},
+  fsck: {},
+  'fsck-objects': {},
+  'fsmonitor--daemon': {},
+  'get-tar-commit-id': {},
+  grep: {},
+  'hash-object': {},
+  help: {},
+  history: {},
+  hook: {},
+  'index-pack': {},
+  init: {},
+  'init-db': {},
+  'interpret-trailers': {},
+  'last-modified': {},
+  'ls-tree': {},
+  mailinfo: {},
+  mailsplit: {},
+  maintenance: {},
+  'merge-file': {},
+  'merge-index': {},
+  'merge-ours': {},
+  'merge-recursive': {},
+  'merge-recursive-ours': {},
+  'merge-recursive-theirs': {},
+  'merge-subtree': {},
+  'merge-tree': {},
+  mktag: {},
+  mktree: {},
+  'multi-pack-index': {},
+  notes: {},
+  'pack-objects': {},
+  'pack-redundant': {},
+  'pack-refs': {},
+  'patch-id': {},
+  pickaxe: {},
+  'prune-packed': {},
+  'range-diff': {},
+  'receive-pack': {},
+  'remote-ext': {},
+  'remote-fd': {},
+  repack: {},
+  replace: {},
+  replay: {},
+  repo: {},
+  rerere: {},
+  'show-index': {},
+  stage: {},
+  stripspace: {},
+  'submodule--helper': {},
+  'unpack-file': {},
+  'unpack-objects': {},
+  'update-index': {},
+  'update-server-info': {},
+  'upload-archive': {},
+  'upload-archive--writer': {},
+  'upload-pack': {},
+  'url-parse': {},
+  var: {},
+  'verify-commit': {},
+  'verify-pack': {},
+  'verify-tag': {},
+  version: {},
+  'write-tree': {},
+};
+
+export const COMMANDS: ReadonlyMap<string, Command> = new Map(Object.entries(TABLE));

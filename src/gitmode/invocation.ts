@@ -1,0 +1,92 @@
+/**
+ * One call of git mode: the command line, the real git, and the repository and settings that the line leads to. Those
+ * two are looked up when they are first needed, and only once: most commands need neither.
+ */
+import { resolve } from 'node:path';
+import { localConfigPath } from '../config/local.ts';
+import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
+import { discoverRepository, type Repository } from '../git/files/discover.ts';
+import { type Answer, askGit, captureGit } from '../git/run/ask.ts';
+import { findGit, ownFiles } from '../git/run/find.ts';
+import { once } from '../once.ts';
+import { packed } from '../process/invocation.ts';
+import { type CommandLine, startOf, withoutPager } from './command-line/parse.ts';
+
+/** The real git, in the directory and environment of the user. */
+export interface GitAccess {
+  /** Asks git something; nothing of it reaches the terminal. */
+  ask(args: readonly string[], input?: string): Answer;
+  /** Runs git on the user's terminal, and returns its standard output instead of showing it. */
+  capture(args: readonly string[]): Answer;
+}
+
+export interface Invocation {
+  readonly line: CommandLine;
+  readonly git: GitAccess;
+  readonly env: NodeJS.ProcessEnv;
+  /** Where git runs: absolute, with every `-C` applied. */
+  readonly cwd: string;
+  /** The repository that git finds from there. */
+  readonly repository: Repository | undefined;
+  /** @throws AgtError when a settings file cannot be read or holds a value that agt cannot use. */
+  readonly settings: Settings;
+}
+
+/** Reads the values of all settings; `local` is the repository's settings file. */
+type SettingsReader = (local: string | undefined) => readonly SettingValue[];
+
+/** The real git and the settings that lead to it: a call needs these even when its command line is not git mode's. */
+export interface RealGit {
+  /** Absolute. */
+  readonly path: string;
+  readonly readSettings: SettingsReader;
+}
+
+/** @throws AgtError when there is no real git, or when the user's settings cannot be used. */
+export function findRealGit(env: NodeJS.ProcessEnv): RealGit {
+  const readSettings = settingsReader(env);
+  const configured = readSettings(undefined).find(
+    ({ name, value }) => name === 'agt.gitPath' && value !== '',
+  );
+  const path = findGit({
+    configured: configured && { path: configured.value, origin: configured.origin },
+    path: env['PATH'],
+    self: ownFiles(packed),
+  });
+  return { path, readSettings };
+}
+
+export function openInvocation(
+  { path, readSettings }: RealGit,
+  line: CommandLine,
+  env: NodeJS.ProcessEnv,
+): Invocation {
+  const { directories, gitDir, bare } = startOf(line.globals);
+  const cwd = once(() => directories.reduce((base, next) => resolve(base, next), process.cwd()));
+  const named = gitDir ?? env['GIT_DIR'] ?? (bare ? '.' : undefined);
+  const repository = once(() =>
+    discoverRepository(cwd(), named === undefined ? env : { ...env, GIT_DIR: named }),
+  );
+  const settings = once(() => {
+    const found = repository();
+    return toSettings(readSettings(found && localConfigPath(found.commonDir)));
+  });
+  const questionGlobals = withoutPager(line.globals);
+  return {
+    line,
+    env,
+    git: {
+      ask: (args, input) => askGit(path, [...questionGlobals, ...args], env, input),
+      capture: (args) => captureGit(path, [...line.globals, ...args], env),
+    },
+    get cwd() {
+      return cwd();
+    },
+    get repository() {
+      return repository();
+    },
+    get settings() {
+      return settings();
+    },
+  };
+}
