@@ -1,6 +1,6 @@
 /**
- * Chooses the face by the name that the program was called with, and prints the one error that ends it.
- * The bundle of this file holds git mode and nothing of agt mode, which is a file of its own (src/process/load-agtmode.ts).
+ * Chooses git mode or agt mode by the name that the program was called with, and prints the one error that ends it.
+ * The bundle of this file holds git mode; agt mode is in a file of its own (src/process/load-agtmode.ts).
  */
 import { EXIT, formatError, isAgtError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
@@ -17,14 +17,14 @@ function fail(error: unknown): void {
   process.exitCode = isAgtError(error) ? error.exitCode : EXIT.failed;
 }
 
-// What no call waits for, such as a git for which there are no file descriptors left.
+// An error that no call waits for, such as that of a git for which there were no file descriptors.
 process.on('uncaughtException', (error) => {
   fail(error);
   process.exit();
 });
 
-// Where nothing is left to wait for, Node ends with 0, whatever main was in the middle of.
-const unfinished = () => fail(new Error('ended before it was done'));
+// When Node has nothing left to wait for, it exits with 0, even if main() has not finished.
+const unfinished = () => fail(new Error('agt stopped before the command was finished'));
 process.once('beforeExit', unfinished);
 
 main()

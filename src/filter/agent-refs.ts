@@ -1,22 +1,25 @@
 /**
- * Which refs belong to agents: the one place that spells their names. A *namespace* is a directory of refs, with its
- * slash, in which everything is agt's: `refs/heads/agt/`, `refs/remotes/origin/agtsessions/`, `refs/agt/`. Pure; how
- * git mode hides them is not decided here.
+ * Which refs belong to agents; no other file spells their names. A *namespace* is a directory of refs, with its slash,
+ * that holds nothing but agt's refs: `refs/heads/agt/`, `refs/remotes/origin/agtsessions/`, `refs/agt/`. Pure; it does
+ * not decide how git mode hides them.
  */
 import { HEADS, REMOTES, TAGS } from '../git/files/refnames.ts';
 
 export interface Prefixes {
-  /** Of shadow branches, such as `agtsessions/`. Ends with a slash, like the other. */
+  /** Starts the name of every shadow branch: `agtsessions/`. Both prefixes end with a slash. */
   readonly branchPrefix: string;
-  /** Of work branches, such as `agt/`. */
+  /** Starts the name of every work branch: `agt/`. */
   readonly workPrefix: string;
 }
 
-/** What agt alone writes. */
+/** Refs that only agt writes. */
 export const OWN_NAMESPACE = 'refs/agt/';
 const TIPS = `${OWN_NAMESPACE}tip/`;
 
-/** The ref that agt alone moves, and continues from (never `refs/agt/<id>`, which would shadow the branch agt/<id>). */
+/**
+ * agt's own record of where the shadow branch ends; only agt moves it. It is never `refs/agt/<id>`: git would prefer
+ * that to the branch agt/<id>.
+ */
 export function tipRef(sessionId: string): string {
   return `${TIPS}${sessionId}`;
 }
@@ -29,49 +32,47 @@ export function workRef(prefixes: Prefixes, sessionId: string): string {
   return `${workNamespace(prefixes)}${sessionId}`;
 }
 
-/** Where shadow branches are. */
 export function shadowNamespace({ branchPrefix }: Prefixes): string {
   return `${HEADS}${branchPrefix}`;
 }
 
-/** Where work branches are. */
-export function workNamespace({ workPrefix }: Prefixes): string {
+function workNamespace({ workPrefix }: Prefixes): string {
   return `${HEADS}${workPrefix}`;
 }
 
-/** Where the refs are that keep snapshots: tips and shadow branches. */
+/** Namespaces of the refs that keep snapshots: tips and shadow branches. */
 export function snapshotNamespaces(prefixes: Prefixes): string[] {
   return [TIPS, shadowNamespace(prefixes)];
 }
 
-/** Where every ref of a session is: its tip and both branches. */
+/** Namespaces of all refs of sessions: tips, shadow and work branches. */
 export function sessionNamespaces(prefixes: Prefixes): string[] {
   return [...snapshotNamespaces(prefixes), workNamespace(prefixes)];
 }
 
-/** Where both branches of a session are. */
+/** Namespaces of shadow and work branches. */
 export function branchNamespaces(prefixes: Prefixes): string[] {
   return [shadowNamespace(prefixes), workNamespace(prefixes)];
 }
 
-/** Every namespace that does not depend on a remote. */
+/** All namespaces but those of remotes. */
 export function localNamespaces(prefixes: Prefixes): string[] {
   return [...branchNamespaces(prefixes), `${TAGS}${prefixes.branchPrefix}`, OWN_NAMESPACE];
 }
 
-/** The two namespaces of one remote. */
+/** Namespaces of the remote-tracking branches of one remote. */
 export function remoteNamespaces(remote: string, { branchPrefix, workPrefix }: Prefixes): string[] {
   return [`${REMOTES}${remote}/${branchPrefix}`, `${REMOTES}${remote}/${workPrefix}`];
 }
 
-/** Every namespace of a repository with these remotes. */
+/** All namespaces of a repository with these remotes. */
 export function allNamespaces(prefixes: Prefixes, remotes: readonly string[]): string[] {
   return [...localNamespaces(prefixes), ...remotes.flatMap((remote) => remoteNamespaces(remote, prefixes))];
 }
 
 /**
- * The namespace that a ref is in, or undefined for a visible ref. A remote's name may hold slashes, so configured
- * remotes are tried first; a remote-tracking ref of no configured remote is read as `<first word>/<branch>`.
+ * The namespace that holds a ref; undefined for a visible ref. The name of a remote may hold slashes, so configured
+ * remotes are tried first. For any other remote-tracking ref, the first word is the remote.
  */
 export function namespaceOf(
   ref: string,

@@ -1,29 +1,32 @@
 /**
- * Patterns for `--author` that leave an agent's commits out. Git matches `Name <email>`; a pattern that consumed
- * anything would be coloured on a terminal, so ours has no width. Several --author are alternatives, so each of the
- * user's own is guarded by itself.
+ * Patterns for `--author` that leave out the agent's commits. git matches them against `Name <email>` and colours the
+ * matched text on a terminal, so ours match no text: they have zero width. Several --author options are alternatives,
+ * so each of the user's own gets the condition.
  *
- * They need PCRE, and then all of the user's patterns on the line must be PCRE too: toPerl() translates what it is
- * sure of and gives up on the rest.
+ * The patterns need PCRE (`-P`), which then applies to all patterns of the command line: toPcre() translates those of
+ * the user, and gives up when the result might match other text.
  */
 
 export type PatternType = 'basic' | 'extended' | 'fixed' | 'perl';
 
-/** For a line on which the user gave no --author. */
-export function visibleAuthor(email: string): string {
-  return `(?-i:(?<!<${escapePerl(email)}>)$)`;
-}
-
-/** The user's own pattern, in PCRE, for visible authors only. A line with bytes that are no characters is visible. */
-export function visibleAuthorLike(pattern: string, email: string): string {
-  return `(?:${pattern})(?-i:(?:(?=.*(?<!<${escapePerl(email)}>)$)|(?!.*$)))`;
+/** The pattern for a command line without --author. */
+export function notByAgent(email: string): string {
+  return `(?-i:(?<!<${escapePcre(email)}>)$)`;
 }
 
 /**
- * The same without PCRE: the ways in which a line can fail to end in the address, as alternatives that mean the same
- * in basic and extended expressions. A terminal colours a letter of them.
+ * The user's own pattern, in PCRE, for all authors but the agent. A line of invalid UTF-8 matches as well: PCRE
+ * cannot see its end.
  */
-export function visibleAuthorAlternatives(email: string): string[] {
+export function notByAgentAndMatching(pattern: string, email: string): string {
+  return `(?:${pattern})(?-i:(?:(?=.*(?<!<${escapePcre(email)}>)$)|(?!.*$)))`;
+}
+
+/**
+ * The same without PCRE, as alternatives: each matches lines that differ from the agent's address in one character.
+ * They mean the same in basic and extended expressions. On a terminal git colours the letters that they match.
+ */
+export function notByAgentWithoutPcre(email: string): string[] {
   const ending = `<${email}>`;
   return [...ending].map((char, i) => {
     const rest = ending.slice(i + 1).replace(/[.*[\]^$\\+?(){}|]/g, '[$&]');
@@ -31,17 +34,21 @@ export function visibleAuthorAlternatives(email: string): string[] {
   });
 }
 
-export function escapePerl(text: string): string {
+export function escapePcre(text: string): string {
   return text.replace(/[^A-Za-z0-9_\s\u0080-\uffff]/g, '\\$&');
 }
 
-/** A pattern of another type as PCRE, or undefined where it is not sure to mean the same. */
-export function toPerl(pattern: string, type: PatternType): string | undefined {
-  if (pattern.includes('\n')) return undefined; // several patterns
+/** The pattern in PCRE, or undefined when the result might match other text. */
+export function toPcre(pattern: string, type: PatternType): string | undefined {
+  if (pattern.includes('\n')) return undefined; // git reads each line as a pattern
   if (type === 'perl') return pattern;
-  if (type === 'fixed') return escapePerl(pattern);
+  if (type === 'fixed') return escapePcre(pattern);
+  return posixToPcre(pattern, type);
+}
+
+function posixToPcre(pattern: string, type: 'basic' | 'extended'): string | undefined {
   let out = '';
-  let mayRepeat = false; // an atom stands before
+  let mayRepeat = false; // whether there is an atom for an operator such as `*` to repeat
   for (let i = 0; i < pattern.length; i++) {
     const char = pattern[i] as string;
     const escaped = char === '\\';
@@ -74,9 +81,9 @@ export function toPerl(pattern: string, type: PatternType): string | undefined {
       out += `\\${token}`;
       mayRepeat = true;
     } else if (escaped && /[A-Za-z0-9<>`']/.test(token)) {
-      return undefined; // a back reference, a class of glibc's
+      return undefined; // a back reference, or a class that only glibc knows
     } else {
-      out += escapePerl(token);
+      out += escapePcre(token);
       mayRepeat = true;
     }
   }

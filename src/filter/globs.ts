@@ -1,26 +1,25 @@
 /**
- * Glob words for git's two ways to match a ref: wildmatch over the whole name, where `*` crosses slashes (branch, tag,
- * rev-list --exclude), and path by path, where a word without a wildcard is a directory (for-each-ref).
+ * Glob words for git's two ways to match a ref. wildmatch matches the whole name, and `*` crosses slashes (branch, tag,
+ * rev-list --exclude). for-each-ref matches path by path, and a word without a wildcard is a directory.
  *
- * Commands that take only positive patterns get the *complement*: words that together match every name outside the
- * hidden prefixes. Their number depends on the length of the prefixes (about 25), not on how many refs there are; a
- * list of the visible names would cost git refs × names comparisons.
+ * Some commands take no negative patterns. They get words that together match every name *outside* the hidden
+ * prefixes. The number of words depends on the length of the prefixes (about 25), not on the number of refs; a list of
+ * the visible names would cost git refs × names comparisons.
  *
- * Limit: git matches bytes, and half a character cannot be written in an argument, so a prefix must be ASCII where
- * its complement is wanted (canComplement).
+ * Limit: git matches bytes, and an argument cannot hold half a character. So prefixes must be ASCII (areAscii).
  */
 
-/** `text` so that a glob matches it alone. */
+/** A glob that matches `text` alone. */
 export function escapeGlob(text: string): string {
   return text.replace(/[*?[\]\\]/g, '\\$&');
 }
 
-export function canComplement(prefixes: readonly string[]): boolean {
+export function areAscii(prefixes: readonly string[]): boolean {
   return prefixes.every((prefix) => /^[\x20-\x7e]*$/.test(prefix));
 }
 
 /** Words for every name that starts with none of `prefixes`; `*` crosses slashes. */
-export function complement(prefixes: readonly string[]): string[] {
+export function globsOutside(prefixes: readonly string[]): string[] {
   const words: string[] = [];
   for (const [stem, next] of branchings(prefixes)) {
     if (stem !== '') words.push(escapeGlob(stem));
@@ -30,10 +29,10 @@ export function complement(prefixes: readonly string[]): string[] {
 }
 
 /**
- * The same, path by path, for names below the directory `base` (with its slash). A literal is a directory there, so
- * none is written for a stem that has a hidden prefix directly below; no such ref can exist beside that directory.
+ * The same, path by path, for names below the directory `base` (with its slash). A word without a wildcard is a
+ * directory there, so a stem with a hidden prefix directly below gets none: no ref can have the name of that directory.
  */
-export function complementPaths(prefixes: readonly string[], base: string): string[] {
+export function pathGlobsOutside(prefixes: readonly string[], base: string): string[] {
   const words: string[] = [];
   for (const [stem, next] of branchings(prefixes)) {
     if (stem.length < base.length || !stem.startsWith(base)) continue;
@@ -46,7 +45,7 @@ export function complementPaths(prefixes: readonly string[], base: string): stri
 }
 
 /** Words for every name that starts with `prefix`, except `kept` itself; `*` crosses slashes. */
-export function allBut(kept: string, prefix: string): string[] {
+export function globsExcept(kept: string, prefix: string): string[] {
   const words: string[] = [];
   for (let length = prefix.length; length < kept.length; length++) {
     const stem = kept.slice(0, length);
@@ -56,18 +55,18 @@ export function allBut(kept: string, prefix: string): string[] {
   return [...words, `${escapeGlob(kept)}?*`];
 }
 
-/** For each place where a name can leave all the prefixes: the stem so far, and the characters that stay with them. */
+/** Every stem after which a name can differ from all prefixes, with the next characters that do not differ. */
 function branchings(prefixes: readonly string[]): Map<string, Set<string>> {
-  const places = new Map<string, Set<string>>();
+  const stems = new Map<string, Set<string>>();
   const shortest = prefixes.filter((prefix) => !prefixes.some((o) => o !== prefix && prefix.startsWith(o)));
   for (const prefix of shortest) {
     for (let length = 0; length < prefix.length; length++) {
       const stem = prefix.slice(0, length);
-      const next = places.get(stem) ?? new Set();
-      places.set(stem, next.add(prefix[length] as string));
+      const next = stems.get(stem) ?? new Set();
+      stems.set(stem, next.add(prefix[length] as string));
     }
   }
-  return places;
+  return stems;
 }
 
 function noneOf(chars: ReadonlySet<string>): string {

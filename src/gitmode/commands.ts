@@ -1,17 +1,17 @@
 /**
- * git's own commands, 2.39 to 2.55, one row each: what git mode does with a command. Everything else that needs a list
- * of commands (the rules, the guard, the shim) is derived from these rows.
+ * git's own commands, 2.39 to 2.55, and what git mode does with each. The rules, the guard and the shim take their lists
+ * of commands from these rows; to add a rule or a guarded command, write its function and name it in one row.
  *
- * A name without a row may be an alias. An alias cannot replace a command of this table: git ignores it.
+ * A name without a row may be an alias. git ignores an alias with the name of one of its own commands.
  */
 import * as canDestroy from './guard/can-destroy.ts';
 import * as atRisk from './guard/commits-at-risk.ts';
 import { branch } from './rules/branch.ts';
+import { describe, nameRev } from './rules/describe.ts';
 import { fetch, remote } from './rules/fetch.ts';
 import { forEachRef, refs } from './rules/for-each-ref.ts';
 import { log, reflog, show } from './rules/log.ts';
 import { lsRemote } from './rules/ls-remote.ts';
-import { describe, nameRev } from './rules/names.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
 import { bundle, fastExport, formatPatch, revList, revParse, shortlog } from './rules/rev-list.ts';
@@ -23,28 +23,28 @@ import { worktree } from './rules/worktree.ts';
 
 export interface Command {
   /**
-   * Changes the arguments so that git leaves out what is hidden. A command without a rule shows nothing that an
-   * argument could hide: git gets the line as it is.
+   * Changes the arguments so that git leaves out what is hidden. For a command without a rule no argument could hide
+   * anything: git gets the line as it is.
    */
   readonly rule?: Rule;
-  /** Whether these arguments can destroy work: in a sandbox, the guard then captures the session first. */
+  /** Whether the command can destroy work with these arguments. In a sandbox the guard then captures the session first. */
   readonly destroys?: canDestroy.DestroysWork;
-  /** The commits that such a command can leave without a ref: the guard keeps them. */
+  /** The commits that it can leave without a ref. The guard keeps them reachable. */
   readonly commitsAtRisk?: atRisk.CommitsAtRisk;
-  /** Sends refs to others: when its rule fails, git mode refuses to run it with everything visible. */
+  /** It sends refs to others. When git mode fails, it refuses to run the command, so that no hidden refs are sent. */
   readonly publishes?: true;
-  /** What the shim does with it, unless shimAction() can tell from the other columns. */
+  /** The action of the shim, if shimAction() cannot derive it from the other columns. */
   readonly shim?: ShimAction;
 }
 
 /**
  * - `git`: becomes real git.
- * - `git first`: the same, compared before every other command because it is called so often; in the order of the table.
+ * - `git first`: the same, and the shim tests for it before all others, because it is called so often.
  * - `guard`: starts agt in a sandbox, and becomes real git elsewhere.
  * - `ref sets`: becomes real git unless an option names a set of refs, such as --all.
- * - `walk`: the same, but starts agt also where an agent's commits are part of a visible history.
+ * - `walk`: the same, but also starts agt when an agent's commits are part of a visible history.
  * - `decorate`: as `walk`, with the decoration options that agt left for it.
- * - `agt`: starts agt where the repository has anything of agt's.
+ * - `agt`: starts agt in every repository with anything of agt's.
  */
 export type ShimAction = 'git' | 'git first' | 'guard' | 'ref sets' | 'walk' | 'decorate' | 'agt';
 
@@ -55,7 +55,7 @@ export function shimAction({ rule, destroys, shim }: Command): ShimAction {
 }
 
 const TABLE: Readonly<Record<string, Command>> = {
-  // Called most often
+  // Called most often, the most frequent first
   status: { shim: 'git first' },
   diff: { shim: 'git first' },
   add: { shim: 'git first' },
@@ -66,7 +66,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   config: { shim: 'git first' },
   'merge-base': { shim: 'git first' },
 
-  // Show or send refs or commits
+  // Show or send refs and commits
   branch: { rule: branch, destroys: canDestroy.branch, commitsAtRisk: atRisk.namedBranches },
   bundle: { rule: bundle, publishes: true },
   describe: { rule: describe },
@@ -93,7 +93,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   tag: { rule: tag, destroys: canDestroy.tag, commitsAtRisk: atRisk.namedTags },
   worktree: { rule: worktree, destroys: canDestroy.worktree, commitsAtRisk: atRisk.reusedBranch },
 
-  // Can destroy work, and show nothing hidden
+  // Can destroy work, and show nothing that is hidden
   reset: { destroys: canDestroy.reset },
   clean: { destroys: canDestroy.clean },
   checkout: { destroys: canDestroy.checkout, commitsAtRisk: atRisk.reusedBranch },
@@ -114,10 +114,10 @@ const TABLE: Readonly<Record<string, Command>> = {
   gc: { destroys: canDestroy.gc, commitsAtRisk: atRisk.onlyInReflogs },
   prune: { destroys: canDestroy.prune, commitsAtRisk: atRisk.onlyInReflogs },
   'update-ref': { destroys: canDestroy.updateRef, commitsAtRisk: atRisk.firstNamedRef },
-  // A script, so rare that the shim does not name it.
+  // So rare that the shim has no word for it.
   'filter-branch': { destroys: canDestroy.always, commitsAtRisk: atRisk.onlyInReflogs, shim: 'agt' },
 
-  // Plumbing: git gets it as it is, even with --all or --mirror, which send hidden refs too.
+  // Plumbing: git gets the line as it is. With --all or --mirror it sends hidden refs too.
   'send-pack': { publishes: true },
 
   // The rest

@@ -10,7 +10,7 @@ import { type Answer, askGit, captureGit } from '../git/run/ask.ts';
 import { findGit, ownFiles } from '../git/run/find.ts';
 import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
-import { type CommandLine, startOf, withoutPager } from './command-line/parse.ts';
+import { type CommandLine, repositoryOptions, withoutPagerOptions } from './command-line/parse.ts';
 
 /** The real git, in the directory and environment of the user. */
 export interface GitAccess {
@@ -24,7 +24,7 @@ export interface Invocation {
   readonly line: CommandLine;
   readonly git: GitAccess;
   readonly env: NodeJS.ProcessEnv;
-  /** Where git runs: absolute, with every `-C` applied. */
+  /** The directory in which git runs: absolute, with every `-C` applied. */
   readonly cwd: string;
   /** The repository that git finds from there. */
   readonly repository: Repository | undefined;
@@ -35,7 +35,7 @@ export interface Invocation {
 /** Reads the values of all settings; `local` is the repository's settings file. */
 type SettingsReader = (local: string | undefined) => readonly SettingValue[];
 
-/** The real git and the settings that lead to it: a call needs these even when its command line is not git mode's. */
+/** The real git, and a reader of the settings that may name it. Every call needs these, whatever its command line. */
 export interface RealGit {
   /** Absolute. */
   readonly path: string;
@@ -61,7 +61,7 @@ export function openInvocation(
   line: CommandLine,
   env: NodeJS.ProcessEnv,
 ): Invocation {
-  const { directories, gitDir, bare } = startOf(line.globals);
+  const { directories, gitDir, bare } = repositoryOptions(line.globals);
   const cwd = once(() => directories.reduce((base, next) => resolve(base, next), process.cwd()));
   const named = gitDir ?? env['GIT_DIR'] ?? (bare ? '.' : undefined);
   const repository = once(() =>
@@ -71,7 +71,7 @@ export function openInvocation(
     const found = repository();
     return toSettings(readSettings(found && localConfigPath(found.commonDir)));
   });
-  const questionGlobals = withoutPager(line.globals);
+  const questionGlobals = withoutPagerOptions(line.globals);
   return {
     line,
     env,

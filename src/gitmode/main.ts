@@ -1,6 +1,6 @@
 /**
- * git mode: decide, cheapest question first, and become git. Unless a rule changes the command line, git gets it as it
- * was given.
+ * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it was
+ * given, unless a rule changes it.
  */
 import { writeSync } from 'node:fs';
 import { becomeGit } from '../git/run/become.ts';
@@ -10,10 +10,10 @@ import { COMMANDS } from './commands.ts';
 import { captureBefore } from './guard/guard.ts';
 import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { planCommand } from './plan.ts';
-import { defaultChoice } from './rules/decorations.ts';
-import type { Rendering } from './rules/rule.ts';
-import { leaveLogWords } from './shim/log-words.ts';
+import type { FilteredOutput } from './rules/rule.ts';
+import { updateDecorationsFile } from './shim/decorations-file.ts';
 import { openView } from './view/repository-view.ts';
+import { hasNothingToHide } from './view/view.ts';
 
 export async function runGitMode(words: string[]): Promise<number> {
   const { env } = process;
@@ -28,7 +28,7 @@ export async function runGitMode(words: string[]): Promise<number> {
     captureBefore(line, invocation);
     return becomeGit(git.path, given, env);
   }
-  let plan: readonly string[] | Rendering = given;
+  let plan: readonly string[] | FilteredOutput = given;
   try {
     const decision = decide(invocation);
     plan = decision.plan ?? given;
@@ -37,13 +37,13 @@ export async function runGitMode(words: string[]): Promise<number> {
     if (command?.publishes) throw error;
     warn(error);
   }
-  return 'render' in plan ? plan.render() : await becomeGit(git.path, plan, env);
+  return 'printFiltered' in plan ? plan.printFiltered() : await becomeGit(git.path, plan, env);
 }
 
 interface Decision {
   /** Undefined: git gets the line as it was given. */
-  readonly plan: readonly string[] | Rendering | undefined;
-  /** With aliases expanded, where git mode knows what they mean. */
+  readonly plan: readonly string[] | FilteredOutput | undefined;
+  /** With aliases expanded, if git mode knows what they mean. */
   readonly line: CommandLine;
 }
 
@@ -51,8 +51,8 @@ function decide(invocation: Invocation): Decision {
   const { line, env } = invocation;
   const unchanged = { plan: undefined, line };
   const view = openView(invocation);
-  if (view === undefined || view.namespaces.length + view.worktrees.length === 0) return unchanged;
-  if (line.command === 'log') leaveLogWords(view, defaultChoice([], view), env);
+  if (view === undefined || hasNothingToHide(view)) return unchanged;
+  if (line.command === 'log') updateDecorationsFile(view, env);
   const expanded = expandAlias(line, view, env);
   if (expanded === undefined) return unchanged;
   const hasRule = COMMANDS.get(expanded.command)?.rule !== undefined;

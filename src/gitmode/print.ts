@@ -1,4 +1,4 @@
-/** Standard output for what agt prints in git's place. */
+/** Prints to standard output in git's place. */
 import { writeSync } from 'node:fs';
 import { errorCode } from '../errors.ts';
 

@@ -77,7 +77,7 @@ describe('agt.budget', () => {
       stderr: 'warning: s1: past agt.budget: thinned s1 (1 of 3 snapshots)\n',
     });
     expect(clean().stderr).toMatch(
-      /^warning: agt: work was not captured before this: the states of all sessions take .*\n$/,
+      /^warning: agt: the session was not captured before this command: the states of all sessions take .*\n$/,
     );
   });
 

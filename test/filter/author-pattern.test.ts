@@ -1,10 +1,10 @@
-/** Agents' commits in a visible history: left out by author, whatever else the user asks for. */
+/** Git mode excludes agents' commits from a visible history by author, with every option of the user. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  escapePerl,
+  escapePcre,
+  notByAgentWithoutPcre,
   type PatternType,
-  toPerl,
-  visibleAuthorAlternatives,
+  toPcre,
 } from '../../src/filter/author-pattern.ts';
 import { AGT, GIT_MODE, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
 import { words } from '../twin/compare.ts';
@@ -30,10 +30,12 @@ test.each<[string, PatternType, string | undefined]>([
   ['a\nb', 'fixed', undefined],
   ['a.b*', 'fixed', 'a\\.b\\*'],
   ['(?=x)', 'perl', '(?=x)'],
-])('%j of type %s is %j', (pattern, type, perl) => expect(toPerl(pattern, type)).toBe(perl));
+])('the pattern %j of type %s is %j in PCRE', (pattern, type, pcre) =>
+  expect(toPcre(pattern, type)).toBe(pcre),
+);
 
-test('without PCRE: no line ends in the address and matches one of the alternatives', () => {
-  const all = visibleAuthorAlternatives('agt@local').map((pattern) => new RegExp(pattern));
+test('without PCRE: the alternatives match every line but those that end in the address', () => {
+  const all = notByAgentWithoutPcre('agt@local').map((pattern) => new RegExp(pattern));
   const visible = (author: string) => all.some((pattern) => pattern.test(author));
   for (const author of [
     'Ann <ann@example.com>',
@@ -47,10 +49,10 @@ test('without PCRE: no line ends in the address and matches one of the alternati
   for (const author of ['agt <agt@local>', ' <agt@local>', 'Ann <ann@example.com> <agt@local>']) {
     expect(visible(author)).toBe(false);
   }
-  expect(escapePerl('a.b@c')).toBe('a\\.b\\@c');
+  expect(escapePcre('a.b@c')).toBe('a\\.b\\@c');
 });
 
-describe('in a repository where a shadow branch was merged', () => {
+describe('after a shadow branch was merged', () => {
   let repository: string;
   beforeAll(() => {
     repository = makeRepository();
@@ -100,10 +102,9 @@ describe('in a repository where a shadow branch was merged', () => {
     'log -- .',
     'log --reverse',
     'log --all --not HEAD~4',
-  ])('%s', (line) => {
+  ])('git %s shows the other commits alone', (line) => {
     const args = [...words(line)];
-    const at = args.indexOf('log') + 1;
-    args.splice(at, 0, '--format=%H %ae');
+    args.splice(args.indexOf('log') + 1, 0, '--format=%H %ae');
     const real = run(REAL_GIT, args, { cwd: repository });
     const got = run(GIT_MODE, args, { cwd: repository });
     const expected = real.stdout
@@ -113,7 +114,7 @@ describe('in a repository where a shadow branch was merged', () => {
     expect(got).toEqual({ ...real, stdout: expected });
   });
 
-  test('limits, counts and summaries count what is shown', () => {
+  test('--max-count, --count and shortlog count the visible commits', () => {
     expect(run(GIT_MODE, ['log', '-4', '--format=%ae'], { cwd: repository }).stdout).toBe(
       'bad@example.com\nuser@local\nj@example.com\nxagt@local\n',
     );
@@ -121,14 +122,14 @@ describe('in a repository where a shadow branch was merged', () => {
     expect(run(GIT_MODE, ['shortlog', '-s', 'HEAD'], { cwd: repository }).stdout).not.toContain('agt');
   });
 
-  test('a terminal’s colours do not show the filter', () => {
+  test('the filter colours nothing on a terminal', () => {
     const args = ['log', '--color=always', '--author=Ann', '--format=medium'];
     expect(run(GIT_MODE, args, { cwd: repository }).stdout).toBe(
       run(REAL_GIT, args, { cwd: repository }).stdout,
     );
   });
 
-  test('a hidden branch named outright shows its commits', () => {
+  test('a hidden branch or commit is shown to a user who names it', () => {
     const { stdout } = run(GIT_MODE, ['log', '--format=%ae', 'agtsessions/s1'], { cwd: repository });
     expect(stdout).toContain('agt@local');
     expect(run(GIT_MODE, ['show', '-s', '--format=%ae', 'HEAD~3'], { cwd: repository }).stdout).toBe(
@@ -136,7 +137,7 @@ describe('in a repository where a shadow branch was merged', () => {
     );
   });
 
-  test('the shim leaves such a repository to the executable', () => {
+  test('the shim prints what the executable prints', () => {
     run('mkdir', ['-p', '.git/agt'], { cwd: repository });
     run(GIT_MODE, ['log', '-1'], { cwd: repository });
     const dir = `${repository}-bin`;

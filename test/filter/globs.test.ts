@@ -1,9 +1,9 @@
-/** The complement matches what git's own matcher says: every ref outside the prefixes, and no other. */
+/** By git's matching rules, the globs match every ref outside the prefixes and no other. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { allBut, complement, complementPaths } from '../../src/filter/globs.ts';
+import { globsExcept, globsOutside, pathGlobsOutside } from '../../src/filter/globs.ts';
 
-/** wildmatch for the words that agt makes; `paths`: `*` and `?` stop at a slash, and a literal is a directory. */
+/** wildmatch for agt's globs. With `paths`, `*` and `?` stop at a slash, and a word without wildcards is a directory. */
 function matches(word: string, name: string, paths: boolean): boolean {
   const any = paths ? '[^/]' : '[^]';
   const source = word.replace(
@@ -27,18 +27,18 @@ function matches(word: string, name: string, paths: boolean): boolean {
 const prefix = fc.stringMatching(/^[agt.x_-]{1,4}(\/[ag-]{1,3})?\/$/);
 const name = fc.stringMatching(/^[agt.x_-]{1,5}(\/[agx]{1,4}){0,2}$/);
 
-describe('complement', () => {
-  test('every name outside the prefixes and none inside', () => {
+describe('globs', () => {
+  test('globsOutside match every name outside the prefixes, and none inside', () => {
     fc.assert(
       fc.property(fc.uniqueArray(prefix, { minLength: 1, maxLength: 4 }), name, (prefixes, ref) => {
         const hidden = prefixes.some((p) => ref.startsWith(p));
-        expect(complement(prefixes).some((word) => matches(word, ref, false))).toBe(!hidden);
+        expect(globsOutside(prefixes).some((word) => matches(word, ref, false))).toBe(!hidden);
       }),
       { numRuns: 3000 },
     );
   });
 
-  test('path by path, for names that can exist beside the prefixes', () => {
+  test('pathGlobsOutside do so path by path, for names that can exist beside the prefixes', () => {
     fc.assert(
       fc.property(fc.uniqueArray(prefix, { minLength: 1, maxLength: 4 }), name, (prefixes, short) => {
         const ref = `refs/heads/${short}`;
@@ -46,19 +46,19 @@ describe('complement', () => {
         // A ref cannot have the name of a directory of refs.
         fc.pre(!namespaces.some((namespace) => namespace.startsWith(`${ref}/`)));
         const hidden = namespaces.some((namespace) => ref.startsWith(namespace));
-        expect(complementPaths(namespaces, 'refs/heads/').some((word) => matches(word, ref, true))).toBe(
+        expect(pathGlobsOutside(namespaces, 'refs/heads/').some((word) => matches(word, ref, true))).toBe(
           !hidden,
         );
-        expect(complementPaths(namespaces, 'refs/').some((word) => matches(word, ref, true))).toBe(!hidden);
+        expect(pathGlobsOutside(namespaces, 'refs/').some((word) => matches(word, ref, true))).toBe(!hidden);
       }),
       { numRuns: 3000 },
     );
   });
 
-  test('all below a prefix but one', () => {
+  test('globsExcept match every name below a prefix but one', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[ag.-]{1,4}$/), fc.stringMatching(/^[ag.-]{1,5}$/), (kept, other) => {
-        const words = allBut(`agt/${kept}`, 'agt/');
+        const words = globsExcept(`agt/${kept}`, 'agt/');
         expect(words.some((word) => matches(word, `agt/${other}`, false))).toBe(kept !== other);
       }),
       { numRuns: 2000 },

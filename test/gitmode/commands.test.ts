@@ -6,7 +6,7 @@ import { COMMANDS, type Command, shimAction } from '../../src/gitmode/commands.t
 import { shimText } from '../../src/gitmode/shim/shim.ts';
 import { git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { LINES } from '../twin/lines.ts';
-import { PREFIXES } from './view/fake-view.ts';
+import { PREFIXES } from './view/stub-view.ts';
 
 const namesOf = (isWanted: (command: Command) => boolean): string[] =>
   [...COMMANDS].filter(([, command]) => isWanted(command)).map(([name]) => name);

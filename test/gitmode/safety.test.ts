@@ -1,4 +1,4 @@
-/** What git mode must never do: be led by a repository's content, send what is hidden, change a line for nothing. */
+/** git mode never obeys the content of a repository, never sends hidden refs, and changes no line without a reason. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { AGT, GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run, write }
 import { words } from '../twin/compare.ts';
 import { LINES } from '../twin/lines.ts';
 
-describe('nothing to hide', () => {
+describe('in a repository with nothing to hide', () => {
   let repository: string;
   let record: string;
   let recorder: string;
@@ -23,7 +23,7 @@ describe('nothing to hide', () => {
   });
 
   const lines = Object.values(LINES).flat();
-  test(`${lines.length} command lines reach git as they are, in one call`, () => {
+  test(`${lines.length} command lines reach git unchanged, in one call`, () => {
     const changed: string[] = [];
     for (const line of lines) {
       const [command = ''] = line.replace(/^!/, '').split(' <<< ');
@@ -37,8 +37,8 @@ describe('nothing to hide', () => {
   }, 300_000);
 });
 
-describe('configuration inside a worktree', () => {
-  test('changes nothing: neither the git that runs nor whose commits are hidden', () => {
+describe('settings', () => {
+  test('in a worktree have no effect, neither on the git that runs nor on whose commits are hidden', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     git(repository, 'branch', 'visible/x');
@@ -46,14 +46,14 @@ describe('configuration inside a worktree', () => {
     write(trap, '#!/bin/sh\necho trapped\n', 0o755);
     const hostile = `[agt]\n\tgitPath = ${trap}\n\tagentEmail = ann@example.com\n\tworkPrefix = visible/\n`;
     for (const path of ['.agt/config', '.agtconfig', 'agt/config']) write(join(repository, path), hostile);
-    const seen = (args: string[]) =>
+    const output = (args: string[]) =>
       run(GIT_MODE, args, { cwd: repository, env: { AGT_GIT_PATH: undefined } }).stdout;
-    expect(seen(['branch'])).toBe('* main\n  visible/x\n');
-    expect(seen(['log', '--format=%ae'])).toBe('ann@example.com\n');
-    expect(seen(['status', '--short', '-uno'])).toBe('');
+    expect(output(['branch'])).toBe('* main\n  visible/x\n');
+    expect(output(['log', '--format=%ae'])).toBe('ann@example.com\n');
+    expect(output(['status', '--short', '-uno'])).toBe('');
   });
 
-  test('a repository of somebody else is refused in git’s own words', () => {
+  test('git itself refuses the repository of another user, in its own words', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
@@ -64,7 +64,7 @@ describe('configuration inside a worktree', () => {
     }
   });
 
-  test('unreadable settings: a reading command warns and runs, a publishing one refuses', () => {
+  test('that cannot be read: a reading command warns and runs, a publishing command refuses', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     write(join(repository, '.git/agt/config'), '[agt\n');
@@ -80,7 +80,7 @@ describe('configuration inside a worktree', () => {
 });
 
 describe('rebase with rebase.updateRefs', () => {
-  test('leaves an agent’s branch where it is', () => {
+  test('does not move an agent’s branch', () => {
     const repository = makeRepository();
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'two');
     git(repository, 'branch', 'agtsessions/s1');
@@ -96,7 +96,7 @@ describe('rebase with rebase.updateRefs', () => {
   });
 });
 
-test('fetch --prune leaves hidden tracking refs alone', () => {
+test('fetch --prune keeps hidden remote-tracking refs', () => {
   const server = makeRepository();
   const repository = makeRepository();
   git(repository, 'remote', 'add', 'origin', server);
@@ -112,7 +112,7 @@ test('fetch --prune leaves hidden tracking refs alone', () => {
   expect(refs.filter((ref) => !ref.endsWith('/HEAD'))).toEqual([...hidden, 'refs/remotes/origin/main']);
 });
 
-test('push --mirror and --prune leave hidden refs of the remote alone, and send none', () => {
+test('push --mirror and --prune keep the hidden refs of the remote, and send none', () => {
   const repository = makeRepository();
   const target = makeTempDir('target');
   git(target, 'init', '-q', '--bare');
@@ -125,7 +125,7 @@ test('push --mirror and --prune leave hidden refs of the remote alone, and send 
   }
 });
 
-describe('uploadpack.hideRefs', () => {
+describe('nobody can list or fetch hidden refs from an agt clone, by', () => {
   let server: string;
   beforeAll(() => {
     const source = makeRepository();
@@ -134,7 +134,7 @@ describe('uploadpack.hideRefs', () => {
     const dir = makeTempDir('managed');
     const outcome = run(AGT, ['clone', source, '--path', dir], { cwd: dir });
     if (outcome.exitCode !== 0) throw new Error(outcome.stderr);
-    server = git(dir, '-C', readdirFirst(dir), 'rev-parse', '--path-format=absolute', '--git-common-dir');
+    server = git(dir, '-C', primaryWorktree(dir), 'rev-parse', '--path-format=absolute', '--git-common-dir');
     for (const name of ['agt/s1', 'agtsessions/s1']) git(server, 'update-ref', `refs/heads/${name}`, 'HEAD');
     git(server, 'update-ref', 'refs/agt/tip/s1', 'HEAD');
     git(server, 'update-ref', 'refs/tags/agtsessions/t', 'HEAD');
@@ -153,7 +153,7 @@ describe('uploadpack.hideRefs', () => {
     expect(git(fetched, 'for-each-ref', '--format=%(refname)')).not.toMatch(/agt/);
   };
 
-  test('a local path', () => expectNothingHidden(server));
+  test('local path', () => expectNothingHidden(server));
   test('file://', () => expectNothingHidden(`file://${server}`));
   test('git daemon on loopback', async (context) => {
     const port = await freePort();
@@ -180,7 +180,7 @@ describe('uploadpack.hideRefs', () => {
   });
 });
 
-describe('50,000 branches', () => {
+describe('with 50,000 branches', () => {
   let repository: string;
   beforeAll(() => {
     repository = makeRepository();
@@ -190,9 +190,10 @@ describe('50,000 branches', () => {
       (_, n) => `refs/heads/group-${n % 50}/branch-with-a-long-name-${n}`,
     );
     const hidden = Array.from({ length: 100 }, (_, n) => `refs/heads/agt/session-${n}`);
-    const input = [...names, ...hidden].map((name) => `create ${name} ${oid}\n`).join('');
-    expect(run(REAL_GIT, ['update-ref', '--stdin'], { cwd: repository, input }).exitCode).toBe(0);
-    git(repository, 'pack-refs', '--all');
+    // Written directly: git would first write each as a file.
+    const lines = [...names, ...hidden].sort().map((name) => `${oid} ${name}\n`);
+    const header = '# pack-refs with: peeled fully-peeled sorted \n';
+    writeFileSync(join(repository, '.git/packed-refs'), header + lines.join(''));
   });
 
   test.each([
@@ -205,18 +206,16 @@ describe('50,000 branches', () => {
     ['show-ref --heads'],
     ['log --all --oneline'],
     ['rev-list --all --count'],
-  ])('%s: all of them and nothing else', (line) => {
+  ])('git %s shows all of them and nothing hidden', (line) => {
     const args = words(line);
     const got = run(GIT_MODE, args, { cwd: repository });
     expect(got.exitCode).toBe(0);
     expect(got.stderr).toBe('');
+    expect(got.stdout).not.toMatch(/agt\/session/);
+    if (args[0] === 'log' || args[0] === 'rev-list') return;
     const real = run(REAL_GIT, args, { cwd: repository }).stdout.split('\n');
-    const kept =
-      args[0] === 'log' || args[0] === 'rev-list'
-        ? undefined
-        : real.filter((text) => !/agt\/session/.test(text)).join('\n');
-    if (kept !== undefined) expect(got.stdout === kept).toBe(true);
-    else expect(got.stdout).not.toMatch(/agt\/session/);
+    const visible = real.filter((text) => !/agt\/session/.test(text)).join('\n');
+    expect(got.stdout === visible).toBe(true);
   });
 });
 
@@ -229,8 +228,8 @@ function freePort(): Promise<number> {
   });
 }
 
-/** The primary worktree of an agt clone made in `dir`. */
-function readdirFirst(dir: string): string {
+/** The primary worktree of the agt clone in `dir`. */
+function primaryWorktree(dir: string): string {
   const found = spawnSync('find', [dir, '-maxdepth', '4', '-name', '.git', '-not', '-path', '*.git/*'], {
     encoding: 'utf8',
   });

@@ -1,19 +1,19 @@
 /**
- * Why a session has two branches. Each test reproduces with git alone what goes wrong when autocommits (whose tree is
- * the session folder) and the sandbox's HEAD share one branch, and then shows agt's own topology free of it.
+ * Why a session has two branches. Each test shows, with git alone, what goes wrong if the autocommits (whose tree is the
+ * session folder) and the sandbox's HEAD share one branch, and then that agt's two branches do not have the problem.
  */
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 
-interface Place {
+interface Session {
   readonly repository: string;
   readonly sandbox: string;
   readonly autocommit: () => void;
 }
 
-/** One branch for everything: the autocommit is made with plumbing and the branch moved onto it, under the sandbox. */
-function oneBranch(): Place {
+/** One branch for everything: plumbing makes the autocommit, and moves the branch that the sandbox has checked out. */
+function oneBranch(): Session {
   const repository = makeRepository({ 'kept.txt': 'kept\n', 'edited.txt': 'one\n' });
   const folder = join(makeTempDir('sessions'), 's1');
   const sandbox = join(folder, 'sandbox');
@@ -40,16 +40,16 @@ function oneBranch(): Place {
   return { repository, sandbox, autocommit };
 }
 
-function twoBranches(): Place {
+function twoBranches(): Session {
   const repository = makeRepository({ 'kept.txt': 'kept\n', 'edited.txt': 'one\n' });
   const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
   write(join(sandbox, '../config/token'), 'secret\n');
   return { repository, sandbox, autocommit: () => agtOk(repository, 'autocommit', '--session-id', 's1') };
 }
 
-describe('one branch for the sandbox and the autocommits', () => {
-  let one: Place;
-  let two: Place;
+describe('with one branch for the sandbox and the autocommits', () => {
+  let one: Session;
+  let two: Session;
 
   beforeEach(() => {
     one = oneBranch();
@@ -57,7 +57,7 @@ describe('one branch for the sandbox and the autocommits', () => {
     for (const { sandbox } of [one, two]) write(join(sandbox, 'edited.txt'), 'two\n');
   });
 
-  test('status: every file shows as changed after an autocommit; with two, the one that was edited', () => {
+  test('git status shows every file as changed after an autocommit; with two, only the edited file', () => {
     for (const { autocommit } of [one, two]) autocommit();
     const status = git(one.sandbox, 'status', '--porcelain', '--no-renames').split('\n');
     expect(status).toEqual([
@@ -70,7 +70,7 @@ describe('one branch for the sandbox and the autocommits', () => {
     expect(git(two.sandbox, 'status', '--porcelain')).toBe(' M edited.txt');
   });
 
-  test("merge: the user's tree becomes the session folder; with two, it gains what the agent committed", () => {
+  test("a merge turns the user's tree into the session folder; with two, it adds the agent's commits", () => {
     for (const { autocommit } of [one, two]) autocommit();
     git(one.repository, 'merge', '-q', 'agtsessions/s1');
     expect(git(one.repository, 'ls-files').split('\n')).toEqual([
@@ -84,7 +84,7 @@ describe('one branch for the sandbox and the autocommits', () => {
     expect(git(two.repository, 'show', 'HEAD:edited.txt')).toBe('two');
   });
 
-  test('push: the token is published; with two, clean commits only', () => {
+  test('a push publishes a token from config/; with two, it publishes only the commits of the agent', () => {
     for (const { autocommit, repository } of [one, two]) {
       autocommit();
       git(repository, 'init', '-q', '--bare', join(repository, '../origin.git'));
@@ -101,8 +101,8 @@ describe('one branch for the sandbox and the autocommits', () => {
     ).toEqual(['edited.txt', 'kept.txt']);
   });
 
-  test('base: a delta against the start commit loses unchanged files; with two, they are all there', () => {
-    // The delta as the sandbox's HEAD shows it: only what differs from the start commit, rooted at the session folder.
+  test('a delta against the start commit loses unchanged files; with two, a snapshot has all files', () => {
+    // The delta as the sandbox's HEAD has it: only the difference from the start commit, rooted at the session folder.
     const index = join(one.repository, '.git', 'delta-index');
     process.env['GIT_INDEX_FILE'] = index;
     try {

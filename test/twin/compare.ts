@@ -1,4 +1,4 @@
-/** Runs one command line on both sides of a twin and says where they differ. */
+/** Runs a command line on both sides of a twin, and compares what it prints and changes. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** What stands for git on the side that has agt's refs, and the environment of both sides. */
+/** The git to test, which runs on the side with agt's refs, and the environment of both sides. */
 export interface Subject {
   readonly program: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -47,19 +47,19 @@ function runAsync(
         stderr: Buffer.concat(err).toString('latin1'),
       }),
     );
-    child.stdin.on('error', () => {}); // a git that reads no input has gone
+    child.stdin.on('error', () => {}); // git may exit without reading its input
     child.stdin.end(input);
   });
 }
 
-/** Words as a shell would split them: blanks, single quotes, double quotes. */
+/** Splits a line into words as a shell does, at blanks, with single and double quotes. */
 export function words(line: string): string[] {
   return [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'),
   );
 }
 
-/** A line that starts with `!` writes: it gets copies. `<<< text` gives standard input. */
+/** A line that starts with `!` runs in copies of both sides. ` <<< ` precedes standard input. */
 export async function compareLine(
   twin: Twin,
   line: string,
@@ -72,8 +72,8 @@ export async function compareLine(
     outcomeOf(pair, 'with', subject, words(command), input),
     outcomeOf(pair, 'none', { ...subject, program: REAL_GIT }, words(command), input),
   ]);
-  const one = show(first, join(pair.root, 'with')) + (writes ? stateAfter(twin, pair, 'with') : '');
-  const other = show(second, join(pair.root, 'none')) + (writes ? stateAfter(twin, pair, 'none') : '');
+  const one = show(first, join(pair.root, 'with')) + (writes ? refsAfter(twin, pair, 'with') : '');
+  const other = show(second, join(pair.root, 'none')) + (writes ? refsAfter(twin, pair, 'none') : '');
   return one === other ? undefined : { line, with: one, none: other };
 }
 
@@ -86,8 +86,8 @@ function show(outcome: Outcome, root: string): string {
   return `exit ${signal ?? exitCode}\n${stdout}\n--- stderr\n${stderr}`.replaceAll(root, '/ROOT');
 }
 
-/** Refs of the project and of its remotes after a writing command, without the hidden ones that were there before. */
-function stateAfter(before: Twin, after: Twin, side: Side): string {
+/** The refs of the project and its remotes after a command that writes, without hidden refs from before. */
+function refsAfter(before: Twin, after: Twin, side: Side): string {
   return ['project', 'server.git', 'fresh.git']
     .filter((name) => existsSync(join(after.root, side, name)))
     .map((name) => {
@@ -105,7 +105,7 @@ function refsOf(repository: string): string[] {
   return git(repository, 'for-each-ref', '--format=%(objectname) %(refname)').split('\n');
 }
 
-/** All differences among many lines, a few at a time. */
+/** Compares many lines, two at a time. */
 export async function compareLines(
   twin: Twin,
   lines: readonly string[],
@@ -123,11 +123,11 @@ export async function compareLines(
   return differences;
 }
 
-/** The line and the first place where the two part. */
+/** The command line, and the first lines of output that differ. */
 export function describeDifference({ line, ...sides }: Difference): string {
   const one = sides.with.split('\n');
   const other = sides.none.split('\n');
-  const at = one.findIndex((text, i) => text !== other[i]);
-  const from = at === -1 ? one.length : at;
+  const index = one.findIndex((text, i) => text !== other[i]);
+  const from = index === -1 ? one.length : index;
   return `${line}\n  with agt:    ${one.slice(from, from + 3).join(' ⏎ ')}\n  without agt: ${other.slice(from, from + 3).join(' ⏎ ')}`;
 }

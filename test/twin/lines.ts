@@ -1,6 +1,6 @@
 /**
- * The table of command lines that the twins run. `!` in front: the line writes and gets a copy of its own. ` <<< `:
- * standard input. A name that one shape lacks is no waste: errors must be git's own too.
+ * The command lines that are run in the twins. `!` marks a line that writes: it runs in a copy. ` <<< ` precedes standard
+ * input. A line may name something that a repository lacks: errors must be git's own too.
  */
 import { HISTORIES } from './lines/histories.ts';
 import { OTHERS } from './lines/others.ts';

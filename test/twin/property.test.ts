@@ -1,4 +1,4 @@
-/** Random command lines made of git's own options, on random repositories: the twins agree. */
+/** In random repositories, git mode prints what real git prints in the twin, for random command lines of git's own options. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compareLines, describeDifference } from './compare.ts';
@@ -80,17 +80,17 @@ const recipe: fc.Arbitrary<Recipe> = fc.record({
   packed: fc.boolean(),
 });
 
-/** The same lines every time; with AGT_TEST_RUNS=100 so many others, and fast-check prints the seed of a failure. */
-const asked = process.env['AGT_TEST_RUNS'];
-const runs = Number(asked ?? 6);
+/** The same every time. AGT_TEST_RUNS=100 tests 100 other repositories; fast-check prints the seed of a failure. */
+const requestedRuns = process.env['AGT_TEST_RUNS'];
+const runs = Number(requestedRuns ?? 6);
 
-test(`${runs} random repositories, 40 random command lines each`, async () => {
+test(`${runs} random repositories with 40 random command lines each equal their twins`, async () => {
   await fc.assert(
     fc.asyncProperty(recipe, fc.array(line, { minLength: 40, maxLength: 40 }), async (made, lines) => {
       const twin = buildRandomTwin(made);
       const differences = await compareLines(twin, lines);
       expect(differences.map(describeDifference).join('\n')).toBe('');
     }),
-    { numRuns: runs, endOnFailure: true, ...(asked === undefined ? { seed: 20260105 } : {}) },
+    { numRuns: runs, endOnFailure: true, ...(requestedRuns === undefined ? { seed: 20260105 } : {}) },
   );
 }, 600_000);

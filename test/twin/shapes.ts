@@ -1,7 +1,6 @@
 /**
- * Pairs of repositories, equal but for what agt adds: the oracle of git mode. Git mode in the one must print, byte for
- * byte, what real git prints in the other. Both lie at paths of equal length, and the one path is written for the
- * other before comparing.
+ * Twins: pairs of repositories that differ only in what agt adds. Git mode in the one must print, byte for byte, what
+ * real git prints in the other. Their paths have the same length, and both are replaced before comparing.
  */
 import { cpSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +8,9 @@ import { git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 export interface Twin {
   readonly name: string;
-  /** Holds `with/` and `none/`: the one with agt's refs, and the one that never had any. */
+  /** Holds `with/`, the repository with agt's refs, and `none/`, the one without. */
   readonly root: string;
-  /** Where commands run, below each. */
+  /** The directory in which commands run, relative to each side. */
   readonly cwd: string;
 }
 
@@ -22,7 +21,7 @@ export function directoryOf(twin: Twin, side: Side): string {
   return join(twin.root, side, twin.cwd);
 }
 
-/** A second copy of a twin, for a command that writes. Worktrees are made to point at each other again. */
+/** A copy of a twin, for a command that writes. The worktrees of the copy point to its repository. */
 export function copyTwin(twin: Twin): Twin {
   const root = makeTempDir('copy');
   for (const side of SIDES) {
@@ -81,7 +80,7 @@ const AGENT = {
   GIT_COMMITTER_EMAIL: 'agt@local',
 };
 
-/** What a session adds: a shadow chain by agt, a work branch with a commit by the agent, the tip kept twice. */
+/** A session: a shadow branch with commits by agt, the tip ref, and a work branch with a commit by the agent. */
 function addSession(project: string, id: string, from: string, worktree: boolean): void {
   const tree = gitAt(project, 50, ['rev-parse', `${from}^{tree}`]);
   let parent = gitAt(project, 50, ['rev-parse', from]);
@@ -274,7 +273,7 @@ const SHAPES: Record<string, { cwd?: string; plain: Build; session: (project: st
   },
 };
 
-/** Where commands that write are worth their copies. */
+/** The shapes for which commands that write run: each run copies the repositories. */
 export const WRITTEN_SHAPES: readonly string[] = ['linear', 'worktrees', 'inside a sandbox', 'remote'];
 
 export const SHAPE_NAMES = Object.keys(SHAPES);
@@ -289,7 +288,7 @@ export function buildTwin(name: string): Twin {
   return { name, root, cwd: shape.cwd ?? 'project' };
 }
 
-/** What a random pair of repositories is made of. */
+/** What is in a random pair of repositories. */
 export interface Recipe {
   readonly commits: number;
   readonly branches: readonly { readonly name: string; readonly at: number }[];
@@ -308,7 +307,7 @@ export function buildRandomTwin(recipe: Recipe): Twin {
     for (let n = 0; n < recipe.commits; n++) commit(project, n, `commit ${n}`);
     const at = (n: number) => `main~${n % recipe.commits}`;
     for (const { name, at: n } of recipe.branches) {
-      run(REAL_GIT, ['branch', name, at(n)], { cwd: project }); // one name may be the directory of another
+      run(REAL_GIT, ['branch', name, at(n)], { cwd: project }); // fails if one name is the directory of another
     }
     for (const { name, at: n, annotated } of recipe.tags) {
       run(REAL_GIT, ['tag', ...(annotated ? ['-m', 'tag'] : []), name, at(n)], {

@@ -1,4 +1,4 @@
-/** Git mode beside agt's refs prints what real git prints without them. */
+/** In a repository with agt's refs, git mode prints what real git prints in its twin without them. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareLines, describeDifference } from './compare.ts';
 import { LINES } from './lines.ts';

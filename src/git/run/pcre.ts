@@ -1,9 +1,9 @@
-/** Whether this git can match Perl-compatible regular expressions; no option of git says so, using one does. */
+/** Whether a git can match Perl-compatible regular expressions. No option of git tells; only trying does. */
 import { type Git, runGit } from './git.ts';
 
 /**
- * Asks in a repository: git before 2.40 aborts on `grep --no-index` outside of one. Undefined where git has another
- * complaint.
+ * Needs a repository, because git before 2.40 aborts on `grep --no-index` outside of one. Undefined when git fails for
+ * another reason.
  */
 export async function hasPcre(git: Git): Promise<boolean | undefined> {
   const run = await runGit(git, ['rev-list', '--all', '--max-count=0', '-P', '--grep=(?<!a)a']);

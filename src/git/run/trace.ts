@@ -13,5 +13,10 @@ export function traceCommand(env: NodeJS.ProcessEnv, path: string, args: readonl
 
 /** A word as POSIX sh would read it back. */
 export function shellQuote(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[A-Za-z0-9_@%+=:,./^-]+$/.test(word) ? word : singleQuoted(word);
+}
+
+/** The same, with quotes around every word. */
+export function singleQuoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,13 +1,13 @@
 /**
- * Expands the user's aliases as git.c does, so that `git lg` is hidden from as `git log --graph` is. Undefined where
- * git should have the line as it is: a loop, an alias that git itself would refuse. So it should a shell alias, which
- * becomes a line of its own kind.
+ * Expands the user's aliases as git.c does, so that `git lg` shows what `git log --graph` shows. The result is undefined
+ * when git should get the line as it is: without an alias, in a loop of aliases, or for an alias that git refuses. A
+ * shell alias becomes a line with the command SHELL_ALIAS.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { COMMANDS } from '../commands.ts';
-import { configIsTrue, type View } from '../view/view.ts';
-import { type CommandLine, parseCommandLine, SHELL } from './parse.ts';
+import { isConfigTrue, type View } from '../view/view.ts';
+import { type CommandLine, parseCommandLine, SHELL_ALIAS } from './parse.ts';
 
 export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEnv): CommandLine | undefined {
   let current = line;
@@ -18,14 +18,13 @@ export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEn
     const help = current.args.length === 1 && current.args[0] === '-h';
     if (value === undefined || help || seen.has(command)) return undefined;
     if (isExternal(command, view, env)) return undefined;
-    if (value.startsWith(SHELL))
-      return { ...current, command: SHELL, args: [value.slice(SHELL.length), ...current.args] };
+    if (value.startsWith(SHELL_ALIAS))
+      return { ...current, command: SHELL_ALIAS, args: [value.slice(SHELL_ALIAS.length), ...current.args] };
     seen.add(command);
-    const words = splitWords(value);
+    const words = splitCommandLine(value);
     const inner = words === undefined ? undefined : parseCommandLine(words);
     if (inner === undefined || inner.disabled || !inner.globals.every(changesNoEnvironment)) return undefined;
     const pager = seen.size === 1 ? pagerOptions(command, view) : [];
-    if (pager === undefined) return undefined;
     current = {
       globals: [...current.globals, ...pager, ...inner.globals],
       command: inner.command,
@@ -36,17 +35,17 @@ export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEn
   return current;
 }
 
-/** Names are without case; from git 2.54 also `alias.<name>.command`. */
+/** Names of aliases ignore case; from git 2.54 on there is also `alias.<name>.command`. */
 function aliasValue(name: string, view: View): string | undefined {
   return view.config(`alias.${name.toLowerCase()}`).at(-1) ?? view.config(`alias.${name}.command`).at(-1);
 }
 
-/** git refuses other globals in an alias, since they would come too late. */
+/** git refuses other global options in an alias: they would come too late. */
 function changesNoEnvironment(word: string, i: number, all: readonly string[]): boolean {
   return all[i - 1] === '-c' || ['-c', '-p', '--paginate', '-P', '--no-pager'].includes(word);
 }
 
-/** A `git-<name>` program wins over an alias. */
+/** git prefers a program `git-<name>` to an alias. */
 function isExternal(name: string, view: View, env: NodeJS.ProcessEnv): boolean {
   const dirs = [view.ask(['--exec-path']).stdout.trim(), ...(env['PATH'] ?? '').split(delimiter)];
   return dirs.some((dir) => {
@@ -59,16 +58,16 @@ function isExternal(name: string, view: View, env: NodeJS.ProcessEnv): boolean {
   });
 }
 
-/** What `pager.<alias>` means for the expansion, or undefined where no option says it. */
-function pagerOptions(alias: string, view: View): string[] | undefined {
+/** The options that have the effect of `pager.<alias>`. */
+function pagerOptions(alias: string, view: View): string[] {
   const value = view.config(`pager.${alias.toLowerCase()}`).at(-1);
   if (value === undefined) return [];
   if (/^(false|no|off|0|)$/i.test(value)) return ['-P'];
-  return configIsTrue(value) ? ['-p'] : ['-p', '-c', `core.pager=${value}`];
+  return isConfigTrue(value) ? ['-p'] : ['-p', '-c', `core.pager=${value}`];
 }
 
-/** Blanks, quotes and backslashes as in git's split_cmdline(); undefined for what it refuses. */
-export function splitWords(text: string): string[] | undefined {
+/** Splits at blanks, with quotes and backslashes, as git's split_cmdline(); undefined for text that it refuses. */
+export function splitCommandLine(text: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
   let quote = '';

@@ -1,43 +1,44 @@
 /**
- * Reads a command's words as git's parse-options does: unique prefixes of long options, `--no-…`, bundled short
- * options, values attached or as the next word, options and arguments mixed. Undefined wherever git would complain or
- * the table does not know the word; the caller then lets git have the line as it is.
+ * Parses a command's words as git's parse-options does: unique prefixes of long options, `--no-…`, bundled short
+ * options, values attached or as the next word, options and arguments mixed. The result is undefined when git would
+ * complain, or when the table does not know an option: git then gets the line as it is.
  */
 import { once } from '../../once.ts';
 
-/**
- * One option: `sort=` needs a value, `color?` takes one only attached, `contains~` takes the next word where there is
- * one, `delete` takes none. A short option stands in front: `i|ignore-case`. `!` in front: there is no `--no-` form.
- */
+/** The options of a command, in the notation of optionTable(). */
 export type OptionTable = () => ReadonlyMap<string, OptionSpec>;
 
-export interface OptionSpec {
+interface OptionSpec {
   readonly name: string;
   readonly takes: 'nothing' | 'required' | 'attached' | 'last';
   readonly negatable: boolean;
 }
 
-export interface OptionWord {
-  /** The long name (`no-` in front where negated), or the letter of an option that has only that. */
+export interface ParsedOption {
+  /** The long name, with `no-` before it if negated; the letter of an option without a long name. */
   readonly name: string;
   readonly value: string | undefined;
-  /** Index of its word, and of the word after it and its value. Bundled short options share a word. */
-  readonly at: number;
+  /** Index of its word, and of the word that follows it and its value. Bundled short options share a word. */
+  readonly index: number;
   readonly end: number;
-  /** Its word and value as given. */
+  /** Its word and its value, as given. */
   readonly words: readonly string[];
 }
 
-type Read = Omit<OptionWord, 'words'>;
+type ReadOption = Omit<ParsedOption, 'words'>;
 
-export interface Scan {
-  readonly options: readonly OptionWord[];
+export interface ParsedOptions {
+  readonly options: readonly ParsedOption[];
   readonly args: readonly string[];
-  /** The words that are options and their values, as given; no `--`. */
+  /** All options and their values, as given, without `--`. */
   readonly optionWords: readonly string[];
 }
 
-/** Parsed when it is first used: a command line needs one table of them all. */
+/**
+ * In the text `sort=` needs a value, `color?` takes only an attached one, `contains~` takes the next word if there is
+ * one, and `delete` takes none. A short option goes first, as in `i|ignore-case`; `!` marks an option without a `--no-`
+ * form. The text is parsed at its first use: a command line needs only one of the tables.
+ */
 export function optionTable(text: string): OptionTable {
   return once(() => parseTable(text));
 }
@@ -56,12 +57,12 @@ function parseTable(text: string): Map<string, OptionSpec> {
   return table;
 }
 
-export function scanOptions(
+export function parseOptions(
   words: readonly string[],
   table: OptionTable,
-  stopAtArgument = false,
-): Scan | undefined {
-  const options: OptionWord[] = [];
+  { stopAtArgument = false } = {},
+): ParsedOptions | undefined {
+  const options: ParsedOption[] = [];
   const args: string[] = [];
   const optionWords: string[] = [];
   for (let i = 0; i < words.length; i++) {
@@ -80,7 +81,7 @@ export function scanOptions(
     }
     const read = word.startsWith('--') ? readLong(words, i, table) : readShort(words, i, table);
     if (read === undefined) return undefined;
-    const end = (read.at(-1) as Read).end;
+    const end = (read.at(-1) as ReadOption).end;
     const given = words.slice(i, end);
     options.push(...read.map((option) => ({ ...option, words: given })));
     optionWords.push(...given);
@@ -89,8 +90,8 @@ export function scanOptions(
   return { options, args, optionWords };
 }
 
-function readLong(words: readonly string[], at: number, table: OptionTable): Read[] | undefined {
-  const word = words[at] as string;
+function readLong(words: readonly string[], index: number, table: OptionTable): ReadOption[] | undefined {
+  const word = words[index] as string;
   const equals = word.indexOf('=');
   const given = equals === -1 ? word : word.slice(0, equals);
   const attached = equals === -1 ? undefined : word.slice(equals + 1);
@@ -99,11 +100,11 @@ function readLong(words: readonly string[], at: number, table: OptionTable): Rea
   const { spec, negated } = found;
   const name = negated ? `no-${spec.name}` : spec.name;
   if (negated || spec.takes === 'nothing') {
-    return attached === undefined ? [{ name, value: undefined, at, end: at + 1 }] : undefined;
+    return attached === undefined ? [{ name, value: undefined, index, end: index + 1 }] : undefined;
   }
   if (attached !== undefined || spec.takes === 'attached')
-    return [{ name, value: attached, at, end: at + 1 }];
-  return valueFromNext(words, at, name, spec);
+    return [{ name, value: attached, index, end: index + 1 }];
+  return valueFromNext(words, index, name, spec);
 }
 
 function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated: boolean } | undefined {
@@ -121,21 +122,21 @@ function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated:
   return found.size === 1 ? found.values().next().value : undefined;
 }
 
-function readShort(words: readonly string[], at: number, table: OptionTable): Read[] | undefined {
-  const word = words[at] as string;
-  const read: Read[] = [];
+function readShort(words: readonly string[], index: number, table: OptionTable): ReadOption[] | undefined {
+  const word = words[index] as string;
+  const read: ReadOption[] = [];
   for (let i = 1; i < word.length; i++) {
     const spec = table().get(`-${word[i]}`);
     if (spec === undefined) return undefined;
     const rest = word.slice(i + 1);
     if (spec.takes === 'nothing') {
-      read.push({ name: spec.name, value: undefined, at, end: at + 1 });
+      read.push({ name: spec.name, value: undefined, index, end: index + 1 });
       continue;
     }
     if (rest !== '' || spec.takes === 'attached') {
-      return [...read, { name: spec.name, value: rest === '' ? undefined : rest, at, end: at + 1 }];
+      return [...read, { name: spec.name, value: rest === '' ? undefined : rest, index, end: index + 1 }];
     }
-    const last = valueFromNext(words, at, spec.name, spec);
+    const last = valueFromNext(words, index, spec.name, spec);
     return last === undefined ? undefined : [...read, ...last];
   }
   return read;
@@ -143,44 +144,44 @@ function readShort(words: readonly string[], at: number, table: OptionTable): Re
 
 function valueFromNext(
   words: readonly string[],
-  at: number,
+  index: number,
   name: string,
   spec: OptionSpec,
-): Read[] | undefined {
-  const next = words[at + 1];
+): ReadOption[] | undefined {
+  const next = words[index + 1];
   if (next === undefined) {
-    return spec.takes === 'last' ? [{ name, value: undefined, at, end: at + 1 }] : undefined;
+    return spec.takes === 'last' ? [{ name, value: undefined, index, end: index + 1 }] : undefined;
   }
-  return [{ name, value: next, at, end: at + 2 }];
+  return [{ name, value: next, index, end: index + 2 }];
 }
 
 /**
- * The option words with something to follow them: a last `--contains` without a value would swallow the next word, so
- * it gets the value that git would have given it.
+ * All options, for a line on which more words follow. A last `--contains` without a value would take the next word as
+ * its value, so it gets git's default value.
  */
-export function closedOptionWords(scan: Scan, table: OptionTable): string[] {
-  const words = [...scan.optionWords];
-  const last = scan.options.at(-1);
+export function optionWordsBeforeArguments(parsed: ParsedOptions, table: OptionTable): string[] {
+  const words = [...parsed.optionWords];
+  const last = parsed.options.at(-1);
   if (last === undefined || last.value !== undefined || table().get(`--${last.name}`)?.takes !== 'last')
     return words;
   const word = words.at(-1) as string;
   return [...words.slice(0, -1), word.startsWith('--') ? `${word}=HEAD` : `${word}HEAD`];
 }
 
-export function hasOption(scan: Scan, ...names: string[]): boolean {
-  return scan.options.some((option) => names.includes(option.name));
+export function hasOption(parsed: ParsedOptions, ...names: string[]): boolean {
+  return parsed.options.some((option) => names.includes(option.name));
 }
 
-/** The last of several options that override each other. */
-export function lastOption(scan: Scan, ...names: string[]): OptionWord | undefined {
-  return scan.options.findLast((option) => names.includes(option.name));
+/** The last of these options: it overrides the others. */
+export function lastOption(parsed: ParsedOptions, ...names: string[]): ParsedOption | undefined {
+  return parsed.options.findLast((option) => names.includes(option.name));
 }
 
-/** The option words less some options; undefined where one of those shares its word with another. */
-export function withoutOptions(scan: Scan, ...names: string[]): string[] | undefined {
-  const isDropped = (option: OptionWord) => names.includes(option.name.replace(/^no-/, ''));
-  const dropped = new Set(scan.options.filter(isDropped).map((option) => option.at));
-  const kept = scan.options.filter((option) => !isDropped(option));
-  if (kept.some((option) => dropped.has(option.at))) return undefined;
-  return kept.filter((option, i) => kept[i - 1]?.at !== option.at).flatMap((option) => option.words);
+/** All options but these; undefined if one of these shares its word with another option. */
+export function withoutOptions(parsed: ParsedOptions, ...names: string[]): string[] | undefined {
+  const isDropped = (option: ParsedOption) => names.includes(option.name.replace(/^no-/, ''));
+  const dropped = new Set(parsed.options.filter(isDropped).map((option) => option.index));
+  const kept = parsed.options.filter((option) => !isDropped(option));
+  if (kept.some((option) => dropped.has(option.index))) return undefined;
+  return kept.filter((option, i) => kept[i - 1]?.index !== option.index).flatMap((option) => option.words);
 }

@@ -1,6 +1,6 @@
 /**
- * Splits a command line as git.c does: global options, the command, its words. git takes no abbreviations here.
- * An option that this table does not know makes the whole line unknown, and git gets it untouched.
+ * Splits a command line as git.c does: global options, the command, its arguments. git takes no abbreviations of global
+ * options. A line with an option that this file does not know is unknown to git mode, and git gets it as it is.
  */
 
 export interface CommandLine {
@@ -13,11 +13,11 @@ export interface CommandLine {
   readonly disabled: boolean;
 }
 
-/** Stands for the command of a shell alias: its first argument is the shell's text. git is the real one there. */
-export const SHELL = '!';
+/** The command of a shell alias; the first argument is the shell's text. The shell finds the real git. */
+export const SHELL_ALIAS = '!';
 
-/** Value as the next word; those in `WITH_EQUALS` also after `=`. */
-const NEXT_WORD = new Set([
+/** These take the next word as their value; those in `WITH_EQUALS` also take a value after `=`. */
+const TAKE_NEXT_WORD = new Set([
   '-C',
   '-c',
   '--git-dir',
@@ -47,7 +47,7 @@ const FLAGS = new Set([
   '--icase-pathspecs',
 ]);
 
-/** Undefined: nothing for git mode to do (no command, a question to git itself, or an unknown option). */
+/** Undefined: a line without a command (`git --version`), or with an unknown option. */
 export function parseCommandLine(words: readonly string[]): CommandLine | undefined {
   let disabled = false;
   const globals: string[] = [];
@@ -60,7 +60,7 @@ export function parseCommandLine(words: readonly string[]): CommandLine | undefi
       disabled = true;
     } else if (FLAGS.has(word) || WITH_EQUALS.test(word)) {
       globals.push(word);
-    } else if (NEXT_WORD.has(word) && i + 1 < words.length) {
+    } else if (TAKE_NEXT_WORD.has(word) && i + 1 < words.length) {
       globals.push(word, words[++i] as string);
     } else {
       return undefined;
@@ -69,23 +69,25 @@ export function parseCommandLine(words: readonly string[]): CommandLine | undefi
   return undefined;
 }
 
-/** Whether `--disable-agt` stands among the global options, wherever the line leads. */
+/** Removes `--disable-agt` from the global options, also of a line that parseCommandLine() does not know. */
 export function dropDisableFlag(words: readonly string[]): { words: readonly string[]; disabled: boolean } {
   for (let i = 0; i < words.length && words[i]?.startsWith('-'); i++) {
     if (words[i] === '--disable-agt') return { words: words.toSpliced(i, 1), disabled: true };
-    if (NEXT_WORD.has(words[i] as string)) i++;
+    if (TAKE_NEXT_WORD.has(words[i] as string)) i++;
   }
   return { words, disabled: false };
 }
 
-/** Where the globals make git look for the repository. Both relative to `cwd`, as git applies them in order. */
-export interface Start {
+/** The global options that tell git where to look for the repository. */
+export interface RepositoryOptions {
+  /** Of each `-C`, relative to the one before. */
   readonly directories: readonly string[];
+  /** Relative to the last of the directories. */
   readonly gitDir: string | undefined;
   readonly bare: boolean;
 }
 
-export function startOf(globals: readonly string[]): Start {
+export function repositoryOptions(globals: readonly string[]): RepositoryOptions {
   const directories: string[] = [];
   let gitDir: string | undefined;
   let bare = false;
@@ -95,17 +97,17 @@ export function startOf(globals: readonly string[]): Start {
     else if (word === '--git-dir') gitDir = globals[++i];
     else if (word.startsWith('--git-dir=')) gitDir = word.slice('--git-dir='.length);
     else if (word === '--bare') bare = true;
-    else if (NEXT_WORD.has(word)) i++;
+    else if (TAKE_NEXT_WORD.has(word)) i++;
   }
   return { directories, gitDir, bare };
 }
 
-/** The globals that a question to git needs: all but the pager's. */
-export function withoutPager(globals: readonly string[]): string[] {
+/** The global options without those that start a pager, for questions to git. */
+export function withoutPagerOptions(globals: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < globals.length; i++) {
     const word = globals[i] as string;
-    if (NEXT_WORD.has(word)) kept.push(word, globals[++i] as string);
+    if (TAKE_NEXT_WORD.has(word)) kept.push(word, globals[++i] as string);
     else if (word !== '-p' && word !== '--paginate') kept.push(word);
   }
   return kept;

@@ -1,9 +1,9 @@
-/** What the table of commands says about a command line: whether it can destroy work, and which commits. */
-import { type CommandLine, SHELL } from '../command-line/parse.ts';
+/** Looks up in the table of commands whether a command line can destroy work, and which commits. */
+import { type CommandLine, SHELL_ALIAS } from '../command-line/parse.ts';
 import { COMMANDS } from '../commands.ts';
 
 export function isDestructive({ command, args }: CommandLine): boolean {
-  if (command === SHELL) return namesDestructiveCommand(args[0] ?? '');
+  if (command === SHELL_ALIAS) return namesDestructiveCommand(args[0] ?? '');
   return !args.includes('-h') && (COMMANDS.get(command)?.destroys?.(args) ?? false);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Captures the session before a command that can destroy work in its sandbox. git's output and exit code stay its own:
- * whatever fails here is told in one line, and git goes on. Outside a sandbox there is nothing of it.
+ * Captures the session before a command that can destroy work in its sandbox. Outside a sandbox it does nothing. When it
+ * fails, it prints one warning, and git runs all the same, with its own output and exit code.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ interface Sandbox {
   readonly path: string;
 }
 
-/** `line` is the invocation's own, or the one that an alias stands for. */
+/** `line` is the line of the invocation, with aliases expanded. */
 export function captureBefore(line: CommandLine, invocation: Invocation): void {
   if (!isDestructive(line)) return;
   try {
@@ -27,17 +27,17 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
     if (repository === undefined) return;
     const sandbox = sandboxOf(repository);
     if (sandbox === undefined || !invocation.settings.guard) return;
-    const keep = commitsAtRisk(line).flatMap((question) => commitsLeft(question, git));
+    const keep = commitsAtRisk(line).flatMap((question) => newestCommits(question, git));
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
     captureSession(sandbox, label, keep, env);
-    for (const other of sandboxesNamed(line, repository, cwd)) captureSession(other, label, [], env);
+    for (const other of removedSandboxes(line, repository, cwd)) captureSession(other, label, [], env);
   } catch (error) {
     warn((error as Error).message);
   }
 }
 
-/** Other sandboxes that the command removes: of `worktree remove PATH`. */
-function sandboxesNamed(line: CommandLine, { commonDir }: Repository, cwd: string): Sandbox[] {
+/** The sandboxes that `git worktree remove PATH` removes. */
+function removedSandboxes(line: CommandLine, { commonDir }: Repository, cwd: string): Sandbox[] {
   if (line.command !== 'worktree') return [];
   const paths = line.args.slice(1).filter((arg) => !arg.startsWith('-'));
   return paths.flatMap((path) => {
@@ -48,7 +48,7 @@ function sandboxesNamed(line: CommandLine, { commonDir }: Repository, cwd: strin
   });
 }
 
-/** The sandbox that a worktree is; undefined for any other. */
+/** The sandbox at the current worktree of `repository`; undefined for any other worktree. */
 function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefined {
   const gitFile = gitDir === commonDir ? undefined : readLine(join(gitDir, 'gitdir'));
   if (gitFile === undefined) return undefined;
@@ -62,8 +62,8 @@ function isSame(one: string, other: string): boolean {
   return one === other || realpathSync(one) === realpathSync(other);
 }
 
-/** Of the commits that are asked for, those that no other one has as its parent: they keep the rest. */
-function commitsLeft(question: readonly string[], { ask }: GitAccess): string[] {
+/** Among the commits of the question, those that are no parent of another: these keep all the others. */
+function newestCommits(question: readonly string[], { ask }: GitAccess): string[] {
   const { exitCode, stdout } = ask(['rev-list', '--parents', ...question]);
   if (exitCode !== 0) return [];
   const lines = stdout.split('\n').filter((text) => text !== '');
@@ -73,42 +73,35 @@ function commitsLeft(question: readonly string[], { ask }: GitAccess): string[] 
   );
 }
 
+/** Runs `agt autocommit`, which prints nothing if it succeeds: its output would be among git's. */
 function captureSession(
   { session, path }: Sandbox,
   label: string,
   keep: readonly string[],
   env: NodeJS.ProcessEnv,
 ): void {
-  const [program = '', ...words] = ownCommand();
+  const [program = '', ...scripts] = ownCommand();
   const args = ['autocommit', '--session-id', session, '--label', label, '--if-changed', '--wait', '5'];
-  const run = spawnSync(
-    program,
-    [
-      ...words.map((script) => realpathSync(script)),
-      ...args,
-      ...keep.flatMap((commit) => ['--keep', commit]),
-    ],
-    {
-      argv0: 'agt',
-      cwd: path,
-      env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      encoding: 'utf8',
-    },
-  );
+  const words = [...scripts.map((script) => realpathSync(script)), ...args];
+  const run = spawnSync(program, [...words, ...keep.flatMap((commit) => ['--keep', commit])], {
+    argv0: 'agt',
+    cwd: path,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+  });
   if (run.error !== undefined) throw run.error;
+  const lines = run.stderr.split('\n');
   if (run.status === 0) {
-    const thinned = run.stderr.split('\n').find((text) => text.includes(': past agt.budget: '));
+    // Snapshots that were thinned to stay within the budget are gone: that is worth a line.
+    const thinned = lines.find((line) => /^warning: .*\bagt\.budget\b/.test(line));
     if (thinned !== undefined) writeSync(2, `${thinned}\n`);
     return;
   }
-  const [reason = `exit code ${run.status}`] = run.stderr
-    .split('\n')
-    .filter((text) => /^(error|warning): /.test(text))
-    .map((text) => text.replace(/^\w+: /, ''));
-  warn(reason);
+  const problem = lines.find((line) => /^(error|warning): /.test(line)) ?? `exit code ${run.status}`;
+  warn(problem.replace(/^(error|warning): /, ''));
 }
 
 function warn(reason: string): void {
-  writeSync(2, `warning: agt: work was not captured before this: ${reason}\n`);
+  writeSync(2, `warning: agt: the session was not captured before this command: ${reason}\n`);
 }

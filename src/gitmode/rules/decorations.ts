@@ -1,33 +1,38 @@
 /**
- * Decorations of log and its relatives. Any exclude, option or configuration, switches git's own choice of decorations
- * off, and notes, bisect marks and custom refs would appear. So the refs that git decorates by itself are named as
- * well, unless the user has chosen. Ours come last: `--clear-decorations` wipes what stands before it.
+ * Decorations of log and its relatives. As soon as one decoration is excluded, by an option or by configuration, git
+ * drops its default choice, and also decorates with notes, bisect marks and custom refs. So the rule adds the default
+ * choice as options too, unless the user chose decorations. The options come after the user's, because
+ * `--clear-decorations` clears those before it.
  */
-import { canComplement } from '../../filter/globs.ts';
+import { areAscii } from '../../filter/globs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
-import { hiddenGlobs, lastConfig, type View } from '../view/view.ts';
+import { configValue, hiddenGlobsIn, type View } from '../view/view.ts';
 
-/** What git decorates where nobody chose (log.c, set_default_decoration_filter), 2.39 to 2.55. */
-export const DEFAULT_DECORATIONS = decorationOptions('refs/replace/');
+/** git's default choice (set_default_decoration_filter in log.c, 2.39 to 2.55). */
+export const DEFAULT_DECORATIONS = decorateRefs('refs/replace/');
 
-function decorationOptions(replaced: string): string[] {
-  return ['HEAD', HEADS, TAGS, REMOTES, 'refs/stash', replaced].map(
+function decorateRefs(replaceRefs: string): string[] {
+  return ['HEAD', HEADS, TAGS, REMOTES, 'refs/stash', replaceRefs].map(
     (pattern) => `--decorate-refs=${pattern}`,
   );
 }
 
-export function decorations(options: readonly string[], view: View): string[] {
+/** Options to add after the user's `options`. */
+export function decorationOptions(options: readonly string[], view: View): string[] {
   if (view.namespaces.length === 0 || !mayDecorate(options)) return [];
-  const { current } = view;
+  const current = view.currentAgentBranch;
   const hidden = view.namespaces.flatMap((namespace) =>
-    current?.startsWith(namespace) || !canComplement([namespace])
-      ? hiddenGlobs({ ...view, namespaces: [namespace] }, '')
+    current?.startsWith(namespace) || !areAscii([namespace])
+      ? hiddenGlobsIn(namespace, current)
       : [namespace.slice(0, -1)],
   );
-  return [...hidden.map((pattern) => `--decorate-refs-exclude=${pattern}`), ...defaultChoice(options, view)];
+  return [
+    ...hidden.map((pattern) => `--decorate-refs-exclude=${pattern}`),
+    ...defaultDecorations(options, view),
+  ];
 }
 
-/** False only where it is sure that nothing is decorated; unneeded words would be harmless. */
+/** False only if git certainly decorates nothing; the options would do no harm then. */
 function mayDecorate(options: readonly string[]): boolean {
   const last = options.findLast((option) => /^--(no-)?decorate(=|$)/.test(option));
   return last !== '--no-decorate' && last !== '--decorate=no'
@@ -35,13 +40,13 @@ function mayDecorate(options: readonly string[]): boolean {
     : options.some((option) => /^--(format|pretty)(=|$)/.test(option));
 }
 
-/** git's own choice of decorations, as options, where the user has made none. */
-export function defaultChoice(options: readonly string[], view: View): string[] {
+/** git's default choice as options; none if the user chose decorations. */
+export function defaultDecorations(options: readonly string[], view: View): string[] {
   const chosen = options.some((option) =>
     /^--(decorate-refs(-exclude)?[= ]|clear-decorations$)/.test(option),
   );
   if (chosen || view.config('log.excludedecoration').length > 0) return [];
-  if (lastConfig(view, 'log.initialdecorationset') === 'all') return [];
-  const replaced = process.env['GIT_REPLACE_REF_BASE'];
-  return replaced === undefined ? DEFAULT_DECORATIONS : decorationOptions(replaced);
+  if (configValue(view, 'log.initialdecorationset') === 'all') return [];
+  const replaceRefs = process.env['GIT_REPLACE_REF_BASE'];
+  return replaceRefs === undefined ? DEFAULT_DECORATIONS : decorateRefs(replaceRefs);
 }

@@ -1,18 +1,18 @@
 /**
- * git fetch, pull and remote update: negative refspecs for every remote that has a positive one (alone, a negative
- * refspec would make fetch fetch nothing). They also keep `--prune` from deleting hidden tracking refs.
+ * git fetch, pull and remote update: negative refspecs for every remote that has a wildcard refspec. A negative refspec
+ * alone would make fetch fetch nothing. It also keeps `--prune` from deleting hidden remote-tracking refs.
  *
- * A wildcard on the command line gets negative refspecs behind it; nothing else of the words is touched.
+ * A wildcard refspec on the command line gets negative refspecs after it.
  */
 
+import { localNamespaces } from '../../filter/agent-refs.ts';
 import type { View } from '../view/view.ts';
 import { remoteShow } from './remote-show.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
 export const fetch: Rule = (args, view) => {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.namespaces.length > 0;
-  const negative = wildcard ? view.hiddenOnRemotes.map((namespace) => `^${namespace}*`) : [];
-  return withNegativeRefspecs([...args, ...negative], view);
+  return withNegativeRefspecs([...args, ...(wildcard ? negativeRefspecs(view) : [])], view);
 };
 
 export const remote: Rule = (args, view) => {
@@ -26,10 +26,14 @@ export const remote: Rule = (args, view) => {
 function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | undefined {
   if (view.namespaces.length === 0) return undefined;
   const config = view.remotes().flatMap((name) => {
-    const positive = view.config(`remote.${name}.fetch`).filter((refspec) => !refspec.startsWith('^'));
-    const roots = new Set(positive.map((refspec) => refspec.replace(/^\+/, '')));
-    if (![...roots].some((refspec) => refspec.includes('*'))) return [];
-    return view.hiddenOnRemotes.map((namespace) => `remote.${name}.fetch=^${namespace}*`);
+    const key = `remote.${name}.fetch`;
+    const hasWildcard = view.config(key).some((refspec) => !refspec.startsWith('^') && refspec.includes('*'));
+    return hasWildcard ? negativeRefspecs(view).map((refspec) => `${key}=${refspec}`) : [];
   });
   return config.length === 0 ? undefined : { config, args };
+}
+
+/** For the namespaces that the other repository may hold, whether or not this one has refs there. */
+function negativeRefspecs(view: View): string[] {
+  return localNamespaces(view.prefixes).map((namespace) => `^${namespace}*`);
 }

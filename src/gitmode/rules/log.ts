@@ -1,31 +1,32 @@
 /**
- * git log, show, whatchanged and reflog: sets of refs (revisions.ts) and decorations (decorations.ts).
+ * git log, show, whatchanged and reflog: sets of refs (revisions.ts), authors (author-filter.ts) and decorations
+ * (decorations.ts).
  *
- * Limits: `--reflog` takes no excludes; blobs of other worktrees' indexes (`--indexed-objects`) are shown.
+ * Limits: `--reflog` takes no excludes; `--indexed-objects` shows blobs from the index of every worktree.
  */
 
-import { hidesNothing } from '../view/view.ts';
-import { filterAuthors } from './authors.ts';
-import { decorations } from './decorations.ts';
-import { finish, readRevisions } from './revisions.ts';
+import { hasNothingToHide } from '../view/view.ts';
+import { excludeAgentCommits } from './author-filter.ts';
+import { decorationOptions } from './decorations.ts';
+import { parseRevisions, withAddedOptions } from './revisions.ts';
 import type { Rule } from './rule.ts';
 
-const LOG = { values: ['-n'] };
+const LOG_OPTIONS = { takeNextWord: ['-n'] };
 
 export const log: Rule = (args, view) => {
-  if (hidesNothing(view)) return undefined;
-  const walk = readRevisions(args, view, LOG);
-  return finish(walk, filterAuthors(walk, view, true), decorations(walk.options, view));
+  if (hasNothingToHide(view)) return undefined;
+  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  return withAddedOptions(walk, excludeAgentCommits(walk, view, true), decorationOptions(walk.options, view));
 };
 
-/** What show is given is named outright, and a reflog's entries are not a history: no filter by author. */
+/** No author filter: show prints what the user names, and the entries of a reflog are no history. */
 export const show: Rule = (args, view) => {
-  if (hidesNothing(view)) return undefined;
-  const walk = readRevisions(args, view, LOG);
-  return finish(walk, { args: walk.args, added: [] }, decorations(walk.options, view));
+  if (hasNothingToHide(view)) return undefined;
+  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  return withAddedOptions(walk, { args: walk.args, added: [] }, decorationOptions(walk.options, view));
 };
 
-const REFLOG_WRITES = new Set(['expire', 'delete', 'exists', 'drop', 'write', 'list']);
+const NOT_SHOWING = ['expire', 'delete', 'exists', 'drop', 'write', 'list'];
 
 export const reflog: Rule = (args, view) =>
-  args[0] !== undefined && REFLOG_WRITES.has(args[0]) ? undefined : show(args, view);
+  args[0] !== undefined && NOT_SHOWING.includes(args[0]) ? undefined : show(args, view);

@@ -1,8 +1,9 @@
 /**
- * git push: what sends refs that nobody named (`--all`, `--mirror`, `--tags`, wildcards, `:`) gets negative refspecs.
- * Git matches those against the destination, so a mapped wildcard excludes the mapped names.
+ * git push. A push of refs that the user did not name one by one (`--all`, `--mirror`, `--tags`, wildcards, `:`) gets
+ * negative refspecs. git matches these against the destination, so for a wildcard that maps names they exclude the
+ * mapped names.
  *
- * An explicit source is sent as asked, hidden or not. `--follow-tags` takes annotated tags only, and agt's are not.
+ * git sends an explicit source even if it is hidden. `--follow-tags` sends annotated tags only, and agt makes none.
  */
 
 import { HEADS, TAGS } from '../../git/files/refnames.ts';
@@ -10,66 +11,68 @@ import {
   hasOption,
   lastOption,
   optionTable,
-  type Scan,
-  scanOptions,
+  type ParsedOptions,
+  parseOptions,
   withoutOptions,
 } from '../command-line/options.ts';
-import { configIsTrue, currentUnder, lastConfig, type View } from '../view/view.ts';
-import { defaultRemote } from './remotes.ts';
+import { configValue, isConfigTrue, type View } from '../view/view.ts';
+import { defaultPushRemote } from './default-remote.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
-export const PUSH_OPTIONS = optionTable(`
+const PUSH_OPTIONS = optionTable(`
   v|verbose q|quiet repo= all branches mirror d|delete tags n|dry-run porcelain f|force force-with-lease?
   force-if-includes recurse-submodules= thin receive-pack= exec= u|set-upstream progress prune no-verify verify
   follow-tags signed? atomic o|push-option= 4|ipv4 6|ipv6`);
 
 export const push: Rule = (args, view) => {
-  const scan = scanOptions(args, PUSH_OPTIONS);
-  if (scan === undefined || view.namespaces.length === 0 || hasOption(scan, 'delete')) return undefined;
-  const isOn = (name: string) => lastOption(scan, name, `no-${name}`)?.name === name;
-  const [named, ...refspecs] = scan.args;
-  const remote = named ?? lastOption(scan, 'repo')?.value ?? defaultRemote(view, 'push');
+  const parsed = parseOptions(args, PUSH_OPTIONS);
+  if (parsed === undefined || view.namespaces.length === 0 || hasOption(parsed, 'delete')) return undefined;
+  const isOn = (name: string) => lastOption(parsed, name, `no-${name}`)?.name === name;
+  const [named, ...refspecs] = parsed.args;
+  const remote = named ?? lastOption(parsed, 'repo')?.value ?? defaultPushRemote(view);
   if (remote === undefined) return undefined;
-  const configuredMirror = configIsTrue(lastConfig(view, `remote.${remote}.mirror`));
+  const configuredMirror = isConfigTrue(configValue(view, `remote.${remote}.mirror`));
   const all = isOn('all') || isOn('branches');
 
   if (all || isOn('mirror') || configuredMirror) {
-    // What git refuses together, it refuses in its own words.
+    // git refuses these combinations; its own message names the options that the user wrote.
     if (refspecs.length > 0 || isOn('tags') || (all && (isOn('mirror') || configuredMirror)))
       return undefined;
-    return all ? everyBranch(scan, remote, view) : everything(scan, remote, configuredMirror, view);
+    return all ? pushAllBranches(parsed, remote, view) : pushMirror(parsed, remote, configuredMirror, view);
   }
   const given = [...refspecs, ...(isOn('tags') ? [`${TAGS}*`] : [])];
   if (given.length > 0) {
-    const negative = given.flatMap((refspec) => withoutHidden(refspec, view));
+    const negative = given.flatMap((refspec) => negativesFor(refspec, view));
     if (negative.length === 0) return undefined;
-    return { args: [...scan.optionWords, '--', remote, ...refspecs, ...unique(negative)] };
+    return { args: [...parsed.optionWords, '--', remote, ...refspecs, ...unique(negative)] };
   }
-  return byConfiguration(scan, remote, view);
+  return byConfiguration(parsed, remote, view);
 };
 
-/** A push without refspecs: what remote.<r>.push or push.default say. */
-function byConfiguration(scan: Scan, remote: string, view: View): Rewrite | undefined {
+/** A push without refspecs: remote.<name>.push decides, then push.default. */
+function byConfiguration(parsed: ParsedOptions, remote: string, view: View): Rewrite | undefined {
   const configured = view.config(`remote.${remote}.push`);
   if (configured.length > 0) {
-    const negative = unique(configured.flatMap((refspec) => withoutHidden(refspec, view)));
+    const negative = unique(configured.flatMap((refspec) => negativesFor(refspec, view)));
     if (negative.length === 0) return undefined;
     return {
       config: negative.map((refspec) => `remote.${remote}.push=${refspec}`),
-      args: [...scan.optionWords, ...(scan.args.length > 0 ? ['--', ...scan.args] : [])],
+      args: [...parsed.optionWords, ...(parsed.args.length > 0 ? ['--', ...parsed.args] : [])],
     };
   }
-  if (lastConfig(view, 'push.default') !== 'matching') return undefined;
-  const negative = withoutHidden(':', view);
-  return negative.length === 0 ? undefined : { args: [...scan.optionWords, '--', remote, ':', ...negative] };
+  if (configValue(view, 'push.default') !== 'matching') return undefined;
+  const negative = negativesFor(':', view);
+  return negative.length === 0
+    ? undefined
+    : { args: [...parsed.optionWords, '--', remote, ':', ...negative] };
 }
 
-function everyBranch(scan: Scan, remote: string, view: View): Rewrite | undefined {
-  const negative = withoutHidden(`${HEADS}*`, view);
+function pushAllBranches(parsed: ParsedOptions, remote: string, view: View): Rewrite | undefined {
+  const negative = negativesFor(`${HEADS}*`, view);
   if (negative.length === 0) return undefined;
   return {
     args: [
-      ...(withoutOptions(scan, 'all', 'branches') ?? []),
+      ...(withoutOptions(parsed, 'all', 'branches') ?? []),
       '--',
       remote,
       `${HEADS}*:${HEADS}*`,
@@ -78,47 +81,49 @@ function everyBranch(scan: Scan, remote: string, view: View): Rewrite | undefine
   };
 }
 
-function everything(scan: Scan, remote: string, configured: boolean, view: View): Rewrite {
+function pushMirror(parsed: ParsedOptions, remote: string, configured: boolean, view: View): Rewrite {
   return {
     config: configured ? [`remote.${remote}.mirror=false`] : [],
     args: [
-      ...(withoutOptions(scan, 'mirror') ?? []),
+      ...(withoutOptions(parsed, 'mirror') ?? []),
       '--prune',
       '--force',
       '--',
       remote,
       'refs/*:refs/*',
-      ...withoutHidden('refs/*', view),
+      ...negativesFor('refs/*', view),
     ],
   };
 }
 
 /**
- * Negative refspecs that keep hidden refs out of a positive one: none for an explicit source, the mapped namespaces for a
- * wildcard, the branches for `:`. The branch checked out here is not hidden, and a negative refspec knows no
- * exceptions: its neighbours are named one by one.
+ * Negative refspecs that exclude the hidden refs of a positive refspec: none for an explicit source, the mapped
+ * namespaces for a wildcard, the branches for `:`.
  */
-function withoutHidden(refspec: string, view: View): string[] {
-  const plain = refspec.replace(/^\+/, '');
-  if (plain.startsWith('^')) return [];
-  const matching = plain === ':' || plain === '';
-  const [from = '', to = from] = matching ? [`${HEADS}*`] : plain.split(':');
+function negativesFor(refspec: string, view: View): string[] {
+  const withoutForce = refspec.replace(/^\+/, '');
+  if (withoutForce.startsWith('^')) return [];
+  const isMatching = withoutForce === ':' || withoutForce === '';
+  const [from = '', to = from] = isMatching ? [`${HEADS}*`] : withoutForce.split(':');
   const star = from.indexOf('*');
   if (star === -1) return [];
   const [before, after] = [from.slice(0, star), from.slice(star + 1)];
   const mapped = (source: string) => `^${to.replace('*', () => source.slice(before.length))}`;
-  return hiddenWords(view).flatMap((word) => {
-    if (word.startsWith(before)) {
-      if (word.endsWith('*')) return [mapped(word)];
-      return word.endsWith(after) ? [mapped(word.slice(0, word.length - after.length))] : [];
+  return hiddenSources(view).flatMap((source) => {
+    if (source.startsWith(before)) {
+      if (source.endsWith('*')) return [mapped(source)];
+      return source.endsWith(after) ? [mapped(source.slice(0, source.length - after.length))] : [];
     }
-    return word.endsWith('*') && before.startsWith(word.slice(0, -1)) ? [`^${to}`] : [];
+    return source.endsWith('*') && before.startsWith(source.slice(0, -1)) ? [`^${to}`] : [];
   });
 }
 
-/** Namespaces as `…/*`; the one with the branch checked out here as names. */
-function hiddenWords(view: View): string[] {
-  const current = currentUnder(view, '');
+/**
+ * Hidden namespaces as `…/*`. A negative refspec takes no exceptions: of the namespace with the agent's branch that is
+ * checked out here, the hidden branches are named one by one.
+ */
+function hiddenSources(view: View): string[] {
+  const current = view.currentAgentBranch;
   return view.namespaces.flatMap((namespace) =>
     current?.startsWith(namespace)
       ? view.hiddenRefs().filter((ref) => ref.startsWith(namespace))

@@ -1,18 +1,18 @@
 /**
- * git remote show, which asks the server and takes no pattern: its answer is printed without the lines of hidden
- * branches. Names are padded to the longest of their section; what only a hidden name needed is taken away, and a
- * heading over a single line says so in the singular.
+ * git remote show asks the server and takes no pattern, so agt prints git's answer without the lines of hidden branches.
+ * git pads the names of a section to the longest: agt also removes the padding that only a hidden name needed, and
+ * makes a heading over one remaining line singular.
  *
- * Limit: the second column and the singular follow git's English words; in another language they stay as git has them.
+ * Limit: the second column and the singular are found by git's English words. In another language they stay as they are.
  */
 
 import { HEADS } from '../../git/files/refnames.ts';
 import type { View } from '../view/view.ts';
-import type { Rendering } from './rule.ts';
+import type { FilteredOutput } from './rule.ts';
 
-export function remoteShow(args: readonly string[], view: View): Rendering {
+export function remoteShow(args: readonly string[], view: View): FilteredOutput {
   return {
-    render: () => {
+    printFiltered: () => {
       const { exitCode, stdout } = view.capture(['remote', ...args]);
       view.print(withoutHiddenBranches(stdout, view));
       return exitCode;
@@ -26,7 +26,10 @@ const SINGULAR: readonly (readonly [string, string])[] = [
   ['  Local refs configured for', '  Local ref configured for'],
 ];
 
-export function withoutHiddenBranches(text: string, view: Pick<View, 'isHiddenName' | 'current'>): string {
+const NAME_COLUMN = /^( {4,}\S+)( +)/;
+const PUSH_COLUMN = /( pushes to \S+)( +)\(/;
+
+function withoutHiddenBranches(text: string, view: View): string {
   const out: string[] = [];
   const lines = text.split('\n');
   for (let i = 0; i < lines.length; i++) {
@@ -36,21 +39,20 @@ export function withoutHiddenBranches(text: string, view: Pick<View, 'isHiddenNa
     const kept = rows.filter((row) => !isHiddenRow(row, view));
     if (rows.length > 0 && kept.length === 0) continue;
     out.push(kept.length === 1 && rows.length > 1 ? singular(heading) : heading);
-    out.push(...narrowed(narrowed(kept, rows, /^( {4,}\S+)( +)/), rows, /( pushes to \S+)( +)\(/));
+    out.push(...narrowed(narrowed(kept, rows, NAME_COLUMN), rows, PUSH_COLUMN));
   }
   return out.join('\n');
 }
 
-function isHiddenRow(row: string, view: Pick<View, 'isHiddenName' | 'current'>): boolean {
+function isHiddenRow(row: string, view: View): boolean {
   const name = /^ +(\S+)/.exec(row)?.[1] ?? '';
-  const ref = name.startsWith('refs/') ? name : `${HEADS}${name}`;
-  return ref !== view.current && view.isHiddenName(ref);
+  return view.isHidden(name.startsWith('refs/') ? name : `${HEADS}${name}`);
 }
 
-/** `kept` without the blanks of the column behind `column` that no kept row needs. */
+/** The kept rows without the padding after `column` that only other rows of `all` needed. */
 function narrowed(kept: readonly string[], all: readonly string[], column: RegExp): string[] {
-  const gap = (row: string) => column.exec(row)?.[2]?.length ?? Number.POSITIVE_INFINITY;
-  const spare = Math.min(...kept.map(gap)) - Math.min(...all.map(gap));
+  const padding = (row: string) => column.exec(row)?.[2]?.length ?? Number.POSITIVE_INFINITY;
+  const spare = Math.min(...kept.map(padding)) - Math.min(...all.map(padding));
   if (!(spare > 0 && Number.isFinite(spare))) return [...kept];
   return kept.map((row) =>
     row.replace(column, (match, before: string, blanks: string) =>

@@ -1,17 +1,18 @@
 /**
- * The words of rev-list and its relatives (log, shortlog, bundle create, …). They take no abbreviations; what matters
- * is which options swallow the next word, where the options end, and which of them stand for a set of refs.
+ * The words of rev-list and its relatives (log, shortlog, bundle create, …). Their options have no abbreviations. The
+ * rules need to know which options take the next word as their value, where the options end, and which options stand
+ * for a set of refs.
  *
- * Before each set go `--exclude=` words, which git forgets after the next set. `--all` also walks the HEADs of all
- * worktrees, and an agent's commits would come back through its sandbox's HEAD.
+ * `--exclude=` words go before each set, because git forgets them after one set. `--all` also includes the HEAD of every
+ * worktree: without an exclude, the HEAD of a sandbox would bring back the agent's commits.
  */
 
 import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
 import type { Rewrite } from './rule.ts';
 
-/** Options of the revision walk whose value may be the next word. */
-const VALUE_NEXT = new Set(
+/** Options of every revision walk that take the next word as their value. */
+const TAKE_NEXT_WORD = new Set(
   `--max-count --max-count-oldest --skip --max-age --since --since-as-filter --after --min-age --before --until --date
   --author --committer --grep-reflog --grep --encoding --glob --exclude --exclude-hidden --diff-merges --default
   --decorate-refs --decorate-refs-exclude -L -S -G -O -l -I --src-prefix --dst-prefix --line-prefix --output
@@ -22,35 +23,33 @@ const VALUE_NEXT = new Set(
   ),
 );
 
-export interface Extras {
-  /** More options that swallow the next word. */
-  readonly values?: readonly string[];
-  /** Options above that swallow nothing here: `-n` is a flag in shortlog. */
-  readonly flags?: readonly string[];
+/** The command's own options that take the next word as their value: `-n` does not in shortlog and format-patch. */
+export interface OwnOptions {
+  readonly takeNextWord: readonly string[];
 }
 
-const NUMBER = { values: ['-n'] };
+const COUNT: OwnOptions = { takeNextWord: ['-n'] };
 
 export interface Revisions {
   /** With excludes before every set of refs. */
   readonly args: readonly string[];
-  /** Index in `args` where options end: before `--` or `--end-of-options`, or the end. */
+  /** Index in `args` where the options end: before `--` or `--end-of-options`, or the end. */
   readonly end: number;
-  /** The words that are options, with values given as next words joined by a blank. */
+  /** The options; a value that is the next word follows after a blank. */
   readonly options: readonly string[];
-  /** Anything was put in. */
+  /** Whether excludes were added. */
   readonly changed: boolean;
 }
 
-/** What leaves out the agents' commits. */
+/** The parts of a walk from which the agents' commits are excluded. */
 export interface AuthorFilter {
-  /** The words of the walk, the user's patterns translated. */
+  /** The words of the walk, with the user's patterns translated. */
   readonly args: readonly string[];
-  /** Words to follow the options. */
+  /** Words to add after the options. */
   readonly added: readonly string[];
 }
 
-export function readRevisions(words: readonly string[], view: View, extras: Extras = NUMBER): Revisions {
+export function parseRevisions(words: readonly string[], view: View, own: OwnOptions = COUNT): Revisions {
   const args: string[] = [];
   const options: string[] = [];
   let changed = false;
@@ -63,12 +62,11 @@ export function readRevisions(words: readonly string[], view: View, extras: Extr
       args.push(word);
       continue;
     }
-    const takesNext =
-      (VALUE_NEXT.has(word) || extras.values?.includes(word)) && !extras.flags?.includes(word);
-    const excludes = excludesFor(word, view);
+    const excludes = excludesBefore(word, view);
     changed ||= excludes.length > 0;
     args.push(...excludes, word);
-    if (takesNext && i + 1 < words.length) {
+    const takesNextWord = TAKE_NEXT_WORD.has(word) || own.takeNextWord.includes(word);
+    if (takesNextWord && i + 1 < words.length) {
       args.push(words[++i] as string);
       options.push(`${word} ${words[i]}`);
     } else {
@@ -78,29 +76,29 @@ export function readRevisions(words: readonly string[], view: View, extras: Extr
   return { args, end: args.length, options, changed };
 }
 
-/** `--exclude=` words that must stand right before this option. */
-export function excludesFor(word: string, view: View): string[] {
-  if (word === '--all') return asOptions([...hiddenGlobs(view, ''), ...worktreeHeads(view)]);
-  if (word === '--stdin') {
+/** The `--exclude=` words that this option needs directly before it. */
+export function excludesBefore(option: string, view: View): string[] {
+  if (option === '--all') return asOptions([...hiddenGlobs(view, ''), ...hiddenWorktreeHeads(view)]);
+  if (option === '--stdin') {
     const relative = [HEADS, TAGS, REMOTES].flatMap((root) => hiddenGlobs(view, root));
-    return asOptions([...hiddenGlobs(view, ''), ...relative, ...worktreeHeads(view)]);
+    return asOptions([...hiddenGlobs(view, ''), ...relative, ...hiddenWorktreeHeads(view)]);
   }
-  if (word === '--glob' || word.startsWith('--glob=')) return asOptions(hiddenGlobs(view, ''));
-  const root = /^--(branches|tags|remotes)(=|$)/.exec(word)?.[1];
-  if (root === undefined) return [];
-  return asOptions(hiddenGlobs(view, root === 'branches' ? HEADS : root === 'tags' ? TAGS : REMOTES));
+  if (option === '--glob' || option.startsWith('--glob=')) return asOptions(hiddenGlobs(view, ''));
+  const set = /^--(branches|tags|remotes)(=|$)/.exec(option)?.[1];
+  if (set === undefined) return [];
+  return asOptions(hiddenGlobs(view, set === 'branches' ? HEADS : set === 'tags' ? TAGS : REMOTES));
 }
 
-export function worktreeHeads(view: View): string[] {
-  return view.worktrees.map((id) => `${id === '' ? 'main-worktree' : `worktrees/${id}`}/HEAD`);
+function hiddenWorktreeHeads(view: View): string[] {
+  return view.hiddenWorktrees.map((id) => `${id === '' ? 'main-worktree' : `worktrees/${id}`}/HEAD`);
 }
 
 function asOptions(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => `--exclude=${pattern}`);
 }
 
-/** The walk with the words that follow its options, or undefined where nothing came of it. */
-export function finish(
+/** The walk with more options after its own; undefined when nothing changed. */
+export function withAddedOptions(
   walk: Revisions,
   authors: AuthorFilter,
   more: readonly string[] = [],

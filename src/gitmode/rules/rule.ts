@@ -1,17 +1,19 @@
-/** What a command's rule answers. */
+/** The rule of a command: a function from its arguments to other arguments. */
 import type { View } from '../view/view.ts';
 
-/** A command line to become instead; each part as given where it is left out. */
+/** The command line that git gets instead; a part that is left out stays as it was given. */
 export interface Rewrite {
   readonly command?: string;
   readonly args: readonly string[];
-  /** `key=value`, given to git by `-c` in front of the command. */
+  /** `key=value`, passed to git as `-c` before the command. */
   readonly config?: readonly string[];
 }
 
-/** Output that no argument can produce: printed by agt itself. */
-export interface Rendering {
-  readonly render: () => number;
+/** Output that no argument can produce: agt runs git, and prints git's output without what is hidden. */
+export interface FilteredOutput {
+  /** Returns the exit code. */
+  readonly printFiltered: () => number;
 }
 
-export type Rule = (args: readonly string[], view: View) => Rewrite | Rendering | undefined;
+/** Undefined: git gets the line as it was given. */
+export type Rule = (args: readonly string[], view: View) => Rewrite | FilteredOutput | undefined;

@@ -1,60 +1,67 @@
 /**
- * git show-branch, where it takes branches by itself: they are named instead, in the order in which it sorts them.
- * It shows 26 at most and says which it leaves out, in the order of refs.
+ * git show-branch. When it chooses the branches itself, the rule names them instead, in git's order: git shows the first
+ * 26 in the order of refs, sorted by version, and warns about the others in the order of refs.
  *
- * Limit: a glob that matches more than 26 branches, hidden ones counted, is left alone.
+ * Limit: the rule leaves a glob that matches more than 26 branches, hidden ones included.
  */
 import { writeSync } from 'node:fs';
 import { HEADS, REMOTES } from '../../git/files/refnames.ts';
-import { hasOption, optionTable, type Scan, scanOptions, withoutOptions } from '../command-line/options.ts';
+import {
+  hasOption,
+  optionTable,
+  type ParsedOptions,
+  parseOptions,
+  withoutOptions,
+} from '../command-line/options.ts';
 import { namespacesUnder, type View } from '../view/view.ts';
+import { fitsCommandLine } from './arguments.ts';
 import type { Rewrite, Rule } from './rule.ts';
-import { fits } from './words.ts';
 
-export const SHOW_BRANCH_OPTIONS = optionTable(`
+const SHOW_BRANCH_OPTIONS = optionTable(`
   a|all r|remotes color? more? list no-name current sha1-name merge-base independent topo-order topics sparse date-order
   g|reflog? !name`);
 
-const MOST = 26;
+/** git's MAX_REVS. */
+const MAX_SHOWN = 26;
 
 export const showBranch: Rule = (args, view) => {
-  const scan = scanOptions(args, SHOW_BRANCH_OPTIONS, true);
-  if (scan === undefined || view.namespaces.length === 0 || hasOption(scan, 'reflog')) return undefined;
-  if (hasOption(scan, 'no-all', 'no-remotes')) return undefined;
-  const kind = hasOption(scan, 'all') ? 'all' : hasOption(scan, 'remotes') ? 'remotes' : undefined;
-  if (kind === undefined && scan.args.length > 0) return byGlobs(scan, view);
+  const parsed = parseOptions(args, SHOW_BRANCH_OPTIONS, { stopAtArgument: true });
+  if (parsed === undefined || view.namespaces.length === 0 || hasOption(parsed, 'reflog')) return undefined;
+  if (hasOption(parsed, 'no-all', 'no-remotes')) return undefined;
+  const kind = hasOption(parsed, 'all') ? 'all' : hasOption(parsed, 'remotes') ? 'remotes' : undefined;
+  if (kind === undefined && parsed.args.length > 0) return visibleMatches(parsed, view);
   if (kind === undefined && view.config('showbranch.default').length > 0) return undefined;
   const roots = kind === 'all' ? [HEADS, REMOTES] : kind === 'remotes' ? [REMOTES] : [HEADS];
   if (roots.every((root) => namespacesUnder(view, root).length === 0)) return undefined;
 
-  const names = roots.flatMap((root) => ordered(view, root, MOST - scan.args.length));
-  const options = withoutOptions(scan, 'all', 'remotes');
-  if (options === undefined || !fits(names)) return undefined;
-  if (names.length + scan.args.length === 0) return { render: noRevisions };
-  return { args: [...options, ...scan.args, ...names] };
+  const names = roots.flatMap((root) => namesInGitsOrder(view, root, MAX_SHOWN - parsed.args.length));
+  const options = withoutOptions(parsed, 'all', 'remotes');
+  if (options === undefined || !fitsCommandLine(names)) return undefined;
+  if (names.length + parsed.args.length === 0) return { printFiltered: printNoRevisions };
+  return { args: [...options, ...parsed.args, ...names] };
 };
 
-/** What git says and how it ends where there is no branch at all. */
-function noRevisions(): number {
+/** git's message and exit code when there is no branch at all. */
+function printNoRevisions(): number {
   writeSync(2, 'No revs to be shown.\n');
   return 0;
 }
 
-/** Globs as what git makes of them, less what is hidden. */
-function byGlobs(scan: Scan, view: View): Rewrite | undefined {
-  if (!scan.args.some((arg) => /[*?[]/.test(arg))) return undefined;
+/** The names that git makes of the user's globs, without the hidden ones. */
+function visibleMatches(parsed: ParsedOptions, view: View): Rewrite | undefined {
+  if (!parsed.args.some((arg) => /[*?[]/.test(arg))) return undefined;
   const names = view
-    .ask(['show-branch', '--no-color', '--list', ...scan.args])
+    .ask(['show-branch', '--no-color', '--list', ...parsed.args])
     .stdout.split('\n')
     .flatMap((line) => /^[* ] \[(.+?)\] /.exec(line)?.[1] ?? []);
   const isHidden = (name: string) => ['refs/', HEADS, REMOTES].some((root) => view.isHidden(root + name));
   const visible = names.filter((name) => !isHidden(name));
   if (visible.length === names.length || visible.length === 0) return undefined;
-  return { args: [...scan.optionWords, ...visible] };
+  return { args: [...parsed.optionWords, ...visible] };
 }
 
-/** Short names: those that will be shown by version order, the others behind them. */
-function ordered(view: View, root: string, most: number): string[] {
+/** Short names: the `most` that git shows, sorted by version, then the others. */
+function namesInGitsOrder(view: View, root: string, most: number): string[] {
   const visible = view.visibleRefs().filter((ref) => ref.startsWith(root) && ref !== `${root}HEAD`);
   const shown = new Set(visible.slice(0, Math.max(most, 0)));
   const byVersion = view.ask(['for-each-ref', '--sort=version:refname', '--format=%(refname)', root]);
@@ -62,10 +69,10 @@ function ordered(view: View, root: string, most: number): string[] {
   return [...first, ...visible.filter((ref) => !shown.has(ref))].map((ref) => shortName(ref, root, view));
 }
 
-/** As show-branch writes it: `heads/x` where `x` alone is another commit. */
+/** As show-branch prints it: `heads/x` when `x` alone means another commit. */
 function shortName(ref: string, root: string, view: View): string {
   const short = ref.slice(root.length);
-  const others = view.visibleRefs().some((other) => other !== ref && other.endsWith(`/${short}`));
-  const oid = (name: string) => view.ask(['rev-parse', '--verify', '-q', name]).stdout;
-  return others && oid(short) !== oid(ref) ? ref.slice('refs/'.length) : short;
+  const hasNamesake = view.visibleRefs().some((other) => other !== ref && other.endsWith(`/${short}`));
+  const commitOf = (name: string) => view.ask(['rev-parse', '--verify', '-q', name]).stdout;
+  return hasNamesake && commitOf(short) !== commitOf(ref) ? ref.slice('refs/'.length) : short;
 }

@@ -1,66 +1,60 @@
 /**
- * git show-ref. Its patterns are names without wildcards, matched from the right, so the visible full names are given.
- * Git compares each ref with each of them; where they are many, for-each-ref prints the same lines in linear time.
+ * git show-ref. Its patterns have no wildcards and match the end of a name, so the rule adds the full names of visible
+ * refs. git compares each ref with each name; when there are many, for-each-ref prints the same lines in linear time.
  */
 
 import { HEADS, TAGS } from '../../git/files/refnames.ts';
-import { hasOption, optionTable, type Scan, scanOptions } from '../command-line/options.ts';
+import { hasOption, optionTable, type ParsedOptions, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
+import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
 import { forEachRef } from './for-each-ref.ts';
 import type { Rewrite, Rule } from './rule.ts';
-import { fits, NOTHING } from './words.ts';
 
-export const SHOW_REF_OPTIONS = optionTable(`
+const SHOW_REF_OPTIONS = optionTable(`
   tags heads branches exists verify head d|dereference s|hash? abbrev? q|quiet exclude-existing?`);
 
-/** Names up to which git's own comparing costs less than another way. */
-const MANY = 500;
+/** With more names, for-each-ref is faster. */
+const MAX_NAMES = 500;
 
 export const showRef: Rule = (args, view) => {
-  const scan = scanOptions(args, SHOW_REF_OPTIONS);
-  if (scan === undefined || hasOption(scan, 'verify', 'exists', 'exclude-existing')) return undefined;
-  const kinds = [
-    ...(hasOption(scan, 'heads', 'branches') ? [HEADS] : []),
-    ...(hasOption(scan, 'tags') ? [TAGS] : []),
+  const parsed = parseOptions(args, SHOW_REF_OPTIONS);
+  if (parsed === undefined || hasOption(parsed, 'verify', 'exists', 'exclude-existing')) return undefined;
+  if (parsed.options.some((option) => option.name.startsWith('no-'))) return undefined;
+  const roots = [
+    ...(hasOption(parsed, 'heads', 'branches') ? [HEADS] : []),
+    ...(hasOption(parsed, 'tags') ? [TAGS] : []),
   ];
-  if (scan.options.some((option) => option.name.startsWith('no-'))) return undefined;
-  if (
-    kinds.length > 0 &&
-    !view.namespaces.some((namespace) => kinds.some((kind) => namespace.startsWith(kind)))
-  )
-    return undefined;
+  const isUnderRoots = (name: string) => roots.length === 0 || roots.some((root) => name.startsWith(root));
+  if (!view.namespaces.some(isUnderRoots)) return undefined;
 
-  const visible = scan.args.length === 0 ? ofKinds(view.visibleRefs(), kinds) : matching(view, scan);
+  const visible =
+    parsed.args.length === 0 ? view.visibleRefs().filter(isUnderRoots) : visibleMatches(view, parsed);
   if (visible === undefined) return undefined;
-  const linear = visible.length > MANY ? asForEachRef(scan, kinds, view) : undefined;
+  const linear = visible.length > MAX_NAMES ? asForEachRef(parsed, roots, view) : undefined;
   if (linear !== undefined) return linear;
-  return fits(visible)
-    ? { args: [...scan.optionWords, '--', ...(visible.length === 0 ? [NOTHING] : visible)] }
+  return fitsCommandLine(visible)
+    ? { args: [...parsed.optionWords, '--', ...orMatchNothing(visible)] }
     : undefined;
 };
 
-function ofKinds(names: readonly string[], kinds: readonly string[]): readonly string[] {
-  return kinds.length === 0 ? names : names.filter((name) => kinds.some((kind) => name.startsWith(kind)));
-}
-
-function matching(view: View, scan: Scan): string[] | undefined {
-  const kinds = scan.options.filter((option) => ['heads', 'branches', 'tags', 'head'].includes(option.name));
-  const flags = kinds.map((option) => `--${option.name === 'branches' ? 'heads' : option.name}`);
-  const lines = view
-    .ask(['show-ref', ...flags, '--', ...scan.args])
-    .stdout.split('\n')
-    .filter(Boolean);
+/** The visible refs that match the user's patterns; undefined when these match nothing hidden. */
+function visibleMatches(view: View, parsed: ParsedOptions): readonly string[] | undefined {
+  const kinds = parsed.options.filter(({ name }) => ['heads', 'branches', 'tags', 'head'].includes(name));
+  // git before 2.46 calls --branches --heads.
+  const flags = kinds.map(({ name }) => `--${name === 'branches' ? 'heads' : name}`);
+  const { stdout } = view.ask(['show-ref', ...flags, '--', ...parsed.args]);
+  const lines = stdout.split('\n').filter(Boolean);
   const names = lines.map((line) => line.slice(line.indexOf(' ') + 1));
-  const visible = names.filter((name) => !view.isHidden(name));
-  return visible.length === names.length ? undefined : visible.filter((name) => name !== 'HEAD');
+  return visibleAmong(names, view)?.filter((name) => name !== 'HEAD');
 }
 
-/** The plain list and `-d`; the other forms are left to show-ref. */
-function asForEachRef(scan: Scan, kinds: readonly string[], view: View): Rewrite | undefined {
+/** for-each-ref can print the plain list and that of `-d`. */
+function asForEachRef(parsed: ParsedOptions, roots: readonly string[], view: View): Rewrite | undefined {
   const known = ['heads', 'branches', 'tags', 'dereference'];
-  if (scan.args.length > 0 || !scan.options.every((option) => known.includes(option.name))) return undefined;
+  if (parsed.args.length > 0 || !parsed.options.every((option) => known.includes(option.name)))
+    return undefined;
   const peeled = '%(if)%(*objectname)%(then)%0a%(*objectname) %(refname)^{}%(end)';
-  const format = `%(objectname) %(refname)${hasOption(scan, 'dereference') ? peeled : ''}`;
-  const list = forEachRef([`--format=${format}`, ...kinds], view);
+  const format = `%(objectname) %(refname)${hasOption(parsed, 'dereference') ? peeled : ''}`;
+  const list = forEachRef([`--format=${format}`, ...roots], view);
   return list !== undefined && 'args' in list ? { command: 'for-each-ref', args: list.args } : undefined;
 }

@@ -1,18 +1,18 @@
 /**
- * git worktree list, the one list that no argument can shorten: it is read from git and printed without the sandboxes.
- * Paths are padded to the longest of them, so the padding that only a hidden path needed is taken away.
+ * git worktree list takes no argument that shortens it, so agt prints git's output without the sandboxes. git pads paths
+ * to the longest: agt also removes the padding that only a hidden path needed.
  *
- * `--porcelain -z` says which record is whose; the records of every form come in the same order.
+ * `--porcelain -z` tells which records are hidden; git lists them in the same order in every form.
  */
-import { optionTable, scanOptions } from '../command-line/options.ts';
+import { optionTable, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 
-export const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');
+const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');
 
 export const worktree: Rule = (args, view) => {
-  const scan = args[0] === 'list' ? scanOptions(args.slice(1), WORKTREE_LIST_OPTIONS) : undefined;
-  if (scan === undefined || scan.args.length > 0 || view.worktrees.length === 0) return undefined;
+  const parsed = args[0] === 'list' ? parseOptions(args.slice(1), WORKTREE_LIST_OPTIONS) : undefined;
+  if (parsed === undefined || parsed.args.length > 0 || view.hiddenWorktrees.length === 0) return undefined;
   const records = view.ask(['worktree', 'list', '--porcelain', '-z']);
   const hidden = records.stdout
     .split('\0\0')
@@ -20,9 +20,9 @@ export const worktree: Rule = (args, view) => {
     .map((record) => isHiddenRecord(record, view));
   if (!hidden.includes(true) || records.exitCode !== 0) return undefined;
   return {
-    render: () => {
+    printFiltered: () => {
       const { exitCode, stdout } = view.capture(['worktree', ...args]);
-      const names = scan.options.map((option) => option.name);
+      const names = parsed.options.map((option) => option.name);
       if (exitCode !== 0) view.print(stdout);
       else if (!names.includes('porcelain')) view.print(withoutRows(stdout, hidden));
       else view.print(withoutRecords(stdout, hidden, names.includes('z') ? '\0\0' : '\n\n'));
@@ -33,7 +33,7 @@ export const worktree: Rule = (args, view) => {
 
 function isHiddenRecord(record: string, view: View): boolean {
   const path = /^worktree ([^\0]*)/.exec(record)?.[1];
-  return path !== undefined && view.isSandbox(path);
+  return path !== undefined && view.isHiddenWorktree(path);
 }
 
 function withoutRecords(text: string, hidden: readonly boolean[], separator: string): string {
@@ -41,23 +41,22 @@ function withoutRecords(text: string, hidden: readonly boolean[], separator: str
   return records.filter((_, i) => hidden[i] !== true).join(separator);
 }
 
+/** The blanks after the path, and the hash or `(bare)` after them. */
+const PADDING = /(\s+)((?:[0-9a-f]{4,64}|\(bare\))(?:\s|$))/;
+
 /** Rows are `path  hash branch`; lines that start with a tab belong to the row above. */
-export function withoutRows(text: string, hidden: readonly boolean[]): string {
+function withoutRows(text: string, hidden: readonly boolean[]): string {
   const rows: string[][] = [];
   for (const line of text.split('\n').slice(0, -1)) {
     if (line.startsWith('\t')) rows.at(-1)?.push(line);
     else rows.push([line]);
   }
-  const blanks = (row: readonly string[]) =>
-    (/(\s+)(?:[0-9a-f]{4,64}|\(bare\))(?:\s|$)/.exec(row[0] ?? '')?.[1] ?? ' ').length;
+  const padding = ([first = '']: readonly string[]) => PADDING.exec(first)?.[1]?.length ?? 1;
   const kept = rows.filter((_, i) => hidden[i] !== true);
-  const spare = Math.min(...kept.map(blanks)) - Math.min(...rows.map(blanks));
+  const spare = Math.min(...kept.map(padding)) - Math.min(...rows.map(padding));
   return kept
     .flatMap(([first = '', ...rest]) => [
-      first.replace(
-        /(\s+)((?:[0-9a-f]{4,64}|\(bare\))(?:\s|$))/,
-        (_, gap: string, tail: string) => gap.slice(spare) + tail,
-      ),
+      first.replace(PADDING, (_, blanks: string, tail: string) => blanks.slice(spare) + tail),
       ...rest,
     ])
     .map((line) => `${line}\n`)

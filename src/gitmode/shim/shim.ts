@@ -1,18 +1,18 @@
 /**
- * The text of the shim: a POSIX sh script named `git` that becomes real git at once wherever git mode would, and the
- * executable for the rest. Generated from the tables that git mode itself uses, with the real git's path inside.
- * Starting a JavaScript runtime costs tens of milliseconds; this costs one sh without a single fork.
+ * The text of the shim: a POSIX sh script named `git`. It becomes real git at once when git mode would change nothing,
+ * and else starts the executable. A JavaScript runtime takes tens of milliseconds to start; the script takes one sh
+ * without a fork. The text comes from the tables that git mode itself uses, and holds the path of the real git.
  *
- * It errs towards the executable, whose answer is always right: for an unknown option, an unusual environment, and
- * where the settings, the configuration of git or the executable are newer than what it was written from.
+ * In doubt the script starts the executable, which is always right: for an unknown option, in an unusual environment,
+ * and when the settings, git's configuration or the executable are newer than the script.
  *
- * Limits: a repository whose remote has more than two slashes in its name is not looked through for loose refs.
+ * Limit: the script finds no loose refs of a remote with more than two slashes in its name.
  */
 
 import { branchNamespaces, localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { REMOTES } from '../../git/files/refnames.ts';
 import { SHIM_MARK } from '../../git/run/find.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote, singleQuoted } from '../../git/run/trace.ts';
 import {
   agentsInHistoryFile,
   agtDirectory,
@@ -23,7 +23,7 @@ import {
   recordsDirectory,
 } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
-import { usualWords } from './log-words.ts';
+import { decorationsWithoutRemotes } from './decorations-file.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -35,7 +35,7 @@ export interface ShimFacts {
   readonly prefixes: Prefixes;
 }
 
-/** As the script spells it. */
+/** In the script's words. */
 const AGT = agtDirectory('$agt_common');
 
 /** In the order of the table. */
@@ -43,14 +43,13 @@ function commandsWith(action: ShimAction): string[] {
   return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
 }
 
-const REF_SETS = commandsWith('ref sets');
-const WALKS = commandsWith('walk');
-const DECORATING = commandsWith('decorate');
-const FIRST = commandsWith('git first');
-/** All commands that are git's, also those that were compared first: with global options they come here. */
-const ALWAYS_GIT = [...FIRST, ...commandsWith('git')].sort();
-
 export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
+  const first = commandsWith('git first');
+  const refSets = commandsWith('ref sets');
+  const walks = commandsWith('walk');
+  const decorating = commandsWith('decorate');
+  // With a global option, the commands that the script tests for first get to the list of all.
+  const alwaysGit = [...first, ...commandsWith('git')].sort();
   const withoutSlash = (name: string) => name.replace(/\/$/, '');
   const names = [prefixes.branchPrefix, prefixes.workPrefix].map(withoutSlash);
   const loose = localNamespaces(prefixes).map(
@@ -62,32 +61,32 @@ export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts)
   const packed = [OWN_NAMESPACE.replace(/^refs/, ''), ...names.map((name) => `/${name}/`)];
   const current = branchNamespaces(prefixes).map((namespace) => `${shellQuote(`ref: ${namespace}`)}*`);
   return `#!/bin/sh
-# ${SHIM_MARK}: git mode without starting the executable where real git would print the same.
+# ${SHIM_MARK}: git mode; starts the executable only when real git would print something else.
 # Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
 # shellcheck disable=SC3013 # -nt and -ef: dash, bash and busybox have them, with no process started
 
-# Most calls end here; what stands below has not even been read by then. The order below is that of what is called.
+# Most calls end here, before sh has read the rest of this file. The tests below are in the order of frequency.
 agt_fresh=''
 case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
 '')
-  if [ -x ${quote(git)} ] && ! [ ${quote(settingsFile)} -nt "$0" ] && ! [ ${quote(executable)} -nt "$0" ]; then
+  if [ -x ${singleQuoted(git)} ] && ! [ ${singleQuoted(settingsFile)} -nt "$0" ] && ! [ ${singleQuoted(executable)} -nt "$0" ]; then
     case \${1-} in
-    ${FIRST.join(' | ')}) exec ${quote(git)} "$@" ;;
+    ${first.join(' | ')}) exec ${singleQuoted(git)} "$@" ;;
     esac
     agt_fresh=1
   fi
   ;;
 esac
-agt_real=${quote(git)}
+agt_real=${singleQuoted(git)}
 
-# A set of refs has to be shortened; so has, to be sure, anything else that looks like one. Decorations may be chosen.
+# These options name a set of refs, choose decorations, or look as if they did: agt has to change the line.
 agt_sets=''
 case " $* " in
 *' --all'* | *' --branches'* | *' --tags'* | *' --remotes'* | *' --glob'* | *' --reflog'* | *' --stdin'* | \\
   *' --exclude'* | *' -h '* | *' --clear'* | *decorate-*) agt_sets=1 ;;
 esac
 case $agt_fresh,$agt_sets,\${1-} in
-${caseList(REF_SETS.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
+${caseList(refSets.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
 1,,branch | 1,,remote)
   case "$*" in
   'branch --show-current' | 'remote -v' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
@@ -95,18 +94,18 @@ ${caseList(REF_SETS.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
   ;;
 esac
 
-agt_full=${quote(executable)}
+agt_full=${singleQuoted(executable)}
 agt_exec() {
   if [ -x "$agt_full" ]; then exec "$agt_full" "$@"; fi
   echo "warning: agt: $agt_full is gone; nothing is hidden (agt shim uninstall)" >&2
   exec "$agt_real" "$@"
 }
 
-# Anything about agt itself that is newer than this file, or said by the environment, is the executable's to judge.
+# agt itself decides when its settings or its executable are newer than this file, and when the environment has settings.
 case $agt_fresh in '') agt_exec "$@" ;; esac
 
-# A history in a repository of agt's: agents' commits in a visible one are the executable's business, and settings of
-# this repository may name other prefixes.
+# A history in a repository of agt's. The executable hides agents' commits that are part of a visible history, and it
+# reads settings of the repository, which may change the prefixes.
 agt_plain() {
   if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ] || [ -s "${configFile(AGT)}" ]; then agt_exec "$@"; fi
   if [ -f "${areaFile(AGT)}" ]; then
@@ -114,13 +113,13 @@ agt_plain() {
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
     if [ -s "${areaConfigFile('$agt_line')}" ]; then agt_exec "$@"; fi
   fi
-  case $agt_command in ${WALKS.join(' | ')}) exec "$agt_real" "$@" ;; esac
+  case $agt_command in ${walks.join(' | ')}) exec "$agt_real" "$@" ;; esac
 }
 
-# Found as plainly as it mostly is.
+# The usual place of the repository: the current directory.
 agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git=''
 case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-},$agt_command in
-${caseList([...WALKS, ...DECORATING].map((word) => `,${word}`))}
+${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   if [ -e .git/agt ] && [ -f .git/HEAD ]; then
     agt_git=.git agt_common=.git
     agt_plain "$@"
@@ -128,7 +127,7 @@ ${caseList([...WALKS, ...DECORATING].map((word) => `,${word}`))}
   ;;
 esac
 
-# Decorations: what the executable left for this worktree, while nothing that it depends on has changed.
+# Decorations: the options that the executable wrote for this worktree, unless something that they depend on is newer.
 agt_log() {
   agt_words=${decorationsFile('$agt_git')}
   case $agt_config\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYSTEM-}\${GIT_CONFIG_GLOBAL-}\${GIT_CONFIG_NOSYSTEM-}\${GIT_REPLACE_REF_BASE-} in
@@ -140,7 +139,7 @@ agt_log() {
     [ "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" -nt "$agt_words" ]; then agt_exec "$@"; fi
   agt_line=''
   if [ -s "$agt_words" ]; then IFS= read -r agt_line <"$agt_words" || agt_exec "$@"; fi
-  # Where nobody asks for them, git decorates for a terminal alone.
+  # Without an option or a setting, git decorates only on a terminal.
   case $agt_line\${GIT_PAGER_IN_USE-} in
   '')
     case "$*" in
@@ -165,7 +164,7 @@ agt_decorate() {
   shift "$agt_before"
   case $agt_line in
   --*) ;;
-  *) set -- ${usualWords(prefixes).map(shellQuote).join(' ')} "$@" ;;
+  *) set -- ${decorationsWithoutRemotes(prefixes).map(shellQuote).join(' ')} "$@" ;;
   esac
   set -f
   for agt_word in $agt_line; do
@@ -209,15 +208,15 @@ case $agt_command in
   ;;
 esac
 
-agt_passed='${['', '', ...ALWAYS_GIT, ''].join(' ')}'
+agt_passed='${['', '', ...alwaysGit, ''].join(' ')}'
 case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
 case $agt_sets,$agt_command in
-${caseList(REF_SETS.map((word) => `,${word}`))}
+${caseList(refSets.map((word) => `,${word}`))}
   exec "$agt_real" "$@"
   ;;
 esac
 
-# The repository, found as git finds it. Where that is not plain to see, the executable looks.
+# Finds the repository as git does. In an unusual case the executable does it.
 case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in ?*) agt_exec "$@" ;; esac
 case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
 until [ -e "$agt_dir/.git" ] || [ -f "$agt_dir/HEAD" ]; do
@@ -244,7 +243,7 @@ else
 fi
 
 case $agt_command in
-${caseList([...WALKS, ...DECORATING])}
+${caseList([...walks, ...decorating])}
   if [ -e "${AGT}" ]; then
     agt_plain "$@"
     agt_log "$@"
@@ -252,7 +251,7 @@ ${caseList([...WALKS, ...DECORATING])}
   fi
   ;;
 ${caseList(commandsWith('guard'))}
-  # In a sandbox work is captured before a command that can destroy it; elsewhere the command is git's alone.
+  # In a sandbox the executable captures the session before a command that can destroy work.
   if [ -d "${recordsDirectory(AGT)}" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
     case $agt_line in */sandbox/.git) agt_exec "$@" ;; esac
   fi
@@ -260,7 +259,7 @@ ${caseList(commandsWith('guard'))}
   ;;
 esac
 
-# Nothing of agt in it: real git.
+# In a repository without refs of agt: real git.
 if [ -e "${AGT}" ] || [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
 for agt_path in ${loose.join(' ')} ${remote.join(' ')}; do
   if [ -e "$agt_path" ]; then agt_exec "$@"; fi
@@ -279,8 +278,4 @@ function caseList(words: readonly string[], indent = ''): string {
     else lines[lines.length - 1] = `${last} | ${word}`;
   }
   return `${indent}${lines.join(` | \\\n  ${indent}`)})`;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,159 +1,67 @@
 /**
- * The view of a real repository, worked out from its files where they say it and from git where they do not
- * (reftable, configuration with its includes).
+ * The view of a real repository: from its files where they are enough, and else from git (reftable, configuration with
+ * its includes).
  */
 
-import { basename, dirname, join, resolve } from 'node:path';
-import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
-import { readSessionFiles } from '../../filter/session-file.ts';
-import { type Repository, readLine } from '../../git/files/discover.ts';
-import {
-  directoriesIn,
-  HEADS,
-  looseNames,
-  packedNames,
-  REMOTES,
-  readPackedRefs,
-  usesReftable,
-} from '../../git/files/refnames.ts';
+import { join } from 'node:path';
+import { readLine } from '../../git/files/discover.ts';
+import { usesReftable } from '../../git/files/refnames.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
-import { agtDirectory } from '../../repository/layout.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';
-import { lookForAgents } from './agents-in-history.ts';
+import { readHeads } from './heads.ts';
+import { findHiddenRefs } from './hidden-refs.ts';
+import { findHiddenWorktrees } from './hidden-worktrees.ts';
 import type { View } from './view.ts';
-
-type Ask = GitAccess['ask'];
+import { findVisibleAgentCommits } from './visible-agent-commits.ts';
 
 /** Undefined outside a repository. */
 export function openView(invocation: Invocation): View | undefined {
-  const { git, repository } = invocation;
+  const { repository } = invocation;
   if (repository === undefined) return undefined;
   const { settings } = invocation;
-  const { ask } = git;
+  const { ask, capture } = invocation.git;
   const { commonDir, gitDir } = repository;
+  const remotes = once(() => configuredRemotes(commonDir));
   const reftable = usesReftable(commonDir);
-  const remoteNames = once(() => configuredRemotes(commonDir));
-  const isHiddenName = (ref: string) => namespaceOf(ref, settings, new Set(remoteNames())) !== undefined;
-  const head = once(() => (reftable ? symbolicHead(ask, 'HEAD') : branchOf(join(gitDir, 'HEAD'))));
-  const current = once(() => {
-    const branch = head();
-    return branch !== undefined && isHiddenName(branch) ? branch : undefined;
-  });
-  const isHidden = (ref: string) => ref !== current() && isHiddenName(ref);
-  const all = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
-  const namespaces = once(() => {
-    const names = reftable ? all() : candidateNames(commonDir, settings, remoteNames());
-    const found = new Set<string>();
-    for (const name of names) {
-      const namespace = isHidden(name) ? namespaceOf(name, settings, new Set(remoteNames())) : undefined;
-      if (namespace !== undefined) found.add(namespace);
-    }
-    return [...found].sort();
-  });
-  const worktrees = once(() => hiddenWorktrees(repository, isHiddenName, reftable ? ask : undefined));
+  const heads = readHeads(repository, reftable, ask);
+  const refs = findHiddenRefs({ commonDir, reftable, prefixes: settings, remotes, heads, ask });
+  const worktrees = once(() => findHiddenWorktrees(repository, heads, refs.isAgentRef));
   const configuration = once(() => readConfiguration(ask));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
-
-  return {
+  const view: View = {
+    ask,
+    capture,
     gitDir,
     commonDir,
     prefixes: settings,
     agentEmail: settings.agentEmail,
     get namespaces() {
-      return namespaces();
+      return refs.namespaces();
     },
-    get current() {
-      return current();
+    get currentAgentBranch() {
+      return refs.currentAgentBranch();
     },
-    get worktrees() {
+    get hiddenWorktrees() {
       return worktrees().map(({ id }) => id);
     },
-    isSandbox: (path) => worktrees().some((worktree) => worktree.path === path),
-    hiddenOnRemotes: localNamespaces(settings),
-    isHiddenName,
-    capture: git.capture,
-    print: printLatin1,
-    visibleRefs: once(() => all().filter((name) => !isHidden(name))),
-    hiddenRefs: once(() => all().filter(isHidden)),
-    isHidden,
+    visibleRefs: refs.visibleRefs,
+    hiddenRefs: refs.hiddenRefs,
+    isHidden: refs.isHidden,
+    isAgentRef: refs.isAgentRef,
+    isHiddenWorktree: (path) => worktrees().some((worktree) => worktree.path === path),
     config: (key) => configuration().get(key) ?? [],
-    remotes: () => remoteNames(),
-    ask,
-    agentsInHistory: once(() =>
-      lookForAgents({ ask, isHidden, gitDir, commonDir, agentEmail: settings.agentEmail }),
-    ),
-    hasPerlPatterns: once(() => ask(['log', '-P', '--author=x', '--max-count=0']).exitCode === 0),
+    remotes,
+    hasVisibleAgentCommits: once(() => findVisibleAgentCommits(view)),
+    hasPcre: once(() => ask(['log', '-P', '--author=x', '--max-count=0']).exitCode === 0),
     gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
+    print: printLatin1,
   };
+  return view;
 }
 
-/** Names that may be hidden: what lies loose in the namespaces, and packed names with a prefix in them. */
-function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
-  const packed = readPackedRefs(commonDir);
-  const names = localNamespaces(prefixes).flatMap((namespace) => [
-    ...looseNames(commonDir, namespace),
-    ...packedNames(packed, namespace),
-  ]);
-  const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
-  for (const remote of remotes) {
-    for (const namespace of remoteNamespaces(remote, prefixes))
-      names.push(...looseNames(commonDir, namespace));
-  }
-  const marks = [`/${prefixes.branchPrefix}`, `/${prefixes.workPrefix}`];
-  if (marks.some((mark) => packed.includes(mark))) {
-    names.push(...packedNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark))));
-  }
-  return names;
-}
-
-/** The branch that a HEAD file names. */
-function branchOf(headFile: string): string | undefined {
-  const line = readLine(headFile);
-  return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
-}
-
-function symbolicHead(ask: Ask, head: string): string | undefined {
-  const { exitCode, stdout } = ask(['symbolic-ref', '-q', head]);
-  return exitCode === 0 ? stdout.trim() : undefined;
-}
-
-interface Worktree {
-  readonly id: string;
-  /** Absolute. */
-  readonly path: string;
-}
-
-/**
- * The other worktrees that belong to sessions: those on a hidden branch, and those that the session list names (an
- * agent may have detached its HEAD). The id '' stands for the main worktree.
- */
-function hiddenWorktrees(
-  { commonDir, gitDir }: Repository,
-  isHiddenName: (ref: string) => boolean,
-  ask: Ask | undefined,
-): Worktree[] {
-  const sandboxes = once(
-    () => new Set(readSessionFiles(agtDirectory(commonDir)).map(({ sandbox }) => sandbox)),
-  );
-  const linked = directoriesIn(join(commonDir, 'worktrees')).flatMap((id) => {
-    const dir = join(commonDir, 'worktrees', id);
-    const place = readLine(join(dir, 'gitdir'));
-    if (dir === gitDir || place === undefined) return [];
-    const path = dirname(resolve(dir, place));
-    const branch =
-      ask === undefined ? branchOf(join(dir, 'HEAD')) : symbolicHead(ask, `worktrees/${id}/HEAD`);
-    const hidden = (branch !== undefined && isHiddenName(branch)) || sandboxes().has(path);
-    return hidden ? [{ id, path }] : [];
-  });
-  if (gitDir === commonDir || ask !== undefined) return linked;
-  const main = branchOf(join(commonDir, 'HEAD'));
-  const hidden = main?.startsWith(HEADS) && isHiddenName(main) && basename(commonDir) === '.git';
-  return hidden ? [{ id: '', path: dirname(commonDir) }, ...linked] : linked;
-}
-
-/** Remotes by the repository's own file; only their names matter, and an included file rarely names one. */
+/** From the repository's own file: only the names matter, and an included file rarely names a remote. */
 function configuredRemotes(commonDir: string): string[] {
   const text = readLine(join(commonDir, 'config')) ?? '';
   return [...text.matchAll(/^\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]/gim)].map((match) =>
@@ -161,7 +69,7 @@ function configuredRemotes(commonDir: string): string[] {
   );
 }
 
-function readConfiguration(ask: Ask): Map<string, string[]> {
+function readConfiguration(ask: GitAccess['ask']): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const entry of ask(['config', '--null', '--list']).stdout.split('\0')) {
     if (entry === '') continue;

@@ -1,84 +1,83 @@
 /**
- * What a rule may know about the repository. Everything is worked out when first asked for: most rules need the namespaces
- * alone, which cost a look at a few files and no child process.
+ * Facts about the repository for the rules. Each is computed when a rule first asks for it: most rules need only the
+ * namespaces, which cost a look at a few files and no child process.
  */
 
 import type { Prefixes } from '../../filter/agent-refs.ts';
-import { allBut } from '../../filter/globs.ts';
-import type { Answer } from '../../git/run/ask.ts';
+import { globsExcept } from '../../filter/globs.ts';
+import type { GitAccess } from '../invocation.ts';
 
-export interface View {
+export interface View extends GitAccess {
   /** Hidden directories of refs, with their slash, that hold at least one hidden ref. */
   readonly namespaces: readonly string[];
-  /** The branch checked out here, where it lies in one of the namespaces: it stays visible. */
-  readonly current: string | undefined;
-  /** Ids of the other linked worktrees that belong to sessions. */
-  readonly worktrees: readonly string[];
+  /** The branch that is checked out here, if it is an agent's: it stays visible. */
+  readonly currentAgentBranch: string | undefined;
+  /** Ids of the other worktrees that belong to sessions; '' is the main worktree. */
+  readonly hiddenWorktrees: readonly string[];
   readonly prefixes: Prefixes;
   /** Author address of hidden commits. */
   readonly agentEmail: string;
-  /** Full names of all refs but the hidden ones, in git's order. */
-  visibleRefs(): readonly string[];
-  /** Full names of the hidden ones. */
-  hiddenRefs(): readonly string[];
-  isHidden(ref: string): boolean;
-  /** Every value of a configuration key, in git's order; key as `git config --list` prints it. */
-  config(key: string): readonly string[];
-  /** Names of configured remotes. */
-  remotes(): readonly string[];
-  /** Namespaces that another repository may hold: the local ones, whether or not this one has something in them. */
-  readonly hiddenOnRemotes: readonly string[];
-  /** Whether a name lies in a hidden namespace anywhere; the branch checked out here is no exception. */
-  isHiddenName(ref: string): boolean;
-  /** Whether a worktree belongs to a session and is not the current one; absolute path. */
-  isSandbox(path: string): boolean;
-  /** Runs the real git on the user's terminal, and returns its standard output instead of showing it. */
-  capture(args: readonly string[]): Answer;
-  /** Writes latin1 to standard output: every byte of git's output survives. */
-  print(text: string): void;
-  /** Asks the real git in this repository. */
-  ask(args: readonly string[], input?: string): Answer;
-  /** True from git `major.minor` on. */
-  gitIsAtLeast(major: number, minor: number): boolean;
-  /** Whether a commit by an agent is an ancestor of something visible. */
-  agentsInHistory(): boolean;
-  /** Whether this git has PCRE. */
-  hasPerlPatterns(): boolean;
   /** Absolute path of the git directory of the current worktree. */
   readonly gitDir: string;
   readonly commonDir: string;
+  /** Full names of all visible refs, in git's order. */
+  visibleRefs(): readonly string[];
+  /** Full names of all hidden refs, in git's order. */
+  hiddenRefs(): readonly string[];
+  isHidden(ref: string): boolean;
+  /** Whether the name is in a hidden namespace, even if it is the branch that is checked out here. */
+  isAgentRef(ref: string): boolean;
+  /** Whether a worktree belongs to a session and is not the current one; absolute path. */
+  isHiddenWorktree(path: string): boolean;
+  /** Every value of a configuration key, in git's order; the key as `git config --list` prints it. */
+  config(key: string): readonly string[];
+  /** Names of configured remotes. */
+  remotes(): readonly string[];
+  /** Whether a commit by an agent is an ancestor of a visible ref. */
+  hasVisibleAgentCommits(): boolean;
+  /** Whether this git can match Perl-compatible regular expressions. */
+  hasPcre(): boolean;
+  gitIsAtLeast(major: number, minor: number): boolean;
+  /** Writes latin1 to standard output, so that every byte of git's output survives. */
+  print(text: string): void;
 }
 
-/** No hidden ref, and no other worktree of a session whose HEAD might lead to hidden commits. */
-export function hidesNothing(view: View): boolean {
-  return view.namespaces.length + view.worktrees.length === 0;
+/** The repository has no hidden ref, and no other worktree of a session whose HEAD might lead to hidden commits. */
+export function hasNothingToHide(view: View): boolean {
+  return view.namespaces.length + view.hiddenWorktrees.length === 0;
 }
 
-/** Namespaces under `root`, relative to it; an empty root gives them as they are. */
+/** Namespaces under `root`, relative to it; all of them, in full, when `root` is empty. */
 export function namespacesUnder(view: View, root: string): string[] {
   return view.namespaces
     .filter((namespace) => namespace.startsWith(root))
     .map((namespace) => namespace.slice(root.length));
 }
 
-/** The kept branch relative to `root`, if it lies there. */
-export function currentUnder(view: View, root: string): string | undefined {
-  return view.current?.startsWith(root) ? view.current.slice(root.length) : undefined;
+/** The agent's branch that is checked out here, relative to `root`, if it is under it. */
+export function currentAgentBranchUnder(view: View, root: string): string | undefined {
+  return view.currentAgentBranch?.startsWith(root) ? view.currentAgentBranch.slice(root.length) : undefined;
 }
 
-/** Patterns for what is hidden under `root`, relative to it, where `*` crosses slashes. */
+/** Patterns for the hidden refs under `root`, relative to it; `*` crosses slashes. */
 export function hiddenGlobs(view: View, root: string): string[] {
-  const current = currentUnder(view, root);
-  return namespacesUnder(view, root).flatMap((namespace) =>
-    current?.startsWith(namespace) ? allBut(current, namespace) : [`${namespace}*`],
-  );
+  const current = currentAgentBranchUnder(view, root);
+  return namespacesUnder(view, root).flatMap((namespace) => hiddenGlobsIn(namespace, current));
 }
 
-export function lastConfig(view: View, key: string): string | undefined {
+/** Patterns for the hidden refs in one namespace. */
+export function hiddenGlobsIn(namespace: string, currentAgentBranch: string | undefined): string[] {
+  return currentAgentBranch?.startsWith(namespace)
+    ? globsExcept(currentAgentBranch, namespace)
+    : [`${namespace}*`];
+}
+
+/** The value that counts: git takes the last. */
+export function configValue(view: View, key: string): string | undefined {
   return view.config(key).at(-1);
 }
 
-/** git-config(1)'s notion of true; a key without a value is true too. */
-export function configIsTrue(value: string | undefined): boolean {
+/** True as git-config(1) defines it; a key without a value is true too. */
+export function isConfigTrue(value: string | undefined): boolean {
   return value !== undefined && /^(true|yes|on|-?0*[1-9]\d*)$/i.test(value);
 }

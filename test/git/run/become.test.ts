@@ -1,4 +1,4 @@
-/** After git mode has become git nothing of agt is left: bytes, signals, descriptors, environment, exit codes. */
+/** When git mode becomes git, nothing of agt is left: in arguments, environment, signals, descriptors and exit codes. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 
-/** A git that writes what it got, in bytes, and is nothing else. */
+/** A git that only prints its arguments, byte for byte. */
 function recorder(): { path: string; env: Record<string, string> } {
   const path = join(makeTempDir('recorder'), 'recorder');
   write(path, '#!/bin/sh\nprintf "%s\\0" "$@"\n');
@@ -32,10 +32,10 @@ beforeAll(() => {
   git(project, 'branch', 'agt/s1');
 });
 
-describe('words', () => {
+describe('arguments reach git unchanged', () => {
   const strange = '\xff\xfe raw \xe9, empty: , quotes \' " `, dollar $HOME, backslash \\, lines\n\n';
 
-  test.each(['status', 'branch -d', 'tag -a'])('%s: bytes that are not UTF-8', (command) => {
+  test.each(['status', 'branch -d', 'tag -a'])('git %s: bytes that are not UTF-8', (command) => {
     const quoted = strange.replaceAll("'", "'\\''");
     const { stdout } = shell(
       `"$GIT" ${command} '${quoted}' '' 'plain' '\xff' '\xfe'`,
@@ -45,32 +45,32 @@ describe('words', () => {
     expect(stdout).toBe([...command.split(' '), strange, '', 'plain', '\xff', '\xfe', ''].join('\0'));
   });
 
-  test('a rewritten line keeps them too', () => {
+  test('bytes that are not UTF-8 in a line that a rule changes', () => {
     const { stdout } = shell(`"$GIT" log --all --grep='\xff\xe9' -- '\xff'`, project);
     const real = shell(`"$REAL" log main --grep='\xff\xe9' -- '\xff'`, project);
     expect(stdout).toBe(real.stdout);
   });
 
-  test('100 KB and no bytes at all', () => {
+  test('100 KB, and an empty argument', () => {
     const long = 'x'.repeat(100_000);
     const outcome = run(GIT_MODE, ['status', long, ''], { cwd: project, env: recorder().env });
     expect(outcome.stdout).toBe(`status\0${long}\0\0`);
   });
 
-  test('100 KB beside bytes that are not UTF-8', () => {
+  test('100 KB, and bytes that are not UTF-8', () => {
     const { stdout } = shell(`"$GIT" status "$(printf 'x%.0s' {1..100000})" '\xff'`, project, recorder().env);
     expect(stdout).toBe(`status\0${'x'.repeat(100_000)}\0\xff\0`);
   });
 });
 
-describe('the environment', () => {
+describe('the environment reaches git unchanged', () => {
   const spy = () => {
     const path = join(makeTempDir('spy'), 'spy');
     write(path, '#!/bin/sh\nexec cat /proc/self/environ\n');
     chmodSync(path, 0o755);
     return { AGT_GIT_PATH: path };
   };
-  // sh sets these two of its own in the spy.
+  // The sh of the spy sets these itself.
   const entries = (text: string) =>
     text
       .split('\0')
@@ -78,10 +78,10 @@ describe('the environment', () => {
       .sort();
 
   test.each([
-    ['as it was', ''],
+    ['as it is', ''],
     ['with a value that is not UTF-8', "export ODD='\xff\xe9 x'"],
-    ['with a value of many lines', "export ODD='a\nb'"],
-    ['with a name that sh does not know', ''],
+    ['with a value of several lines', "export ODD='a\nb'"],
+    ['with a name that sh does not accept', ''],
   ])('%s', (what, prepare) => {
     const set = what.includes('a name') ? 'env "odd-name=1" "a.b=\xff"' : '';
     const env = spy();
@@ -92,7 +92,7 @@ describe('the environment', () => {
 });
 
 describe('signals and descriptors', () => {
-  test.each(['SigIgn', 'SigBlk', 'SigCgt'])('%s is what a shell gives its children', (field) => {
+  test.each(['SigIgn', 'SigBlk', 'SigCgt'])('%s is the same as in a child of the shell', (field) => {
     const path = join(makeTempDir('spy'), 'spy');
     write(path, `#!/bin/sh\nexec grep ${field} /proc/self/status\n`);
     chmodSync(path, 0o755);
@@ -102,7 +102,7 @@ describe('signals and descriptors', () => {
     );
   });
 
-  test('a reader that stops early ends git by SIGPIPE', () => {
+  test('when its reader stops early, git ends by SIGPIPE', () => {
     const big = makeRepository();
     for (let n = 0; n < 3; n++) git(big, 'commit', '-q', '--allow-empty', '-m', 'x'.repeat(100_000));
     git(big, 'branch', 'agt/s1');
@@ -111,14 +111,17 @@ describe('signals and descriptors', () => {
     expect(shell(body('GIT'), big).stdout).toBe('141\n');
   });
 
-  test.each(['>&-', '<&-', '2>&-', '<&- >&- 2>&-', '>/dev/full'])('status with %s', (redirection) => {
-    const body = (name: string) => `"$${name}" status ${redirection}; echo "$?"`;
-    const got = shell(body('GIT'), project);
-    const real = shell(body('REAL'), project);
-    expect([got.stdout, got.exitCode]).toEqual([real.stdout, real.exitCode]);
-  });
+  test.each(['>&-', '<&-', '2>&-', '<&- >&- 2>&-', '>/dev/full'])(
+    'git status with %s behaves as real git',
+    (redirection) => {
+      const body = (name: string) => `"$${name}" status ${redirection}; echo "$?"`;
+      const got = shell(body('GIT'), project);
+      const real = shell(body('REAL'), project);
+      expect([got.stdout, got.exitCode]).toEqual([real.stdout, real.exitCode]);
+    },
+  );
 
-  test('killed by a signal: 128 and its number, as the shell sees it', () => {
+  test('when a signal kills git, the shell sees 128 and its number', () => {
     const path = join(makeTempDir('spy'), 'spy');
     write(path, '#!/bin/sh\nkill -TERM $$\n');
     chmodSync(path, 0o755);
@@ -130,14 +133,14 @@ describe('signals and descriptors', () => {
     expect(outcome.stdout).toBe('ce013625030ba8dba906f756967f9e9ca394464a\n');
   });
 
-  test('exit codes are git’s', () => {
+  test('exit codes are those of git', () => {
     for (const args of [['diff', '--quiet', 'HEAD'], ['rev-parse', '--verify', '-q', 'none'], ['nonsense']]) {
       const got = run(GIT_MODE, args, { cwd: project });
       expect(got).toEqual(run(REAL_GIT, args, { cwd: project }));
     }
   });
 
-  test('on a terminal: pager, colours and columns', () => {
+  test('pager, colours and columns on a terminal are those of git', () => {
     const bare = makeRepository();
     const env = { ...process.env, AGT_GIT_PATH: REAL_GIT, GIT_PAGER: 'sed s/^/paged:/', TERM: 'xterm' };
     for (const line of [
@@ -158,27 +161,27 @@ describe('signals and descriptors', () => {
   });
 });
 
-describe('off', () => {
+describe('git mode can be switched off', () => {
   test.each([
     ['--disable-agt', ['--disable-agt', 'branch'], {}],
     ['AGT_DISABLE_FILTER=1', ['branch'], { AGT_DISABLE_FILTER: '1' }],
-  ])('%s shows everything', (_, args, env) => {
+  ])('%s shows every branch', (_, args, env) => {
     expect(run(GIT_MODE, args, { cwd: project, env }).stdout).toBe('  agt/s1\n* main\n');
   });
 
-  test('AGT_DISABLE_FILTER=0 does not', () => {
+  test('AGT_DISABLE_FILTER=0 does not switch it off', () => {
     const env = { AGT_DISABLE_FILTER: '0' };
     expect(run(GIT_MODE, ['branch'], { cwd: project, env }).stdout).toBe('* main\n');
   });
 
-  test('AGT_TRACE=1 says which command ran', () => {
+  test('AGT_TRACE=1 prints the command line that git gets', () => {
     const { stderr } = run(GIT_MODE, ['status', '-s'], { cwd: project, env: { AGT_TRACE: '1' } });
     expect(stderr).toBe(`agt: trace: ${REAL_GIT} status -s\n`);
   });
 });
 
 describe('children of git', () => {
-  test('a hook that calls git meets real git, once', () => {
+  test('a hook that calls git gets the real git', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     write(
@@ -195,7 +198,7 @@ describe('children of git', () => {
     expect(seen).not.toContain('dist/git');
   });
 
-  test('rebase -x, submodule foreach and bisect run come to an end', () => {
+  test('rebase -x, submodule foreach and bisect run end', () => {
     const repository = makeRepository();
     for (const n of [1, 2, 3]) git(repository, 'commit', '-q', '--allow-empty', '-m', `${n}`);
     git(repository, 'branch', 'agt/s1');
@@ -211,22 +214,22 @@ describe('children of git', () => {
   });
 });
 
-describe('without execve', () => {
-  /** The hand-over in a Node that has none, as on Windows. */
+describe('without execve, git runs as a child', () => {
+  /** becomeGit() in a Node without execve, as on Windows. */
   const script = (git: string) => `
     process.execve = undefined;
     const { becomeGit } = await import(${JSON.stringify(join(import.meta.dirname, '../../../src/git/run/become.ts'))});
     process.exitCode = await becomeGit(${JSON.stringify(git)}, ['rev-parse', '--verify', '-q', process.argv[1]]);`;
   const start = (git: string, word: string) => ['--input-type=module', '-e', script(git), word];
 
-  test('output and exit code pass through', () => {
+  test('output and exit code are those of git', () => {
     expect(run(process.execPath, start(REAL_GIT, 'HEAD'), { cwd: project }).stdout).toMatch(
       /^[0-9a-f]{40}\n$/,
     );
     expect(run(process.execPath, start(REAL_GIT, 'none'), { cwd: project }).exitCode).toBe(1);
   });
 
-  test('signals reach git, and end this process as they end git', async () => {
+  test('signals reach git; a signal that ends git ends this process', async () => {
     const path = join(makeTempDir('spy'), 'spy');
     write(
       path,

@@ -1,12 +1,12 @@
-/** Global options, the words of a command, aliases: data in, data out. */
+/** Parsing of global options, of a command's options, and of aliases. */
 import { expect, test } from 'vitest';
-import { splitWords } from '../../../src/gitmode/command-line/alias.ts';
-import { optionTable, scanOptions } from '../../../src/gitmode/command-line/options.ts';
+import { splitCommandLine } from '../../../src/gitmode/command-line/alias.ts';
+import { optionTable, parseOptions } from '../../../src/gitmode/command-line/options.ts';
 import {
   dropDisableFlag,
   parseCommandLine,
-  startOf,
-  withoutPager,
+  repositoryOptions,
+  withoutPagerOptions,
 } from '../../../src/gitmode/command-line/parse.ts';
 
 test.each<[string, string | undefined]>([
@@ -29,7 +29,7 @@ test.each<[string, string | undefined]>([
   expect(parseCommandLine(line.split(' ').filter(Boolean))?.command).toBe(command);
 });
 
-test('--disable-agt is taken out among the globals only', () => {
+test('only a --disable-agt before the command is removed', () => {
   expect(dropDisableFlag(['-C', '--disable-agt', 'log'])).toEqual({
     words: ['-C', '--disable-agt', 'log'],
     disabled: false,
@@ -41,13 +41,13 @@ test('--disable-agt is taken out among the globals only', () => {
   expect(dropDisableFlag(['log', '--disable-agt']).disabled).toBe(false);
 });
 
-test('where git looks for the repository, and what a question repeats', () => {
-  expect(startOf(['-C', 'a', '-c', '--git-dir=no', '-C', 'b', '--git-dir', 'c'])).toEqual({
+test('global options: where git looks for the repository, and all but the pager’s for a question', () => {
+  expect(repositoryOptions(['-C', 'a', '-c', '--git-dir=no', '-C', 'b', '--git-dir', 'c'])).toEqual({
     directories: ['a', 'b'],
     gitDir: 'c',
     bare: false,
   });
-  expect(withoutPager(['-p', '-C', '-p', '--paginate', '-P'])).toEqual(['-C', '-p', '-P']);
+  expect(withoutPagerOptions(['-p', '-C', '-p', '--paginate', '-P'])).toEqual(['-C', '-p', '-P']);
 });
 
 const TABLE = optionTable('v|verbose sort= color? contains~ !no-contains~ n? f|force format= !only');
@@ -76,9 +76,9 @@ test.each<[string, string | undefined]>([
   ['--no-only', undefined],
   ['-z', undefined],
 ])('options of "%s": %s', (line, expected) => {
-  const scan = scanOptions(line.split(' '), TABLE);
-  const options = scan?.options.map(({ name, value }) => (value === undefined ? name : `${name}=${value}`));
-  expect(options && [...options, '|', ...(scan?.args ?? [])].join(' ')).toBe(expected);
+  const parsed = parseOptions(line.split(' '), TABLE);
+  const options = parsed?.options.map(({ name, value }) => (value === undefined ? name : `${name}=${value}`));
+  expect(options && [...options, '|', ...(parsed?.args ?? [])].join(' ')).toBe(expected);
 });
 
 test.each<[string, string[] | undefined]>([
@@ -88,4 +88,4 @@ test.each<[string, string[] | undefined]>([
   ['a\\ b "c\\"d"', ['a b', 'c"d']],
   ["'unclosed", undefined],
   ['end\\', undefined],
-])('an alias %s splits into %j', (text, words) => expect(splitWords(text)).toEqual(words));
+])('the alias %s is split into %j', (text, words) => expect(splitCommandLine(text)).toEqual(words));

@@ -1,10 +1,11 @@
-/** Ahead of a git command that can destroy work in a sandbox, the session is captured. */
+/** The guard captures the session before a git command that can destroy work in its sandbox. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock.ts';
-import { SHELL } from '../../../src/gitmode/command-line/parse.ts';
+import { SHELL_ALIAS } from '../../../src/gitmode/command-line/parse.ts';
+import { COMMANDS } from '../../../src/gitmode/commands.ts';
 import { isDestructive } from '../../../src/gitmode/guard/destructive.ts';
 import { makeSession, type TestSession } from '../../harness/session.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
@@ -26,7 +27,7 @@ const HARMLESS = `
   reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
   checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
   branch | branch x | branch -d x | branch -m x | branch -u origin/main
-  rebase --quit | merge --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
+  rebase --quit | cherry-pick --quit | revert --quit | am --quit | am --show-current-patch | prune -n | merge --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
   gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h
   mv a b | mv -nf a b | checkout-index a | read-tree x | read-tree -m x | read-tree -mun x | sparse-checkout list
   submodule status | submodule add x | bisect log | tag x | tag -l | tag -m f x | tag`;
@@ -36,21 +37,38 @@ const table = (text: string) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-describe('what can destroy work', () => {
-  const judge = (line: string) => {
+describe('isDestructive', () => {
+  const isDestructiveLine = (line: string) => {
     const [command = '', ...args] = words(line);
     return isDestructive({ globals: [], command, args, disabled: false });
   };
-  test.each(table(DESTROYING))('%s: yes', (line) => void expect(judge(line)).toBe(true));
-  test.each(table(HARMLESS))('%s: no', (line) => void expect(judge(line)).toBe(false));
+  test.each(table(DESTROYING))(
+    'git %s can destroy work',
+    (line) => void expect(isDestructiveLine(line)).toBe(true),
+  );
+  test.each(table(HARMLESS))(
+    'git %s destroys nothing',
+    (line) => void expect(isDestructiveLine(line)).toBe(false),
+  );
+
+  test('the tables hold a line for every guarded command', () => {
+    const guarded = [...COMMANDS].filter(([, { destroys }]) => destroys !== undefined).map(([name]) => name);
+    const commandsOf = (text: string) => new Set(table(text).map((line) => line.split(' ')[0]));
+    expect(guarded.filter((name) => !commandsOf(DESTROYING).has(name))).toEqual([]);
+    const alwaysDestructive = ['pull', 'filter-branch'];
+    const untested = guarded.filter((name) => !commandsOf(HARMLESS).has(name));
+    expect(untested.filter((name) => !alwaysDestructive.includes(name))).toEqual([]);
+  });
 
   test.each([
     ['git reset --hard && git clean -fd', true],
     ['f() { git log --oneline; git "branch" -D "$1"; }; f', true],
     ['git log --oneline | head', false],
     ['echo preset cleaner my-merge merge-base', false],
-  ])('a shell alias: %s', (text, expected) => {
-    expect(isDestructive({ globals: [], command: SHELL, args: [text, 'x'], disabled: false })).toBe(expected);
+  ])('the shell alias "%s": %s', (text, expected) => {
+    expect(isDestructive({ globals: [], command: SHELL_ALIAS, args: [text, 'x'], disabled: false })).toBe(
+      expected,
+    );
   });
 });
 
@@ -62,8 +80,8 @@ beforeAll(() => {
   shim = join(dir, 'git');
 });
 
-/** A sandbox with a commit of its own on top of main, a stash, a branch `x`, ignored and untracked files. */
-function working(): TestSession {
+/** Its sandbox has a commit on top of main, a stash, a branch `x`, and untracked and ignored files. */
+function sessionWithWork(): TestSession {
   const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
   const put = (path: string, text: string) => writeFileSync(join(session.sandbox, path), text);
   git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
@@ -99,9 +117,9 @@ describe.each([
     'checkout-index -f a',
     'read-tree --reset -u HEAD',
     'rm -rf a d',
-  ])('git %s: the work is captured, and undo brings it back', (line) => {
-    const session = working();
-    const twin = working();
+  ])('git %s: the guard captures the work, and agt session undo brings it back', (line) => {
+    const session = sessionWithWork();
+    const twin = sessionWithWork();
     const outcome = call(session, line);
     const real = run(REAL_GIT, words(line), { cwd: twin.sandbox });
     const same = (text: string) => text.replaceAll(/\b[0-9a-f]{7,}\b/g, 'OID');
@@ -131,8 +149,8 @@ describe.each([
     ['checkout -q -B x main', 'x'],
     ['switch -q -C x main', 'x'],
     ['stash pop -q', 'stash@{0}'],
-  ])('git %s: the commit stays reachable', (line, name) => {
-    const session = working();
+  ])('git %s: the commit that loses its ref stays reachable', (line, name) => {
+    const session = sessionWithWork();
     git(session.sandbox, 'switch', '-q', 'x');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'only on x');
     git(session.sandbox, 'tag', 'only');
@@ -144,8 +162,8 @@ describe.each([
     git(session.repository, 'merge-base', '--is-ancestor', commit, 'agtsessions/s1');
   });
 
-  test('an alias is seen through; what fails in git was captured all the same', () => {
-    const session = working();
+  test('an alias counts as the command that it stands for; a command that git refuses is captured too', () => {
+    const session = sessionWithWork();
     git(session.repository, 'config', 'alias.nuke', 'reset --hard');
     expect(call(session, 'nuke').exitCode).toBe(0);
     expect(subject(session)).toBe('before git reset --hard');
@@ -154,8 +172,8 @@ describe.each([
     expect(subject(session)).toBe('before git checkout no-such-thing');
   });
 
-  test('an alias for a script of git, or for the shell, where git is the real one', () => {
-    const session = working();
+  test('an alias for a script of git or for the shell, which calls the real git, is captured too', () => {
+    const session = sessionWithWork();
     git(session.repository, 'config', 'alias.rewrite', 'filter-branch --msg-filter cat');
     git(session.repository, 'config', 'alias.wipe', '!git reset -q --hard; git clean -q');
     call(session, 'rewrite');
@@ -167,8 +185,8 @@ describe.each([
     expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/new')).toBe('untracked');
   });
 
-  test('from below the sandbox, and by -C', () => {
-    const session = working();
+  test('the sandbox is found from a subdirectory and with -C', () => {
+    const session = sessionWithWork();
     expect(
       run(program(), ['reset', '--hard'], { cwd: join(session.sandbox, 'd'), env: env() }).exitCode,
     ).toBe(0);
@@ -178,16 +196,16 @@ describe.each([
     expect(subject(session)).toBe(`before git checkout .`);
   });
 
-  test('nothing changed: no state for the label alone', () => {
-    const session = working();
+  test('without a change there is no new snapshot', () => {
+    const session = sessionWithWork();
     agtOk(session.repository, 'autocommit', '--session-id', 's1');
     const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
     expect(call(session, 'checkout main~0 -- a').exitCode).toBe(0);
     expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
   });
 
-  test('not outside a sandbox, not for harmless commands, not with agt.guard=false', () => {
-    const session = working();
+  test('nothing is captured outside a sandbox, for a harmless command, or with agt.guard=false', () => {
+    const session = sessionWithWork();
     const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
     run(program(), ['reset', '--hard'], { cwd: session.repository, env: env() });
     call(session, 'stash list');
@@ -198,8 +216,8 @@ describe.each([
     expect(existsSync(join(session.sandbox, 'new'))).toBe(true);
   });
 
-  test('a sandbox that git removes is captured too', () => {
-    const session = working();
+  test('git worktree remove: the sandbox that git removes is captured', () => {
+    const session = sessionWithWork();
     const { sandbox } = JSON.parse(agtOk(session.repository, 'session', 'new', '--id', 's2', '--json'));
     writeFileSync(join(sandbox, 'b'), 'work\n');
     expect(call(session, `worktree remove --force ${sandbox}`).exitCode).toBe(0);
@@ -208,8 +226,8 @@ describe.each([
     );
   });
 
-  test('a session that is being captured is waited for', async () => {
-    const session = working();
+  test('the guard waits for another autocommit of the session', async () => {
+    const session = sessionWithWork();
     const lock = join(session.repository, '.git/agt/locks/s1');
     const holder = spawn('sh', ['-c', 'sleep 1; rm "$0"', lock], { stdio: 'ignore' });
     write(lock, JSON.stringify(identify(holder.pid as number)));
@@ -220,22 +238,24 @@ describe.each([
     expect(subject(session)).toBe('before git reset --hard');
   });
 
-  test('a guard that fails warns in one line, and git goes on', () => {
-    const session = working();
+  test('when the guard fails, it prints one warning, and git runs', () => {
+    const session = sessionWithWork();
     git(session.repository, 'update-ref', '-d', 'refs/agt/tip/s1');
     const outcome = call(session, 'reset --hard');
     expect(outcome.exitCode).toBe(0);
-    expect(outcome.stderr).toMatch(/^warning: agt: work was not captured before this: [^\n]+\n$/);
+    expect(outcome.stderr).toMatch(
+      /^warning: agt: the session was not captured before this command: [^\n]+\n$/,
+    );
     expect(outcome.stdout).toMatch(/^HEAD is now at /);
   });
 });
 
 /**
- * On `other`, one commit above main's, x.o is a file like others; in the sandbox it is an ignored one. `d/x.o` is ignored
- * everywhere. What each command takes away is captured before it.
+ * git overwrites and removes ignored files without a warning. The branch `other`, one commit after main, tracks x.o; in
+ * the sandbox x.o is ignored. `d/x.o` is ignored on every branch.
  */
-describe('what overwrites or removes without a word', () => {
-  function amongTraps(): TestSession {
+describe('the guard captures an ignored file before', () => {
+  function sessionWithIgnoredFiles(): TestSession {
     const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
     const { sandbox } = session;
     const setUp = `
@@ -256,7 +276,7 @@ describe('what overwrites or removes without a word', () => {
     ['bisect start removed main', 'x.o'],
     ['sparse-checkout set nothing', 'd/x.o'],
   ])('git %s', (line, path) => {
-    const session = amongTraps();
+    const session = sessionWithIgnoredFiles();
     const outcome = run(GIT_MODE, words(line), { cwd: session.sandbox });
     expect([outcome.exitCode, outcome.stderr.includes('warning: agt')]).toEqual([0, false]);
     const now = join(session.sandbox, path);
@@ -266,7 +286,7 @@ describe('what overwrites or removes without a word', () => {
 
   test.each(['submodule deinit -q -f sub', 'submodule update -q --force'])('git %s', (line) => {
     const library = makeSession({ file: 'library\n' }).repository;
-    const session = amongTraps();
+    const session = sessionWithIgnoredFiles();
     const allow = ['-c', 'protocol.file.allow=always'];
     git(session.sandbox, ...allow, 'submodule', '--quiet', 'add', library, 'sub');
     write(join(session.sandbox, 'sub/file'), 'precious\n');
@@ -280,8 +300,8 @@ describe('what overwrites or removes without a word', () => {
     'reflog expire --expire=now --expire-unreachable=now --all',
     'gc -q --prune=now',
     'prune --expire=now',
-  ])('git %s: what only reflogs lead to stays', (line) => {
-    const session = amongTraps();
+  ])('git %s: commits that are only in reflogs stay reachable', (line) => {
+    const session = sessionWithIgnoredFiles();
     const replaced = git(session.sandbox, 'rev-parse', 'HEAD');
     git(session.sandbox, 'commit', '-q', '--amend', '-m', 'another');
     expect(run(GIT_MODE, words(line), { cwd: session.sandbox })).toEqual({
@@ -294,8 +314,8 @@ describe('what overwrites or removes without a word', () => {
     git(session.repository, 'merge-base', '--is-ancestor', replaced, 'agtsessions/s1');
   });
 
-  test('git am --abort: what was done about the conflict', () => {
-    const session = amongTraps();
+  test('git am --abort: a resolved conflict', () => {
+    const session = sessionWithIgnoredFiles();
     const { sandbox } = session;
     const patch = `
       git checkout -q -b patch main; echo patched >a; git commit -q -am patched; git format-patch -q -1 --stdout >../patch

@@ -1,11 +1,11 @@
-/** Command lines and what git gets for them: two columns, the second often "unchanged". */
+/** Two columns: a command line, and the line that git gets for it, often "unchanged". */
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../../src/gitmode/command-line/parse.ts';
 import { planCommand } from '../../../src/gitmode/plan.ts';
-import { type Facts, fakeView } from '../view/fake-view.ts';
+import { type Facts, stubView } from '../view/stub-view.ts';
 
-/** The complement of `agt/` and `agtsessions/`, written out once. */
-const OTHERS =
+/** Globs for everything outside `agt/` and `agtsessions/`, written out once. */
+const OUTSIDE =
   '[!a]* a a[!g]* ag ag[!t]* agt agt[!/s]* agts agts[!e]* agtse agtse[!s]* agtses agtses[!s]* agtsess agtsess[!i]* agtsessi agtsessi[!o]* agtsessio agtsessio[!n]* agtsession agtsession[!s]* agtsessions agtsessions[!/]*';
 const ALL = '--exclude=refs/heads/agt/* --exclude=refs/heads/agtsessions/*';
 const SHORT = '--exclude=agt/* --exclude=agtsessions/*';
@@ -17,8 +17,8 @@ function rewritten(line: string, facts: Facts = {}): string {
   const words = line.split(' ').filter(Boolean);
   const parsed = parseCommandLine(words);
   if (parsed === undefined) return 'unchanged';
-  const plan = planCommand(parsed, fakeView(facts));
-  if ('render' in plan) return 'rendered';
+  const plan = planCommand(parsed, stubView(facts));
+  if ('printFiltered' in plan) return 'filtered';
   return plan.join(' ') === line ? 'unchanged' : plan.join(' ');
 }
 
@@ -33,13 +33,13 @@ const sandbox: Facts = {
 };
 
 test.each<[string, string, Facts?]>([
-  ['branch', `branch --list -- ${OTHERS}`],
-  ['branch -vv', `branch -vv --list -- ${OTHERS}`],
-  ['branch --contains', `branch --contains=HEAD --list -- ${OTHERS}`],
-  ['branch --contains main', `branch --contains main --list -- ${OTHERS}`],
-  ['branch --merg', `branch --merg=HEAD --list -- ${OTHERS}`],
-  ['branch --sort -refname', `branch --sort -refname --list -- ${OTHERS}`],
-  ['branch --list *', `branch --list --list -- ${OTHERS}`],
+  ['branch', `branch --list -- ${OUTSIDE}`],
+  ['branch -vv', `branch -vv --list -- ${OUTSIDE}`],
+  ['branch --contains', `branch --contains=HEAD --list -- ${OUTSIDE}`],
+  ['branch --contains main', `branch --contains main --list -- ${OUTSIDE}`],
+  ['branch --merg', `branch --merg=HEAD --list -- ${OUTSIDE}`],
+  ['branch --sort -refname', `branch --sort -refname --list -- ${OUTSIDE}`],
+  ['branch --list *', `branch --list --list -- ${OUTSIDE}`],
   ['branch -r', 'unchanged'],
   ['branch new', 'unchanged'],
   ['branch -d agt/s1', 'unchanged'],
@@ -82,12 +82,16 @@ test.each<[string, string, Facts?]>([
   [
     'log --all --no-decorate',
     `log ${ALL} --exclude=worktrees/w/HEAD --all --no-decorate`,
-    { worktrees: ['w'] },
+    { hiddenWorktrees: ['w'] },
   ],
   ['log --no-decorate --remotes', 'log --no-decorate --exclude=origin/agt/* --remotes', remote],
   ['log --all', 'unchanged', { refs: ['refs/heads/main'] }],
   ['rev-list --all', `rev-list ${ALL} --all`],
-  ['log --all', 'log --exclude=worktrees/w/HEAD --all', { refs: ['refs/heads/main'], worktrees: ['w'] }],
+  [
+    'log --all',
+    'log --exclude=worktrees/w/HEAD --all',
+    { refs: ['refs/heads/main'], hiddenWorktrees: ['w'] },
+  ],
   ['rev-list --not --branches', `rev-list --not ${SHORT} --branches`],
   ['rev-list HEAD', 'unchanged'],
   ['rev-list -n 2 HEAD', 'unchanged'],
@@ -167,9 +171,9 @@ test.each<[string, string, Facts?]>([
   ['fetch', 'unchanged', { ...remote, config: {} }],
   ['remote -v', 'unchanged', remote],
   ['remote add x y', 'unchanged', remote],
-  ['ls-remote origin', 'rendered', remote],
+  ['ls-remote origin', 'filtered', remote],
   ['ls-remote --get-url', 'unchanged', remote],
-  ['worktree add x', 'unchanged', { worktrees: ['w'] }],
+  ['worktree add x', 'unchanged', { hiddenWorktrees: ['w'] }],
   ['rebase main', 'unchanged'],
   ['rebase main', '-c rebase.updateRefs=false rebase main', { config: { 'rebase.updaterefs': ['true'] } }],
   ['describe', 'unchanged'],

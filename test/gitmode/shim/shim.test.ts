@@ -1,4 +1,4 @@
-/** The shim gives what the executable gives, whichever sh reads it, and knows when it is out of date. */
+/** The shim prints what the executable prints, in every sh, and notices when it is out of date. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { compareLine, compareLines, describeDifference, type Subject } from '../
 import { LINES } from '../../twin/lines.ts';
 import { buildTwin, SIDES, type Twin } from '../../twin/shapes.ts';
 
-/** What sends every line to the executable is unset: the shim itself is what is tested. */
+/** Without the variables that make the shim start the executable for every line. */
 const env = {
   AGT_GIT_PATH: undefined,
   GIT_CONFIG_GLOBAL: undefined,
@@ -30,7 +30,7 @@ const SHELLS = [['dash'], ['bash'], ['bash', '--posix'], ['busybox', 'ash']].fil
   ([program = '']) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0,
 );
 
-/** Real processes that one line starts, by their names. */
+/** The programs that one line starts. */
 function programsOf(line: string, cwd: string): string[] {
   const trace = join(makeTempDir('trace'), 'trace');
   const command = [shim, ...line.split(' ').filter(Boolean)];
@@ -43,7 +43,7 @@ function programsOf(line: string, cwd: string): string[] {
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 
-test('shellcheck finds nothing', (context) => {
+test('shellcheck finds no problem', (context) => {
   if (spawnSync('shellcheck', ['--version']).status !== 0) context.skip('no shellcheck here');
   const outcome = run('shellcheck', [shim], { cwd: '/' });
   expect(outcome.stdout).toBe('');
@@ -51,7 +51,7 @@ test('shellcheck finds nothing', (context) => {
 
 describe.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))('%s', (_name, shell) => {
   const words = '\xff\xe9 \'" $x `\n\n* ?';
-  test('arguments of any bytes reach git', () => {
+  test('arguments of any bytes reach git unchanged', () => {
     const repository = makeRepository();
     const quoted = words.replaceAll("'", "'\\''");
     const output = (program: string) => {
@@ -63,7 +63,7 @@ describe.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))('%s', (_
     expect(output(`${shell.join(' ')} "$SHIM"`)).toEqual(output('"$REAL"'));
   });
 
-  test('hides, lets pass, and rewrites', () => {
+  test('hides branches, passes lines on to git, and rewrites lines', () => {
     const repository = makeRepository();
     const plain = run(REAL_GIT, ['log', '--decorate'], { cwd: repository, env });
     git(repository, 'branch', 'agt/s1');
@@ -80,9 +80,9 @@ describe.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))('%s', (_
   });
 });
 
-describe('against the twins', () => {
+describe('the shim prints what real git prints in the twin', () => {
   const subject = (): Subject => ({ program: shim, env });
-  /** What depends on configuration and remotes; the others are asked of the usual repositories alone. */
+  /** Lines that depend on configuration and remotes; a twin that differs only in these runs no others. */
   const depending = /^(-\S+ )*(branch|log|show|rev-list)\b/;
 
   const set = (name: string, value: string) => (twin: Twin) => {
@@ -93,37 +93,37 @@ describe('against the twins', () => {
 
   test.each([
     ['linear', '', true],
-    ['linear', 'that decorates in pipes too', true, set('log.decorate', 'short')],
-    ['linear', 'with a format that decorates', true, set('format.pretty', 'format:%h%d')],
+    ['linear', 'with log.decorate, which decorates in pipes too', true, set('log.decorate', 'short')],
+    ['linear', 'with format.pretty, which decorates', true, set('format.pretty', 'format:%h%d')],
     ['inside a sandbox', '', true],
-    ['remote', 'with a hidden ref of a remote that is gone: the words would not be enough', false],
-    ['remote', 'with known remotes alone', true, forget('refs/remotes/gone/agt/x')],
+    ['remote', 'with a hidden ref of a remote that is gone, which needs agt', false],
+    ['remote', 'with configured remotes only', true, forget('refs/remotes/gone/agt/x')],
   ] as const)(
     '%s %s',
-    async (name, what, wordsLeft, change: (twin: Twin) => void = () => {}) => {
+    async (name, difference, hasDecorationsFile, change: (twin: Twin) => void = () => {}) => {
       const twin = buildTwin(name);
       change(twin);
-      age(twin);
+      ageConfigs(twin);
       await compareLine(twin, 'log -1', subject());
       const gitDir = git(join(twin.root, 'with', twin.cwd), 'rev-parse', '--absolute-git-dir');
-      expect(existsSync(join(gitDir, 'agt-decorations'))).toBe(wordsLeft);
+      expect(existsSync(join(gitDir, 'agt-decorations'))).toBe(hasDecorationsFile);
       const lines = Object.values(LINES)
         .flat()
-        .filter((line) => !line.startsWith('!') && (what === '' || depending.test(line)));
+        .filter((line) => !line.startsWith('!') && (difference === '' || depending.test(line)));
       const decorating = [
         'log --oneline',
         'log --no-decorate-refs --oneline',
         '-C . show -s',
         '--no-pager log -3 --graph',
       ];
-      // What git prints for a terminal, without one.
-      const looked = { ...subject(), env: { ...env, GIT_PAGER_IN_USE: '1' } };
+      // git prints as for a terminal.
+      const withPager = { ...subject(), env: { ...env, GIT_PAGER_IN_USE: '1' } };
       const differences = [
         ...(await compareLines(twin, [...decorating, ...lines], subject())),
         ...(await compareLines(
           twin,
           [...decorating, ...lines.filter((line) => /^(log|show)/.test(line))],
-          looked,
+          withPager,
         )),
       ];
       expect(differences.map(describeDifference).join('\n')).toBe('');
@@ -132,7 +132,7 @@ describe('against the twins', () => {
   );
 });
 
-describe.skipIf(!hasStrace)('what it starts', () => {
+describe.skipIf(!hasStrace)('the shim starts', () => {
   let repository: string;
   beforeAll(() => {
     repository = makeRepository();
@@ -157,20 +157,20 @@ describe.skipIf(!hasStrace)('what it starts', () => {
     '--no-pager log --format=%d',
     'commit --allow-empty --dry-run',
   ];
-  test.each(own)('%s: sh and git, nothing else', (line) => {
+  test.each(own)('sh and git, and nothing else, for git %s', (line) => {
     const programs = programsOf(line, repository);
     expect(programs.slice(0, 2)).toEqual([shim, REAL_GIT]);
     expect(programs).not.toContain(join(dir, '.agt/git'));
   });
 
   test.each(['branch', 'log --all', 'for-each-ref', '-c log.decorate=full log', '--git-dir=.git log'])(
-    '%s: the executable',
+    'the executable for git %s',
     (line) => {
       expect(programsOf(line, repository)[1]).toBe(join(dir, '.agt/git'));
     },
   );
 
-  test('in a repository without agt everything is git’s', () => {
+  test('sh and git for every command in a repository without agt', () => {
     const plain = makeRepository();
     for (const line of [
       '',
@@ -186,11 +186,9 @@ describe.skipIf(!hasStrace)('what it starts', () => {
   });
 });
 
-describe.skipIf(!hasStrace)('out of date', () => {
-  const first = (cwd: string) => programsOf('status', cwd)[1];
-
+describe.skipIf(!hasStrace)('a shim that is out of date', () => {
   test.each(['status', 'rev-parse --all', 'rev-parse HEAD', 'branch --show-current', 'log -1'])(
-    'older than the executable: git %s is the executable’s',
+    'older than the executable: it starts the executable for git %s',
     (line) => {
       const repository = makeRepository();
       const { atime, mtime } = statSync(shim);
@@ -203,9 +201,9 @@ describe.skipIf(!hasStrace)('out of date', () => {
     },
   );
 
-  test('settings or the executable newer than the script: the executable decides', () => {
+  test('older than the settings: it starts the executable, which reads them', () => {
     const repository = makeRepository();
-    expect(first(repository)).toBe(REAL_GIT);
+    expect(programsOf('status', repository)[1]).toBe(REAL_GIT);
     const settings = join(process.env['HOME'] as string, '.agtconfig');
     const other = join(makeTempDir('bin'), 'git');
     write(other, `#!/bin/sh\necho other git\n`, 0o755);
@@ -221,7 +219,7 @@ describe.skipIf(!hasStrace)('out of date', () => {
     }
   });
 
-  test('configuration of git changed after the words for log were left: they are not used', () => {
+  test('git’s configuration is newer than the decorations file: the executable writes it again', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     write(join(repository, '.git/agt/sessions/x.json'), '{}');
@@ -238,7 +236,7 @@ describe.skipIf(!hasStrace)('out of date', () => {
     );
   });
 
-  test('a session checked out here since then: its own branch is shown', () => {
+  test('HEAD is newer than the decorations file: the agent’s branch that is checked out is shown', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     write(join(repository, '.git/agt/sessions/x.json'), '{}');
@@ -250,7 +248,7 @@ describe.skipIf(!hasStrace)('out of date', () => {
     );
   });
 
-  test('gone executable: real git, and a warning', () => {
+  test('the executable is gone: real git runs, after a warning', () => {
     const other = makeTempDir('shim');
     run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
     run('rm', [join(other, '.agt/git')], { cwd: '/' });
@@ -262,7 +260,7 @@ describe.skipIf(!hasStrace)('out of date', () => {
   });
 });
 
-test('uninstall removes its own and nothing else', () => {
+test('agt shim uninstall removes what agt shim install wrote, and nothing else', () => {
   const other = makeTempDir('shim');
   run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
   expect(run(AGT, ['shim', 'uninstall', '--dir', other], { cwd: '/', env }).exitCode).toBe(0);
@@ -276,12 +274,12 @@ test('uninstall removes its own and nothing else', () => {
   expect(readFileSync(join(other, 'git'), 'utf8')).toBe('#!/bin/sh\n');
 });
 
-/** Configuration older than anything that is left from now on. */
+/** Makes the configuration older than every file that is written from now on. */
 function ageConfig(repository: string): void {
   const past = new Date(Date.now() - 60_000);
   utimesSync(join(repository, '.git/config'), past, past);
 }
 
-function age(twin: Twin): void {
+function ageConfigs(twin: Twin): void {
   for (const side of SIDES) ageConfig(join(twin.root, side, 'project'));
 }

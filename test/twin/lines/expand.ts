@@ -1,4 +1,4 @@
-/** One command with many forms, one a line; `-` is the command alone. */
+/** The lines of one command: each line of `forms` holds arguments, and `-` stands for none. */
 export const expand = (command: string, forms: string): string[] =>
   forms
     .split('\n')

@@ -1,4 +1,4 @@
-/** Histories, and sets of revisions. See ../lines.ts for the notation. */
+/** Lines about histories and sets of revisions. See ../lines.ts for the notation. */
 import { expand } from './expand.ts';
 
 export const HISTORIES: Record<string, readonly string[]> = {

@@ -1,4 +1,4 @@
-/** Names, remotes, and the same things spelled otherwise. See ../lines.ts for the notation. */
+/** Lines about names and remotes, and lines with global options and aliases. See ../lines.ts for the notation. */
 import { expand } from './expand.ts';
 
 export const OTHERS: Record<string, readonly string[]> = {
@@ -183,7 +183,7 @@ export const OTHERS: Record<string, readonly string[]> = {
     '!-c remote.pushDefault=up/stream push --all',
     '!-c push.followTags=true push --all',
   ],
-  'spelled otherwise': [
+  'global options, aliases and other commands': [
     '-C . branch -a',
     '-C .. branch',
     '--git-dir=.git branch -a',

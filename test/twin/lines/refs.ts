@@ -1,4 +1,4 @@
-/** Lists of refs. See ../lines.ts for the notation. */
+/** Lines that list refs. See ../lines.ts for the notation. */
 import { expand } from './expand.ts';
 
 export const REFS: Record<string, readonly string[]> = {

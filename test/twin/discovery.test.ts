@@ -1,4 +1,4 @@
-/** The same repository found in other ways: subfolders, variables, bare, submodules, reftable, links, no repository. */
+/** Git mode finds the repository that git finds: from subdirectories, by variables, options and links, bare, in submodules. */
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ async function expectSame(twin: Twin, env: Record<string, string> = {}, lines = 
   expect(differences.map(describeDifference).join('\n')).toBe('');
 }
 
-describe('merges', () => {
+describe('git mode finds the repository', () => {
   let twin: Twin;
   beforeAll(() => {
     twin = buildTwin('merges');
@@ -42,22 +42,23 @@ describe('merges', () => {
     }
   });
 
-  test('from a subfolder', () => expectSame({ ...twin, cwd: 'project/deep/down' }));
+  test('from a subdirectory', () => expectSame({ ...twin, cwd: 'project/deep/down' }));
   test('through a symbolic link', () => expectSame({ ...twin, cwd: 'link/down' }));
-  test('inside .git', () => expectSame({ ...twin, cwd: 'project/.git' }));
-  test('inside .git/refs', () => expectSame({ ...twin, cwd: 'project/.git/refs' }));
-  test('a bare repository', () => expectSame({ ...twin, cwd: 'bare.git' }));
-  test('GIT_DIR', () => expectSame({ ...twin, cwd: 'elsewhere' }, { GIT_DIR: '../project/.git' }));
-  test('GIT_DIR and GIT_WORK_TREE', () =>
+  test('from .git', () => expectSame({ ...twin, cwd: 'project/.git' }));
+  test('from .git/refs', () => expectSame({ ...twin, cwd: 'project/.git/refs' }));
+  test('that is bare', () => expectSame({ ...twin, cwd: 'bare.git' }));
+  test('by GIT_DIR', () => expectSame({ ...twin, cwd: 'elsewhere' }, { GIT_DIR: '../project/.git' }));
+  test('by GIT_DIR and GIT_WORK_TREE', () =>
     expectSame({ ...twin, cwd: 'elsewhere' }, { GIT_DIR: '../project/.git', GIT_WORK_TREE: '../project' }));
-  test('GIT_DIR of a bare repository', () =>
+  test('by GIT_DIR that names a bare repository', () =>
     expectSame({ ...twin, cwd: 'elsewhere' }, { GIT_DIR: '../bare.git' }));
-  test('GIT_DIR that is none', () => expectSame({ ...twin, cwd: 'project' }, { GIT_DIR: '../elsewhere' }));
-  test('GIT_COMMON_DIR', () =>
+  test('or none, by GIT_DIR that names no repository', () =>
+    expectSame({ ...twin, cwd: 'project' }, { GIT_DIR: '../elsewhere' }));
+  test('by GIT_COMMON_DIR', () =>
     expectSame({ ...twin, cwd: 'project' }, { GIT_DIR: '.git', GIT_COMMON_DIR: '../bare.git' }));
-  test('GIT_NAMESPACE', () => expectSame(twin, { GIT_NAMESPACE: 'space' }));
-  test('no repository', () => expectSame({ ...twin, cwd: 'elsewhere' }));
-  test('-C, -C, --git-dir, --work-tree', () =>
+  test('with GIT_NAMESPACE', () => expectSame(twin, { GIT_NAMESPACE: 'space' }));
+  test('or none, outside of any', () => expectSame({ ...twin, cwd: 'elsewhere' }));
+  test('by several -C, --git-dir and --work-tree', () =>
     expectSame({ ...twin, cwd: 'elsewhere' }, {}, [
       '-C .. -C project branch -a',
       '-C ../project --git-dir=.git log --all --oneline',
@@ -68,7 +69,7 @@ describe('merges', () => {
     ]));
 });
 
-test('a submodule with sessions of its own', async () => {
+test('git mode hides the sessions of a submodule, in it and outside of it', async () => {
   const twin = buildTwin('linear');
   for (const side of SIDES) {
     const outer = join(twin.root, side, 'outer');
@@ -79,7 +80,7 @@ test('a submodule with sessions of its own', async () => {
   const sub = join(twin.root, 'with', 'outer', 'sub');
   git(sub, 'branch', 'agt/inner');
   git(sub, 'update-ref', 'refs/agt/tip/inner', 'HEAD');
-  // The outer repository was cloned from one that does not hide its sessions.
+  // The submodule was cloned from a repository that does not hide its sessions from fetch.
   for (const name of ['agt', 'agtsessions']) {
     for (const ref of git(sub, 'for-each-ref', '--format=%(refname)', `refs/remotes/origin/${name}`).split(
       '\n',
@@ -91,7 +92,7 @@ test('a submodule with sessions of its own', async () => {
   await expectSame({ ...twin, cwd: 'outer' });
 });
 
-test('reftable', async (context) => {
+test('git mode hides sessions in a reftable repository', async (context) => {
   const dir = makeTempDir('reftable');
   const made = run(REAL_GIT, ['init', '-q', '--ref-format=reftable', join(dir, 'probe')], { cwd: dir });
   if (made.exitCode !== 0) context.skip('this git has no reftable');

@@ -1,0 +1,29 @@
+/** Arguments that rules add: how many fit, and patterns for visible refs. */
+import type { View } from '../view/view.ts';
+
+/** A pattern that matches no ref: git-check-ref-format(1) forbids the character in names. */
+const MATCHES_NO_REF = '^';
+
+/**
+ * Bytes of arguments that a rewrite may add. Linux gives arguments and environment a quarter of the stack limit,
+ * 2 MiB by default; macOS gives them 1 MiB.
+ */
+const MAX_BYTES = 400_000;
+
+/** Each word also costs a pointer and a NUL. */
+const BYTES_PER_WORD = 9;
+
+export function fitsCommandLine(words: readonly string[]): boolean {
+  return words.reduce((sum, word) => sum + Buffer.byteLength(word) + BYTES_PER_WORD, 0) <= MAX_BYTES;
+}
+
+/** The visible refs among `refs`, or undefined when none of them is hidden. */
+export function visibleAmong(refs: readonly string[], view: View): string[] | undefined {
+  const visible = refs.filter((ref) => !view.isHidden(ref));
+  return visible.length === refs.length ? undefined : visible;
+}
+
+/** The patterns, or one that matches nothing when there are none: without a pattern git would list everything. */
+export function orMatchNothing(patterns: readonly string[]): readonly string[] {
+  return patterns.length === 0 ? [MATCHES_NO_REF] : patterns;
+}

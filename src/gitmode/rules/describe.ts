@@ -1,0 +1,65 @@
+/**
+ * git describe and name-rev, which derive names from refs.
+ *
+ * With any `--exclude`, `describe --all` ignores refs outside heads, tags and remotes, so the rule adds it only when
+ * git's own answer is a hidden name. Limit: `name-rev --all` names refs before it excludes them; the rule leaves it.
+ */
+import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
+import { hasOption, optionTable, type ParsedOptions, parseOptions } from '../command-line/options.ts';
+import { hiddenGlobs, type View } from '../view/view.ts';
+import type { Rewrite, Rule } from './rule.ts';
+
+const DESCRIBE_OPTIONS = optionTable(`
+  contains debug all tags long first-parent abbrev? exact-match candidates= match= exclude= always dirty? broken?`);
+const NAME_REV_OPTIONS = optionTable(`
+  name-only tags refs= exclude= all stdin annotate-stdin undefined always peel-tag`);
+
+export const describe: Rule = (args, view) => {
+  const parsed = view.namespaces.length === 0 ? undefined : parseOptions(args, DESCRIBE_OPTIONS);
+  if (parsed === undefined) return undefined;
+  const all = hasOption(parsed, 'all');
+  if (hasOption(parsed, 'contains') && all) return describeContains(parsed, view);
+  const roots = all ? [HEADS, TAGS, REMOTES] : [TAGS];
+  const hidden = roots.flatMap((root) => hiddenGlobs(view, root));
+  if (hidden.length === 0 || (all && !answersHiddenName(args, view))) return undefined;
+  return { args: [...excludes(hidden), ...args] };
+};
+
+export const nameRev: Rule = (args, view) => {
+  const parsed = view.namespaces.length === 0 ? undefined : parseOptions(args, NAME_REV_OPTIONS);
+  if (parsed === undefined || hasOption(parsed, 'all')) return undefined;
+  const hidden = hiddenGlobs(view, hasOption(parsed, 'tags') ? TAGS : '');
+  if (hidden.length === 0) return undefined;
+  return { args: [...excludes(hiddenGlobs(view, '')), ...args] };
+};
+
+function excludes(patterns: readonly string[]): string[] {
+  return patterns.map((pattern) => `--exclude=${pattern}`);
+}
+
+/** Whether a line of git's answer, such as `heads/agt/x-3-gabc1234`, names a hidden ref. */
+function answersHiddenName(args: readonly string[], view: View): boolean {
+  const { exitCode, stdout } = view.ask(['describe', ...args]);
+  // When no ref is left to name anything, git complains about that before it looks at the revision.
+  if (exitCode !== 0) return view.visibleRefs().length === 0;
+  return stdout.split('\n').some((line) => view.isHidden(`refs/${line.replace(/-\d+-g[0-9a-f]+.*$/, '')}`));
+}
+
+/** Options that may accompany `--contains --all`; describe then ignores most of them. */
+const WITH_CONTAINS = 'contains all always tags first-parent candidates exact-match abbrev'.split(' ');
+
+/** For `--contains`, describe itself runs name-rev; the rule does so, because describe would not pass the excludes on. */
+function describeContains(parsed: ParsedOptions, view: View): Rewrite | undefined {
+  if (parsed.options.some(({ name }) => !WITH_CONTAINS.includes(name))) return undefined;
+  const options = [
+    '--peel-tag',
+    '--name-only',
+    '--no-undefined',
+    ...(hasOption(parsed, 'always') ? ['--always'] : []),
+  ];
+  const revisions = parsed.args.length === 0 ? ['HEAD'] : parsed.args;
+  return {
+    command: 'name-rev',
+    args: [...options, ...excludes(hiddenGlobs(view, '')), '--', ...revisions],
+  };
+}

@@ -1,0 +1,42 @@
+/** The branch that each worktree has checked out: from its HEAD file or, in a reftable repository, from git. */
+import { join } from 'node:path';
+import { type Repository, readLine } from '../../git/files/discover.ts';
+import type { GitAccess } from '../invocation.ts';
+
+/** Full names; undefined for a detached HEAD. */
+export interface Heads {
+  /** Of the current worktree. */
+  current(): string | undefined;
+  ofLinkedWorktree(id: string): string | undefined;
+  /** Limit: unknown in a reftable repository. */
+  ofMainWorktree(): string | undefined;
+}
+
+export function readHeads(
+  { commonDir, gitDir }: Repository,
+  reftable: boolean,
+  ask: GitAccess['ask'],
+): Heads {
+  if (reftable) {
+    return {
+      current: () => symbolicRef('HEAD', ask),
+      ofLinkedWorktree: (id) => symbolicRef(`worktrees/${id}/HEAD`, ask),
+      ofMainWorktree: () => undefined,
+    };
+  }
+  return {
+    current: () => branchIn(join(gitDir, 'HEAD')),
+    ofLinkedWorktree: (id) => branchIn(join(commonDir, 'worktrees', id, 'HEAD')),
+    ofMainWorktree: () => branchIn(join(commonDir, 'HEAD')),
+  };
+}
+
+function branchIn(headFile: string): string | undefined {
+  const line = readLine(headFile);
+  return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
+}
+
+function symbolicRef(name: string, ask: GitAccess['ask']): string | undefined {
+  const { exitCode, stdout } = ask(['symbolic-ref', '-q', name]);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}

@@ -1,0 +1,71 @@
+/** Which refs of the repository are hidden: from its files or, in a reftable repository, from git. */
+import { join } from 'node:path';
+import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
+import { directoriesIn, looseNames, packedNames, REMOTES, readPackedRefs } from '../../git/files/refnames.ts';
+import { once } from '../../once.ts';
+import type { GitAccess } from '../invocation.ts';
+import type { Heads } from './heads.ts';
+
+/** For the meaning of each member see the View. */
+export interface HiddenRefs {
+  namespaces(): readonly string[];
+  currentAgentBranch(): string | undefined;
+  isAgentRef(ref: string): boolean;
+  isHidden(ref: string): boolean;
+  visibleRefs(): readonly string[];
+  hiddenRefs(): readonly string[];
+}
+
+interface Sources {
+  readonly commonDir: string;
+  readonly reftable: boolean;
+  readonly prefixes: Prefixes;
+  /** Names of configured remotes. */
+  readonly remotes: () => readonly string[];
+  readonly heads: Heads;
+  readonly ask: GitAccess['ask'];
+}
+
+export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, ask }: Sources): HiddenRefs {
+  const remoteSet = once(() => new Set(remotes()));
+  const hiddenNamespaceOf = (ref: string) => namespaceOf(ref, prefixes, remoteSet());
+  const isAgentRef = (ref: string) => hiddenNamespaceOf(ref) !== undefined;
+  const currentAgentBranch = once(() => {
+    const branch = heads.current();
+    return branch !== undefined && isAgentRef(branch) ? branch : undefined;
+  });
+  const isHidden = (ref: string) => ref !== currentAgentBranch() && isAgentRef(ref);
+  const allRefs = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
+  const candidates = () => (reftable ? allRefs() : candidateNames(commonDir, prefixes, remotes()));
+  return {
+    namespaces: once(() => {
+      const found = candidates().flatMap((ref) => (isHidden(ref) ? (hiddenNamespaceOf(ref) ?? []) : []));
+      return [...new Set(found)].sort();
+    }),
+    currentAgentBranch,
+    isAgentRef,
+    isHidden,
+    visibleRefs: once(() => allRefs().filter((ref) => !isHidden(ref))),
+    hiddenRefs: once(() => allRefs().filter(isHidden)),
+  };
+}
+
+/** Names that may be hidden: loose refs in the namespaces, and packed refs with a prefix in their names. */
+function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
+  const packed = readPackedRefs(commonDir);
+  const local = localNamespaces(prefixes).flatMap((namespace) => [
+    ...looseNames(commonDir, namespace),
+    ...packedNames(packed, namespace),
+  ]);
+  const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
+  const loose = [...remotes]
+    .flatMap((remote) => remoteNamespaces(remote, prefixes))
+    .flatMap((namespace) => looseNames(commonDir, namespace));
+  return [...local, ...loose, ...packedRemoteNames(packed, prefixes)];
+}
+
+function packedRemoteNames(packed: Buffer, { branchPrefix, workPrefix }: Prefixes): string[] {
+  const marks = [`/${branchPrefix}`, `/${workPrefix}`];
+  if (!marks.some((mark) => packed.includes(mark))) return [];
+  return packedNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark)));
+}
