@@ -1,6 +1,6 @@
 /**
  * One process at a time changes a session. No process does while `agt gc` deletes unreachable objects: a capture could
- * refer to one of them (maintenance/retention/quiet.ts).
+ * refer to one of them (maintenance/retention/idle-sessions.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';

@@ -15,13 +15,13 @@ export interface SandboxHead {
 }
 
 /** True while the sandbox's files and its registration as a worktree are both there. */
-export function sandboxIsThere(record: SessionRecord): boolean {
+export function sandboxExists(record: SessionRecord): boolean {
   const gitDir = worktreeGitDir(record.sandbox);
   return gitDir !== undefined && existsSync(join(gitDir, 'HEAD'));
 }
 
 export function requireSandbox(record: SessionRecord): void {
-  if (sandboxIsThere(record)) return;
+  if (sandboxExists(record)) return;
   throw new AgtError(`the sandbox of "${record.session_id}" is gone: ${record.sandbox}`, {
     hints: ['its states are kept on its shadow branch; see: agt doctor'],
   });

@@ -12,7 +12,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 
 /** Counts what a snapshot added. If that fails, agt forgets the sum, and the next autocommit measures it. */
-export async function countAdded({ repository, id }: LockedSession, commit: string): Promise<void> {
+export async function recordAddedBytes({ repository, id }: LockedSession, commit: string): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {
     const args = [
@@ -26,14 +26,14 @@ export async function countAdded({ repository, id }: LockedSession, commit: stri
       '--',
     ];
     const added = Number(await gitText(repository.git, args));
-    const before = readAdded(repository)[id] ?? 0;
+    const before = readAddedBytes(repository)[id] ?? 0;
     writeFileAtomic(join(usageDirectory(repository.agtDir), id), `${before + added}\n`);
   } catch {
     rmSync(measuredUsageFile(repository.agtDir), { force: true });
   }
 }
 
-export function readAdded(repository: Repository): Record<string, number> {
+export function readAddedBytes(repository: Repository): Record<string, number> {
   const dir = usageDirectory(repository.agtDir);
   try {
     const ids = readdirSync(dir).filter((name) => !name.endsWith('.tmp'));

@@ -181,7 +181,7 @@ describe('agt session fork', () => {
     ['an unknown session', ['--from', 'nope'], 1, /no session "nope"/],
     ['no session', [], 2, /missing required argument: from/],
     ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" exists already/],
-    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no state 'nope' in session "s1"/],
+    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no snapshot "nope" in session "s1"/],
     ['no forks', ['--from', 's1', '--count', '0'], 2, /'0' is not a number of forks/],
   ])('refuses %s and makes nothing', (_what, args, exitCode, message) => {
     const session = makeSession();

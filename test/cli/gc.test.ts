@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { withQuietSessions } from '../../src/maintenance/retention/quiet.ts';
+import { withIdleSessions } from '../../src/maintenance/retention/idle-sessions.ts';
 import type { SessionId } from '../../src/session/id.ts';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { writeRecord } from '../../src/session/record.ts';
@@ -356,7 +356,7 @@ describe('the disk after agt gc', () => {
       order.push(`${name} ends`);
     };
     const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
-    const removal = withQuietSessions(opened, () => step('removal', 300));
+    const removal = withIdleSessions(opened, () => step('removal', 300));
     await sleep(50);
     // Also a session that nobody knew when the removal began.
     const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));

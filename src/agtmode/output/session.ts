@@ -2,12 +2,12 @@
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
-import type { SessionView } from '../../session/inspect.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import type { SessionStatus } from '../../session/status.ts';
 import type { Program } from '../program.ts';
 import { age, json, showPath } from './print.ts';
 
-export function sessionJson(view: SessionView) {
+export function sessionJson(view: SessionStatus) {
   return {
     ...view.record,
     folder: view.folder,
@@ -22,7 +22,7 @@ export function sessionJson(view: SessionView) {
   };
 }
 
-export function lastAutocommitText(view: SessionView, now: Date): string {
+export function lastAutocommitText(view: SessionStatus, now: Date): string {
   return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.at, now);
 }
 

@@ -17,9 +17,9 @@ import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
-import { readAdded } from '../../session/usage.ts';
+import { readAddedBytes } from '../../session/usage.ts';
 import { diskUse } from './du.ts';
-import { applyToSession } from './gc.ts';
+import { applyRetentionToSession } from './gc.ts';
 
 interface Measured {
   readonly total: number;
@@ -34,7 +34,7 @@ interface Measured {
  * to read. `hasChanges` is asked only where the capture would have to be refused.
  * @throws AgtError where there is no room.
  */
-export async function keepWithinBudget(
+export async function enforceBudget(
   session: LockedSession,
   now: Date,
   hasChanges: () => Promise<boolean>,
@@ -68,7 +68,7 @@ async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
   const thin = async (session: LockedSession) => {
     const record = session.read();
     if (record === undefined || !isActive(record)) return;
-    const outcome = await applyToSession(session, record, { thin: true, now });
+    const outcome = await applyRetentionToSession(session, record, { thin: true, now });
     if (outcome === undefined || outcome.refused !== undefined) return;
     thinned.push(`${session.id} (${outcome.plan.going} of ${outcome.plan.chain.snapshots.length} snapshots)`);
   };
@@ -85,7 +85,7 @@ async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
 function estimate(repository: Repository): number {
   const measured = readMeasured(repository);
   if (measured === undefined) return Number.POSITIVE_INFINITY;
-  const added = Object.entries(readAdded(repository));
+  const added = Object.entries(readAddedBytes(repository));
   return added.reduce((sum, [id, bytes]) => sum + bytes - (measured.added[id] ?? 0), measured.total);
 }
 
@@ -95,7 +95,7 @@ async function measure(repository: Repository): Promise<number> {
   const refs = createHash('sha1').update(listed).digest('hex');
   const known = readMeasured(repository);
   if (known?.refs === refs) return known.total;
-  const added = readAdded(repository); // before: what is added meanwhile counts twice rather than never
+  const added = readAddedBytes(repository); // before: what is added meanwhile counts twice rather than never
   const { total } = await diskUse(repository);
   const measured: Measured = { total, added, refs };
   writeFileAtomic(measuredUsageFile(repository.agtDir), `${JSON.stringify(measured)}\n`);

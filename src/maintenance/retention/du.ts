@@ -59,7 +59,7 @@ export async function costOf(
  * Every ref that is no record of states: the user's, and the work branches. Of branches the tree as well, so that a
  * file counts as theirs that they hold now, however it came there.
  */
-export async function refsOfOthers(repository: Repository): Promise<string[]> {
+export async function nonSnapshotRefs(repository: Repository): Promise<string[]> {
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)']);
   const own = ['refs/agt/tip/', `refs/heads/${repository.settings.branchPrefix}`];
   return listed
@@ -69,7 +69,7 @@ export async function refsOfOthers(repository: Repository): Promise<string[]> {
 }
 
 /** Refs of the session's states that are there. */
-export async function refsOfSnapshots(
+export async function snapshotRefsBySession(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<Map<string, string[]>> {
@@ -91,8 +91,8 @@ export async function diskUse(repository: Repository): Promise<DiskUse> {
   const { records } = listRecords(repository);
   const costs = await costOf(
     repository.git,
-    await refsOfSnapshots(repository, records),
-    await refsOfOthers(repository),
+    await snapshotRefsBySession(repository, records),
+    await nonSnapshotRefs(repository),
   );
   return { ...costs, free: freeDisk(repository.commonDir) };
 }

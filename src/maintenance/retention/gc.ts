@@ -3,11 +3,11 @@ import { AgtError, EXIT } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
-import { patiently } from '../../session/wait.ts';
 import { dropHistory } from './drop.ts';
-import { obstacle, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
-import { PATIENCE_MS } from './quiet.ts';
+import { LONGEST_WAIT_MS } from './idle-sessions.ts';
+import { planSession, type RetentionRequest, reasonToSkip, type SessionPlan } from './plan.ts';
 import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
@@ -38,11 +38,11 @@ export async function applyRetention(
   for (const listed of listRecords(repository).records) {
     const id = listed.session_id;
     try {
-      if (!mayConcern(listed, request)) continue;
-      const outcome = await patiently(PATIENCE_MS, () =>
+      if (!isAffected(listed, request)) continue;
+      const outcome = await retryWhileBusy(LONGEST_WAIT_MS, () =>
         withSessionLock(repository, id, async (session) => {
           const record = session.read();
-          return record === undefined ? undefined : applyToSession(session, record, request);
+          return record === undefined ? undefined : applyRetentionToSession(session, record, request);
         }),
       );
       if (outcome !== undefined) outcomes.push(outcome);
@@ -54,11 +54,11 @@ export async function applyRetention(
 }
 
 /** Sessions that the request does not concern need no lock, so a busy one is no failure. */
-function mayConcern(record: SessionRecord, { thin }: RetentionRequest): boolean {
+function isAffected(record: SessionRecord, { thin }: RetentionRequest): boolean {
   return isRemoved(record) || (thin && isActive(record));
 }
 
-export async function applyToSession(
+export async function applyRetentionToSession(
   session: LockedSession,
   record: SessionRecord,
   request: RetentionRequest,
@@ -69,7 +69,7 @@ export async function applyToSession(
     if (request.thin && isActive(record)) await forgetReflog(repository.git, record);
     return undefined;
   }
-  const refused = await obstacle(repository, plan);
+  const refused = await reasonToSkip(repository, plan);
   if (refused !== undefined) return { plan, refused };
   if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, record, plan.chain) };
   await rewriteChain(session, record, plan.chain, plan.kept);

@@ -8,8 +8,8 @@ import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
 import { type Chain, readChain } from './chain.ts';
-import { costOf, refsOfOthers, refsOfSnapshots } from './du.ts';
-import { keptWhenEnded, keptWhenThinned } from './keep.ts';
+import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
+import { keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
 
 export interface RetentionRequest {
   /** Also thin the states of active sessions. */
@@ -34,7 +34,7 @@ export async function planSession(
   { thin, now }: RetentionRequest,
 ): Promise<SessionPlan | undefined> {
   const seconds = now.getTime() / 1000;
-  const isOver = hasEnded(repository, record, seconds);
+  const isOver = retentionIsOver(repository, record, seconds);
   if (!isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(repository, record);
   const { snapshots } = chain;
@@ -47,7 +47,7 @@ export async function planSession(
 }
 
 /** Removed longer ago than states are to be kept; or begun to be dropped. */
-function hasEnded(repository: Repository, record: SessionRecord, now: number): boolean {
+function retentionIsOver(repository: Repository, record: SessionRecord, now: number): boolean {
   if (!isRemoved(record)) return false;
   if (record.intent?.operation === 'drop') return true;
   const ended = new Date(record.last_activity_at).getTime() / 1000;
@@ -55,7 +55,7 @@ function hasEnded(repository: Repository, record: SessionRecord, now: number): b
 }
 
 /** Why this plan must not be carried out, or undefined. */
-export async function obstacle(repository: Repository, plan: SessionPlan): Promise<string | undefined> {
+export async function reasonToSkip(repository: Repository, plan: SessionPlan): Promise<string | undefined> {
   const { record, chain, action } = plan;
   const branch = shortBranch(record.branch);
   if (record.intent?.operation === 'restore') return 'a restore is not complete (see: agt doctor)';
@@ -91,9 +91,9 @@ async function freedBy(
   records: readonly SessionRecord[],
   plans: readonly SessionPlan[],
 ): Promise<{ bytes: Map<string, number>; total: number }> {
-  const others = await refsOfOthers(repository);
+  const others = await nonSnapshotRefs(repository);
   const planned = new Set(plans.map(({ record }) => record.session_id));
-  const staying = await refsOfSnapshots(
+  const staying = await snapshotRefsBySession(
     repository,
     records.filter(({ session_id }) => !planned.has(session_id)),
   );
@@ -127,7 +127,7 @@ async function refsWithoutMetadata(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<string[]> {
-  const known = new Set([...(await refsOfSnapshots(repository, records)).values()].flat());
+  const known = new Set([...(await snapshotRefsBySession(repository, records)).values()].flat());
   const prefixes = ['refs/agt/tip/', `refs/heads/${repository.settings.branchPrefix}`];
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...prefixes]);
   return listed.split('\n').filter((ref) => ref !== '' && !known.has(ref));

@@ -47,7 +47,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   const { repository } = session;
   const folder = join(await repository.sessionsDir(), wanted.id);
   const record = describe(repository, wanted, folder);
-  await refuseTaken(repository, wanted.id);
+  await requireFreeId(repository, wanted.id);
   const undo: (() => Promise<unknown> | unknown)[] = [];
   try {
     undo.push(() => session.forget());
@@ -108,7 +108,7 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
 }
 
 /** @throws AgtError where an id is taken, or one of the names that a session of it would have. */
-export async function refuseTaken(repository: Repository, id: SessionId): Promise<void> {
+export async function requireFreeId(repository: Repository, id: SessionId): Promise<void> {
   const existing = readRecord(repository, id);
   if (existing !== undefined && isRemoved(existing)) {
     throw new AgtError(`session "${id}" was removed, and its states are kept`, {

@@ -7,8 +7,8 @@ import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { createSession } from './create.ts';
-import { resolveStart } from './start.ts';
-import { copyIncluded } from './worktree-include.ts';
+import { resolveStartPoint } from './start-point.ts';
+import { copyIncludedFiles } from './worktree-include.ts';
 
 export interface NewRequest {
   readonly id: string | undefined;
@@ -24,7 +24,7 @@ export async function newSession(
   request: NewRequest,
 ): Promise<{ record: SessionRecord; included: string[] }> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
-  const start = await resolveStart(repository, request.from, request.cwd);
+  const start = await resolveStartPoint(repository, request.from, request.cwd);
   let included: string[] = [];
   const record = await createSession(repository, {
     id,
@@ -39,7 +39,7 @@ export async function newSession(
     showProgress: request.showProgress,
     fill: async (record) => {
       await seed(repository, record);
-      included = await copyIncluded(repository, record.sandbox);
+      included = await copyIncludedFiles(repository, record.sandbox);
     },
   });
   return { record, included };

@@ -15,7 +15,7 @@ import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { begin, complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../record.ts';
-import { sandboxHead, sandboxIsThere, uncommittedPaths } from '../sandbox.ts';
+import { sandboxExists, sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { isActive } from '../state.ts';
 
 export interface RemovalPlan {
@@ -71,7 +71,7 @@ async function existingRefs(
 /** What would be reachable from nowhere: commits that are neither exported nor merged, files that are not committed. */
 async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
   const reasons: string[] = [];
-  if (sandboxIsThere(record)) {
+  if (sandboxExists(record)) {
     const dirty = await uncommittedPaths(repository, record);
     if (dirty.length > 0) reasons.push(`${count(dirty.length, 'file')} not committed`);
     const { commit } = await sandboxHead(repository, record);
@@ -188,7 +188,7 @@ async function captureLastTime(
   record: SessionRecord,
   { force, now }: RemovalOptions,
 ): Promise<void> {
-  if (!sandboxIsThere(record)) {
+  if (!sandboxExists(record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     return;
   }

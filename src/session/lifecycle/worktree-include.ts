@@ -22,7 +22,7 @@ import type { Repository } from '../../repository/repository.ts';
 const FILE = '.worktreeinclude';
 
 /** Paths that were copied, relative to the sandbox. */
-export async function copyIncluded(repository: Repository, sandbox: string): Promise<string[]> {
+export async function copyIncludedFiles(repository: Repository, sandbox: string): Promise<string[]> {
   const source = repository.worktree ?? (await listWorktrees(repository.git)).find(({ bare }) => !bare)?.path;
   if (source === undefined || source === sandbox) return [];
   const patterns = readPatterns(join(source, FILE));

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readChain } from '../../../src/maintenance/retention/chain.ts';
-import { keptWhenThinned } from '../../../src/maintenance/retention/keep.ts';
+import { keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
 import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
 import { withSessionLock } from '../../../src/session/lock.ts';
 import { openSession } from '../../harness/opened.ts';
@@ -105,7 +105,9 @@ test('over random histories', async () => {
       expect(after.snapshots.map((snapshot) => snapshot.tree)).toEqual(
         stayed.map((snapshot) => snapshot.tree),
       );
-      expect(after.snapshots.map((snapshot) => snapshot.at)).toEqual(stayed.map((snapshot) => snapshot.at));
+      expect(after.snapshots.map((snapshot) => snapshot.time)).toEqual(
+        stayed.map((snapshot) => snapshot.time),
+      );
       const reachable = new Set(list(after.tip as string));
       for (const oid of others) expect(reachable.has(oid)).toBe(true);
       expect(reachable.size).toBe(others.length + stayed.length);

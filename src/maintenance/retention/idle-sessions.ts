@@ -14,7 +14,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 
 /** How long whoever is at work is waited for. */
-export const PATIENCE_MS = 60_000;
+export const LONGEST_WAIT_MS = 60_000;
 const BETWEEN_TRIES_MS = 50;
 
 /**
@@ -22,11 +22,11 @@ const BETWEEN_TRIES_MS = 50;
  * lock that is taken here (../lock.ts), and who came before is waited for.
  * @throws AgtError with exit code 75 where a session stays busy.
  */
-export function withQuietSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
+export function withIdleSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
   return withLock(pruneLockFile(repository.agtDir), 'the object store', async () => {
     const dir = locksDirectory(repository.agtDir);
     for (const id of readdirSync(dir).filter((name) => idProblem(name) === undefined)) {
-      const until = Date.now() + PATIENCE_MS;
+      const until = Date.now() + LONGEST_WAIT_MS;
       while (isLocked(join(dir, id))) {
         if (Date.now() > until) throw busy(id);
         await sleep(BETWEEN_TRIES_MS);

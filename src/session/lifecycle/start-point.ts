@@ -2,8 +2,8 @@
 import { AgtError } from '../../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { sessionContaining } from '../find-session.ts';
 import { idProblem, type SessionId } from '../id.ts';
-import { sessionContaining } from '../locate.ts';
 import { readRecord, type SessionRecord } from '../record.ts';
 
 export interface StartPoint {
@@ -14,7 +14,7 @@ export interface StartPoint {
 }
 
 /** @throws AgtError where there is nothing to start from. */
-export async function resolveStart(
+export async function resolveStartPoint(
   repository: Repository,
   spec: string | undefined,
   cwd: string,

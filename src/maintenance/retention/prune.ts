@@ -21,10 +21,10 @@ import {
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { patiently } from '../../session/wait.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
 import { freeDisk } from './du.ts';
-import { PATIENCE_MS, withQuietSessions } from './quiet.ts';
-import { requireReadable } from './readable.ts';
+import { LONGEST_WAIT_MS, withIdleSessions } from './idle-sessions.ts';
+import { requireReadableRefs } from './readable-refs.ts';
 
 /** The part of a pack that must go for it to be written anew. */
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
@@ -42,7 +42,7 @@ const REPACK = [
   '-q',
 ];
 
-export interface Reclaimed {
+export interface PruneResult {
   /** Bytes of the object store. */
   readonly before: number;
   readonly after: number;
@@ -53,22 +53,24 @@ export interface Reclaimed {
 }
 
 /** `expire` is a time in git's words, `now` or `never`. One process at a time writes packs anew. */
-export function reclaim(repository: Repository, expire: string): Promise<Reclaimed> {
-  return patiently(PATIENCE_MS, () =>
-    withLock(packLockFile(repository.agtDir), 'the object store', () => reclaimNow(repository, expire)),
+export function pruneAndRepack(repository: Repository, expire: string): Promise<PruneResult> {
+  return retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withLock(packLockFile(repository.agtDir), 'the object store', () =>
+      pruneAndRepackLocked(repository, expire),
+    ),
   );
 }
 
-async function reclaimNow(repository: Repository, expire: string): Promise<Reclaimed> {
+async function pruneAndRepackLocked(repository: Repository, expire: string): Promise<PruneResult> {
   const { git } = repository;
   const objectsDir = join(repository.commonDir, 'objects');
-  requireReadable(repository.commonDir);
+  requireReadableRefs(repository.commonDir);
   const before = storeSize(objectsDir);
   const survey = await surveyObjects(git, objectsDir, await secondsOf(git, expire));
   const partial = await isPartialClone(git);
   const chosen = partial ? [] : choosePacks(survey, mayWrite(repository, before));
   if (chosen.length + survey.loose.count > 0) {
-    await withQuietSessions(repository, async () => {
+    await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
       await gitText(git, ['prune', `--expire=${expire}`]);
       failurePoint('gc: pruned');

@@ -7,7 +7,7 @@ import { idProblem } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
 
-export function strayFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
+export function orphanFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
   const known = new Set(records.map((record) => basename(sessionFolder(record))));
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names
@@ -20,7 +20,7 @@ export function strayFolders(sessionsDir: string, records: readonly SessionRecor
     }));
 }
 
-export function strayRefs(
+export function orphanRefs(
   repository: Repository,
   records: readonly SessionRecord[],
   refs: ReadonlySet<string>,

@@ -3,9 +3,9 @@ import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Intent, Operation } from '../../session/state.ts';
-import { applyToSession } from '../retention/gc.ts';
+import { applyRetentionToSession } from '../retention/gc.ts';
 import type { Finding, FinishRestore } from './finding.ts';
-import { finishRemoving, undoCreation } from './finish.ts';
+import { finishRemoval, undoCreation } from './finish-operation.ts';
 
 interface Row<I extends Intent> {
   readonly problem: string;
@@ -32,7 +32,7 @@ const UNFINISHED: Table = {
   remove: {
     problem: 'agt did not finish removing it',
     command: (id) => `agt session remove --id ${id}`,
-    fix: finishRemoving,
+    fix: finishRemoval,
     examineRest: false,
   },
   drop: {
@@ -40,7 +40,7 @@ const UNFINISHED: Table = {
     command: () => 'agt gc',
     fix: (repository, record) =>
       withSessionLock(repository, record.session_id, async (session) => {
-        await applyToSession(session, record, { thin: false, now: new Date() });
+        await applyRetentionToSession(session, record, { thin: false, now: new Date() });
       }),
     examineRest: false,
   },
@@ -58,7 +58,7 @@ function isPartial(scope: readonly string[]): boolean {
   return scope.some((path) => path.includes('/'));
 }
 
-export function examineIntent(
+export function checkIntent(
   repository: Repository,
   record: SessionRecord,
   finishRestore: FinishRestore,

@@ -4,7 +4,7 @@ import { AgtError, EXIT } from '../errors.ts';
 const PAUSE_MS = 50;
 
 /** Tries again while another agt is at work, for so many milliseconds. @throws whatever the last try throws. */
-export async function patiently<T>(longest: number, action: () => Promise<T>): Promise<T> {
+export async function retryWhileBusy<T>(longest: number, action: () => Promise<T>): Promise<T> {
   for (const end = Date.now() + longest; ; ) {
     try {
       return await action();

@@ -9,7 +9,7 @@ import { AgtError, errorCode } from '../../errors.ts';
 const NAMING = ['refs', 'logs', 'worktrees'];
 
 /** @throws AgtError for the first directory that cannot be listed. */
-export function requireReadable(commonDir: string): void {
+export function requireReadableRefs(commonDir: string): void {
   for (const name of NAMING) list(join(commonDir, name));
 }
 

@@ -4,9 +4,9 @@ import { shortBranch } from '../git/files/refnames.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
-import { sandboxHead, sandboxIsThere } from './sandbox.ts';
+import { sandboxExists, sandboxHead } from './sandbox.ts';
 
-export interface SessionView {
+export interface SessionStatus {
   readonly record: SessionRecord;
   readonly folder: string;
   readonly sandboxPresent: boolean;
@@ -21,8 +21,11 @@ export interface SessionView {
   readonly lastComplete: Date | undefined;
 }
 
-export async function viewSession(repository: Repository, record: SessionRecord): Promise<SessionView> {
-  const present = sandboxIsThere(record);
+export async function readSessionStatus(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<SessionStatus> {
+  const present = sandboxExists(record);
   const head = present ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
   const branches = await readBranches(repository, record);
   return {

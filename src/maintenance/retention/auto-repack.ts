@@ -10,14 +10,14 @@ import { guessLooseObjects, listPacks } from '../../git/objects/object-store.ts'
 import { gitAnswer } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { isPartialClone, joinPacks } from './reclaim.ts';
+import { isPartialClone, joinPacks } from './prune.ts';
 
 /** Well below git's own gc.auto (6,700) and gc.autoPackLimit (50). */
 const MANY = { loose: 2_048, packs: 40 };
 const AT_ONCE = 128 * 1024 * 1024;
 
 /** Does nothing where gc.auto is 0, where another agt is at it, or where it fails: the next one or `agt gc` will. */
-export async function tidyObjects(repository: Repository): Promise<void> {
+export async function autoRepack(repository: Repository): Promise<void> {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   const isTidy = guessLooseObjects(objectsDir) < MANY.loose && listPacks(objectsDir).length < MANY.packs;

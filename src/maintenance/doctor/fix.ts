@@ -1,9 +1,9 @@
 /** `agt doctor --fix`: mends what needs no decision, and looks again, since one thing may have hidden another. */
 import type { Repository } from '../../repository/repository.ts';
-import { examine } from './examine.ts';
+import { checkRepository } from './check-repository.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 
-export interface Mended {
+export interface FixResult {
   readonly finding: Finding;
   /** Why it could not be mended. */
   readonly failure: string | undefined;
@@ -11,11 +11,11 @@ export interface Mended {
 
 const ROUNDS = 4;
 
-export async function mendAll(repository: Repository, finishRestore: FinishRestore): Promise<Mended[]> {
-  const done = new Map<string, Mended>();
+export async function fixAll(repository: Repository, finishRestore: FinishRestore): Promise<FixResult[]> {
+  const done = new Map<string, FixResult>();
   for (let round = 0, goesOn = true; round < ROUNDS && goesOn; round++) {
     goesOn = false;
-    const findings = (await examine(repository, finishRestore)).filter((finding) => {
+    const findings = (await checkRepository(repository, finishRestore)).filter((finding) => {
       const before = done.get(keyOf(finding));
       return finding.fix && (before === undefined || before.failure !== undefined);
     });

@@ -18,12 +18,15 @@ import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
-import { examineSession } from './examine-session.ts';
+import { checkSession } from './check-session.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
-import { strayFolders, strayRefs } from './strays.ts';
+import { orphanFolders, orphanRefs } from './orphans.ts';
 
-export async function examine(repository: Repository, finishRestore: FinishRestore): Promise<Finding[]> {
+export async function checkRepository(
+  repository: Repository,
+  finishRestore: FinishRestore,
+): Promise<Finding[]> {
   const unfinished = unfinishedWorktrees(repository.commonDir);
   // git may answer no questions until they are gone.
   if (unfinished.length > 0) return unfinished.map(describeUnfinished);
@@ -37,10 +40,10 @@ export async function examine(repository: Repository, finishRestore: FinishResto
     mend: `restore the file, or delete it: its states stay on ${repository.settings.branchPrefix}${session_id}`,
   }));
   for (const record of records)
-    findings.push(...(await examineSession(repository, record, worktrees, refs, finishRestore)));
+    findings.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   const sessionsDir = await repository.sessionsDir();
-  findings.push(...strayFolders(sessionsDir, records));
-  findings.push(...strayRefs(repository, records, refs));
+  findings.push(...orphanFolders(sessionsDir, records));
+  findings.push(...orphanRefs(repository, records, refs));
   findings.push(
     ...worktrees.flatMap((worktree) => examineWorktree(repository, worktree, records, sessionsDir)),
   );

@@ -8,7 +8,7 @@ import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { complete } from '../../session/operation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxIsThere } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox.ts';
 import { uncapturedFiles } from './uncaptured.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function undoCreation(repository: Repository, record: SessionRecord
     if (session.read()?.intent?.operation !== 'create')
       throw new AgtError(`another process works on session "${id}"`);
     if (!(await holdsWork(repository, record))) return false;
-    if (!sandboxIsThere(record))
+    if (!sandboxExists(record))
       throw new AgtError(`${sessionFolder(record)} holds files that are nowhere else`);
     await captureSession(session, { ...record, state: 'active' }, { now, label: 'before doctor' });
     complete(session, record, 'create');
@@ -40,7 +40,7 @@ async function holdsWork(repository: Repository, record: SessionRecord): Promise
 }
 
 /** @throws AgtError where somebody has worked in the folder since the last capture, which came before the removal. */
-export async function finishRemoving(repository: Repository, record: SessionRecord): Promise<void> {
+export async function finishRemoval(repository: Repository, record: SessionRecord): Promise<void> {
   const lost = existsSync(sessionFolder(record)) ? await uncapturedFiles(repository, record) : [];
   if (lost.length > 0)
     throw new AgtError(`not captured: ${lost.join(', ')} (copy what you need, then do what agt doctor says)`);

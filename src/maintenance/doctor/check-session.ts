@@ -11,9 +11,9 @@ import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
 import type { Finding, FinishRestore } from './finding.ts';
-import { examineIntent } from './unfinished.ts';
+import { checkIntent } from './unfinished-operations.ts';
 
-export async function examineSession(
+export async function checkSession(
   repository: Repository,
   record: SessionRecord,
   worktrees: readonly WorktreeEntry[],
@@ -22,7 +22,7 @@ export async function examineSession(
 ): Promise<Finding[]> {
   const about = record.session_id;
   if (isLocked(sessionLockFile(repository.agtDir, about))) return []; // another process works on it
-  const { findings, examineRest } = examineIntent(repository, record, finishRestore);
+  const { findings, examineRest } = checkIntent(repository, record, finishRestore);
   return examineRest
     ? [
         ...findings,
