@@ -1,4 +1,4 @@
-/** Begins and completes the operations of the table in state.ts: each writes the session's metadata. */
+/** Begins and completes the operations of the table in state.ts. Each step writes the session's metadata. */
 import { AgtError } from '../errors.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';

@@ -1,17 +1,19 @@
-/** Waits for whoever works on a session. */
+/** Waits for another agt that holds a lock. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AgtError, EXIT } from '../errors.ts';
 
+/** Short enough that a user does not notice it; an autocommit takes longer. */
 const PAUSE_MS = 50;
 
-/** Tries again while another agt is at work, for so many milliseconds. @throws whatever the last try throws. */
-export async function retryWhileBusy<T>(longest: number, action: () => Promise<T>): Promise<T> {
-  for (const end = Date.now() + longest; ; ) {
+/** Tries again while another agt holds a lock that `action` needs. @throws the error of the last try */
+export async function retryWhileBusy<T>(longestMs: number, action: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + longestMs; ; ) {
     try {
       return await action();
     } catch (error) {
-      if (!isBusy(error) || Date.now() >= end) throw error;
+      if (!isBusy(error) || Date.now() >= deadline) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await sleep(PAUSE_MS);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What `session list`, `session show` and `status` say of a session: its metadata and what git knows of it now. */
+/** Collects what `session list`, `session show` and `status` report about a session: its metadata and git's answers. */
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { shortBranch } from '../git/files/refnames.ts';
 import { gitText } from '../git/run/git.ts';
@@ -10,14 +10,14 @@ export interface SessionStatus {
   readonly record: SessionRecord;
   readonly folder: string;
   readonly sandboxPresent: boolean;
-  /** Short name of the branch in the sandbox; undefined where HEAD is detached or the sandbox is gone. */
+  /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
   readonly head: string | undefined;
   readonly headCommit: string | undefined;
-  /** Commits on the work branch that the user branch does not have. */
+  /** Commits on the work branch that the user branch does not have; undefined if one of the branches is gone. */
   readonly ahead: number | undefined;
   readonly autocommits: number;
-  readonly lastAutocommit: { readonly commit: string; readonly at: Date } | undefined;
-  /** When everything was captured, or found unchanged, the last time. */
+  readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
+  /** The last time that agt captured everything or found nothing changed. */
   readonly lastComplete: Date | undefined;
 }
 
@@ -25,61 +25,57 @@ export async function readSessionStatus(
   repository: Repository,
   record: SessionRecord,
 ): Promise<SessionStatus> {
-  const present = sandboxExists(record);
-  const head = present ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
+  const sandboxPresent = sandboxExists(record);
+  const head = sandboxPresent ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
   const branches = await readBranches(repository, record);
+  const autocommits = await countAutocommits(repository, record);
   return {
     record,
     folder: sessionFolder(record),
-    sandboxPresent: present,
+    sandboxPresent,
     head: head.ref === undefined ? undefined : shortBranch(head.ref),
-    headCommit: head.commit ?? branches.work,
-    ...branches,
+    headCommit: head.commit ?? branches.work?.commit,
+    ahead: await countCommits(repository, record.work_branch, `^${record.user_branch ?? record.from_commit}`),
+    autocommits,
+    lastAutocommit: autocommits === 0 ? undefined : branches.shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),
   };
 }
 
-async function readBranches(repository: Repository, record: SessionRecord) {
-  const { git } = repository;
-  const range = record.user_branch === undefined ? record.from_commit : record.user_branch;
-  const counted = async (...args: string[]) => {
-    try {
-      return Number(await gitText(git, ['rev-list', '--count', ...args, '--']));
-    } catch {
-      return undefined; // one of the branches is gone
-    }
+async function readBranches({ git }: Repository, record: SessionRecord) {
+  const format = '--format=%(refname) %(objectname) %(committerdate:unix)';
+  const output = await gitText(git, ['for-each-ref', format, '--', record.branch, record.work_branch]);
+  const lines = output.split('\n').map((line) => line.split(' '));
+  const find = (ref: string) => {
+    const [, commit, seconds] = lines.find(([name]) => name === ref) ?? [];
+    return commit === undefined ? undefined : { commit, time: new Date(Number(seconds) * 1000) };
   };
-  const refs = await gitText(git, [
-    'for-each-ref',
-    '--format=%(refname) %(objectname) %(committerdate:unix)',
-    '--',
-    record.branch,
-    record.work_branch,
-  ]);
-  const lines = refs.split('\n').map((line) => line.split(' '));
-  const find = (ref: string) => lines.find(([name]) => name === ref);
-  const shadow = find(record.branch);
+  return { work: find(record.work_branch), shadow: find(record.branch) };
+}
+
+/** Counts the autocommits since the start commit. A fork's count includes those of the session that it was forked from. */
+async function countAutocommits(repository: Repository, record: SessionRecord): Promise<number> {
   const author = `--author=<${repository.settings.agentEmail}>`;
-  const known = [record.from_commit, ...(record.user_branch === undefined ? [] : [record.user_branch])];
-  // Down to the start commit, which is no autocommit; a fork's chain goes on into the session that it came from.
-  const autocommits =
-    (await counted('--first-parent', '--fixed-strings', author, record.branch, '--not', ...known)) ??
-    (await counted(
+  const count = (...excluded: string[]) =>
+    countCommits(
+      repository,
       '--first-parent',
       '--fixed-strings',
       author,
       record.branch,
       '--not',
       record.from_commit,
-    )) ??
-    0;
-  return {
-    work: find(record.work_branch)?.[1],
-    ahead: await counted(record.work_branch, `^${range}`),
-    autocommits,
-    lastAutocommit:
-      shadow === undefined || autocommits === 0
-        ? undefined
-        : { commit: shadow[1] ?? '', at: new Date(Number(shadow[2]) * 1000) },
-  };
+      ...excluded,
+    );
+  const excluded = record.user_branch === undefined ? [] : [record.user_branch];
+  return (await count(...excluded)) ?? (await count()) ?? 0;
+}
+
+/** Undefined if git cannot read one of the branches. */
+async function countCommits({ git }: Repository, ...args: string[]): Promise<number | undefined> {
+  try {
+    return Number(await gitText(git, ['rev-list', '--count', ...args, '--']));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * How many bytes the snapshots of each session added, counted if there is a budget: an estimate of disk use between
- * two measurements (maintenance/retention/budget.ts).
+ * Counts the bytes that the snapshots of each session add, if there is a budget. Between two measurements
+ * (maintenance/retention/budget.ts) these counts are agt's estimate of disk use.
  */
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { measuredUsageFile, usageDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 
-/** Counts what a snapshot added. If that fails, agt forgets the sum, and the next autocommit measures it. */
+/** Counts what a snapshot added. If that fails, agt deletes the measured sum, so the next autocommit measures again. */
 export async function recordAddedBytes({ repository, id }: LockedSession, commit: string): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {
@@ -33,6 +33,7 @@ export async function recordAddedBytes({ repository, id }: LockedSession, commit
   }
 }
 
+/** By session id. */
 export function readAddedBytes(repository: Repository): Record<string, number> {
   const dir = usageDirectory(repository.agtDir);
   try {

@@ -17,13 +17,13 @@ export function sessionJson(view: SessionStatus) {
     ahead: view.ahead ?? null,
     autocommits: view.autocommits,
     last_autocommit: view.lastAutocommit?.commit ?? null,
-    last_autocommit_at: view.lastAutocommit?.at.toISOString() ?? null,
+    last_autocommit_at: view.lastAutocommit?.time.toISOString() ?? null,
     last_complete_at: view.lastComplete?.toISOString() ?? null,
   };
 }
 
 export function lastAutocommitText(view: SessionStatus, now: Date): string {
-  return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.at, now);
+  return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now);
 }
 
 /** Each path that could not be captured, and why. */
