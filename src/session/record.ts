@@ -122,7 +122,7 @@ function withIntent(found: SessionRecord & OldFlags): SessionRecord {
   return intent === undefined ? record : { ...record, intent };
 }
 
-interface DamagedRecord {
+export interface DamagedRecord {
   readonly session_id: SessionId;
   readonly problem: string;
 }

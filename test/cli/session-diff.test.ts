@@ -102,7 +102,9 @@ describe('agt session diff', () => {
       process.kill(-(child.pid as number), signal); // the terminal's signals go to the whole group
       await ended;
       if (signal === 'SIGKILL') {
-        expect(agtOk(session.repository, 'doctor')).toContain('was left by a comparison that was killed');
+        expect(agtOk(session.repository, 'doctor')).toContain(
+          'a killed agt session diff left this directory',
+        );
         git(session.repository, 'config', '--unset', 'diff.external');
         expect(diff(session, '--name-only').stdout).toBe('new\n');
       }

@@ -112,7 +112,7 @@ function captureSession(
   );
   if (run.error !== undefined) throw run.error;
   if (run.status === 0) {
-    const thinned = run.stderr.split('\n').find((text) => text.includes(': past agt.budget: '));
+    const thinned = run.stderr.split('\n').find((text) => text.includes(': agt.budget exceeded: '));
     if (thinned !== undefined) writeSync(2, `${thinned}\n`);
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * What disagrees between metadata, branches, worktrees and folders, and how to mend it. Looks only; each finding names
- * the thing, what is wrong, and the command that puts it right. What can be mended without a decision has a `fix`.
+ * Checks whether metadata, refs, worktrees and folders agree. It changes nothing. Each finding names the thing, the
+ * problem, and the command that fixes it. A finding that needs no decision of a person also has a `fix`.
  */
 
 import { rmSync, statSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
 import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, FinishRestore } from './finding.ts';
@@ -28,79 +28,86 @@ export async function checkRepository(
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
   const unfinished = unfinishedWorktrees(repository.commonDir);
-  // git may answer no questions until they are gone.
-  if (unfinished.length > 0) return unfinished.map(describeUnfinished);
+  // With such a registration git can refuse every other question.
+  if (unfinished.length > 0) return unfinished.map(describeUnfinishedWorktree);
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
-  const findings: Finding[] = damaged.map(({ session_id, problem }) => ({
-    level: 'error',
-    about: session_id,
-    problem,
-    mend: `restore the file, or delete it: its states stay on ${repository.settings.branchPrefix}${session_id}`,
-  }));
-  for (const record of records)
-    findings.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   const sessionsDir = await repository.sessionsDir();
-  findings.push(...orphanFolders(sessionsDir, records));
-  findings.push(...orphanRefs(repository, records, refs));
-  findings.push(
-    ...worktrees.flatMap((worktree) => examineWorktree(repository, worktree, records, sessionsDir)),
-  );
-  findings.push(...findLeftovers(repository, records, worktrees, sessionsDir));
-  findings.push(...leftScratch(scratchDirectory(repository.agtDir)).map(describeScratch));
-  if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
-  return findings;
+  const ofSessions: Finding[] = [];
+  for (const record of records)
+    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
+  return [
+    ...damaged.map((record) => describeDamaged(repository, record)),
+    ...ofSessions,
+    ...orphanFolders(sessionsDir, records),
+    ...orphanRefs(repository, records, refs),
+    ...worktrees.flatMap((worktree) => [
+      ...checkRegistration(repository, worktree, records, sessionsDir),
+      ...checkConfigInWorktree(worktree),
+    ]),
+    ...findLeftovers(repository, records, worktrees, sessionsDir),
+    ...leftScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
+    ...(records.length > 0 ? await checkHideRefs(repository) : []),
+  ];
 }
 
-function describeUnfinished(path: string): Finding {
-  const problem = 'a worktree that a killed git left half registered, over which others fail';
+function describeUnfinishedWorktree(path: string): Finding {
+  const problem =
+    'a killed git left this worktree half registered, and other git commands fail because of it';
   const mend = `rm -rf ${shellQuote(path)}`;
   return { level: 'error', about: path, problem, mend, fix: () => removeTree(path) };
 }
 
-function examineWorktree(
+function describeDamaged(repository: Repository, { session_id: id, problem }: DamagedRecord): Finding {
+  const branch = `${repository.settings.branchPrefix}${id}`;
+  const mend = `restore the file, or delete it: the snapshots stay on ${branch}`;
+  return { level: 'error', about: id, problem, mend };
+}
+
+function checkRegistration(
   repository: Repository,
-  worktree: WorktreeEntry,
+  { path, prunable }: WorktreeEntry,
   records: readonly SessionRecord[],
   sessionsDir: string,
 ): Finding[] {
-  const findings: Finding[] = [];
-  if (worktree.prunable !== undefined) {
-    const ours = worktree.path.startsWith(`${sessionsDir}/`);
-    const wanted = records.some(({ sandbox, ...session }) => sandbox === worktree.path && isActive(session));
-    // What was mended before may have done it already.
-    const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', worktree.path]);
-    findings.push({
+  if (prunable === undefined) return [];
+  const isInSessions = path.startsWith(`${sessionsDir}/`);
+  const isSandbox = records.some((record) => record.sandbox === path && isActive(record));
+  // An earlier fix can have removed it already, so the exit code does not matter.
+  const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', path]);
+  return [
+    {
       level: 'note',
-      about: worktree.path,
-      problem: `worktree to prune: ${worktree.prunable}`,
+      about: path,
+      problem: `git would prune this worktree: ${prunable}`,
       mend: 'agt git worktree prune',
-      ...(ours && !wanted ? { fix } : {}),
-    });
-  }
-  const inside = areaConfigFile(worktree.path);
-  if (!worktree.bare && statSync(inside, { throwIfNoEntry: false })?.isFile()) {
-    const problem = 'ignored: a configuration file inside a worktree is content that others can write';
-    findings.push({ level: 'note', about: inside, problem, mend: 'set what you want with: agt config set' });
-  }
-  return findings;
+      ...(isInSessions && !isSandbox ? { fix } : {}),
+    },
+  ];
+}
+
+function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
+  const file = areaConfigFile(worktree.path);
+  if (worktree.bare || !statSync(file, { throwIfNoEntry: false })?.isFile()) return [];
+  const problem = 'agt ignores this file: a configuration file in a worktree can come from other people';
+  return [{ level: 'note', about: file, problem, mend: 'set what you want with: agt config set' }];
 }
 
 function describeScratch(path: string): Finding {
-  const problem = 'was left by a comparison that was killed; the next agt session diff removes it';
+  const problem = 'a killed agt session diff left this directory; the next agt session diff deletes it';
   const fix = () => rmSync(path, { recursive: true, force: true });
   return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
 }
 
-async function examineHideRefs(repository: Repository): Promise<Finding[]> {
+async function checkHideRefs(repository: Repository): Promise<Finding[]> {
   const missing = await missingHideRefs(repository.git, repository.settings);
   if (missing.length === 0) return [];
   return [
     {
       level: 'warning',
       about: 'uploadpack.hideRefs',
-      problem: `whoever fetches from this repository would receive ${missing.join(', ')}`,
+      problem: `a fetch from this repository would receive ${missing.join(', ')}`,
       mend: missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && '),
       fix: () => hideFromFetch(repository),
     },

@@ -13,6 +13,7 @@ import { isActive, isRemoved } from '../../session/state.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
+/** `refs`: the full names of all refs. */
 export async function checkSession(
   repository: Repository,
   record: SessionRecord,
@@ -20,95 +21,94 @@ export async function checkSession(
   refs: ReadonlySet<string>,
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
-  const about = record.session_id;
-  if (isLocked(sessionLockFile(repository.agtDir, about))) return []; // another process works on it
-  const { findings, examineRest } = checkIntent(repository, record, finishRestore);
-  return examineRest
-    ? [
-        ...findings,
-        ...(await examineRefs(repository, record, refs)),
-        ...(await examineSandbox(repository, record, worktrees, refs)),
-      ]
-    : findings;
+  if (isLocked(sessionLockFile(repository.agtDir, record.session_id))) return []; // another process is changing it
+  const { findings, checkRest } = checkIntent(repository, record, finishRestore);
+  if (!checkRest) return findings;
+  return [
+    ...findings,
+    ...(await checkRefs(repository, record, refs)),
+    ...(isRemoved(record) ? [] : checkWorkBranch(record, refs)),
+    ...(isRemoved(record) ? [] : await checkSandbox(repository, record, worktrees)),
+  ];
 }
 
-/** The shadow branch and agt's own tip. */
-async function examineRefs(
+/** The shadow branch and agt's own tip: each can be made again from the other. */
+async function checkRefs(
   repository: Repository,
   record: SessionRecord,
   refs: ReadonlySet<string>,
 ): Promise<Finding[]> {
   const about = record.session_id;
-  const missing = [record.branch, tipRef(about)].filter((ref) => !refs.has(ref));
-  if (missing.length === 0) return examineTip(repository, record);
+  const pair = [record.branch, tipRef(about)];
+  const missing = pair.filter((ref) => !refs.has(ref));
+  if (missing.length === 0) return checkTip(repository, record);
   return missing.map((ref) => {
-    const kept = ref === record.branch ? tipRef(about) : record.branch;
-    const mend =
-      missing.length === 2
-        ? 'its states are lost; look for them: agt git fsck --lost-found'
-        : `agt git update-ref ${ref} ${kept}`;
-    const fix = () =>
-      gitText(repository.git, ['update-ref', ref, kept, '0'.repeat(record.from_commit.length)]);
-    const finding = { level: 'error' as const, about, problem: `${shortBranch(ref)} is missing`, mend };
-    return missing.length === 2 ? finding : { ...finding, fix };
+    const finding = { level: 'error', about, problem: `${shortBranch(ref)} is missing` } as const;
+    const other = pair.find((name) => !missing.includes(name));
+    if (other === undefined)
+      return { ...finding, mend: 'its snapshots are lost; look for them: agt git fsck --lost-found' };
+    const fix = () => recreateRef(repository, record, ref, other);
+    return { ...finding, mend: `agt git update-ref ${ref} ${other}`, fix };
   });
 }
 
-async function examineSandbox(
+/** @throws AgtError if the ref exists by now. */
+function recreateRef(
+  repository: Repository,
+  record: SessionRecord,
+  ref: string,
+  target: string,
+): Promise<unknown> {
+  const noCommit = '0'.repeat(record.from_commit.length);
+  return withSessionLock(repository, record.session_id, () =>
+    gitText(repository.git, ['update-ref', ref, target, noCommit]),
+  );
+}
+
+async function checkTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+  const about = record.session_id;
+  const tip = tipRef(about);
+  const [branchCommit, tipCommit] = await Promise.all(
+    [record.branch, tip].map((ref) => resolveObject(repository.git, ref)),
+  );
+  if (branchCommit === tipCommit) return [];
+  const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
+  const finding = {
+    level: 'warning',
+    about,
+    problem,
+    mend: `agt git update-ref ${record.branch} ${tip}`,
+  } as const;
+  if (!isActive(record)) return [finding];
+  // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
+  const fix = () =>
+    withSessionLock(repository, about, (session) => captureSession(session, record, { now: new Date() }));
+  return [{ ...finding, fix }];
+}
+
+function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Finding[] {
+  if (refs.has(record.work_branch)) return [];
+  const branch = shortBranch(record.work_branch);
+  // The third parent of a snapshot is the agent's commit.
+  const mend = `agt git branch ${branch} ${record.branch}^3`;
+  return [{ level: 'warning', about: record.session_id, problem: `${branch} is missing`, mend }];
+}
+
+async function checkSandbox(
   repository: Repository,
   record: SessionRecord,
   worktrees: readonly WorktreeEntry[],
-  refs: ReadonlySet<string>,
 ): Promise<Finding[]> {
-  if (isRemoved(record)) return [];
-  const about = record.session_id;
-  const findings: Finding[] = [];
-  if (!refs.has(record.work_branch)) {
-    const mend = `agt git branch ${shortBranch(record.work_branch)} ${record.branch}^3`;
-    findings.push({
-      level: 'warning',
-      about,
-      problem: `${shortBranch(record.work_branch)} is missing`,
-      mend,
-    });
-  }
-  const registered = worktrees.some((worktree) => worktree.path === record.sandbox);
-  if (!existsSync(record.sandbox)) {
+  const { session_id: about, sandbox } = record;
+  if (!existsSync(sandbox)) {
     const tip = await resolveObject(repository.git, tipRef(about));
-    const mend =
-      tip === record.from_commit ? `agt session remove --id ${about}` : `agt session restore ${about} --to @`;
-    findings.push({ level: 'error', about, problem: `its sandbox is gone: ${record.sandbox}`, mend });
-  } else if (!registered) {
-    const mend = `agt git worktree repair ${record.sandbox}`;
-    const fix = () => gitText(repository.git, ['worktree', 'repair', record.sandbox]);
-    const problem = 'its sandbox is no worktree of this repository';
-    findings.push({ level: 'error', about, problem, mend, fix });
+    const hasSnapshots = tip !== record.from_commit;
+    const mend = hasSnapshots ? `agt session restore ${about} --to @` : `agt session remove --id ${about}`;
+    return [{ level: 'error', about, problem: `its sandbox is gone: ${sandbox}`, mend }];
   }
-  return findings;
-}
-
-async function examineTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {
-  const about = record.session_id;
-  const tip = tipRef(about);
-  const [branchOid, tipOid] = await Promise.all(
-    [record.branch, tip].map((ref) => resolveObject(repository.git, ref)),
-  );
-  if (branchOid === tipOid) return [];
-  return [
-    {
-      level: 'warning',
-      about,
-      problem: `${shortBranch(record.branch)} was moved by something else than agt, which goes on from its own tip`,
-      mend: `agt git update-ref ${record.branch} ${tip}`,
-      // Keeps what was put there as a parent.
-      ...(isActive(record)
-        ? {
-            fix: () =>
-              withSessionLock(repository, about, (session) =>
-                captureSession(session, record, { now: new Date() }),
-              ),
-          }
-        : {}),
-    },
-  ];
+  if (worktrees.some(({ path }) => path === sandbox)) return [];
+  const fix = () =>
+    withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
+  const problem = 'its sandbox is not a worktree of this repository';
+  return [{ level: 'error', about, problem, mend: `agt git worktree repair ${sandbox}`, fix }];
 }

@@ -1,34 +1,39 @@
-/** `agt doctor --fix`: mends what needs no decision, and looks again, since one thing may have hidden another. */
+/** `agt doctor --fix`: fixes everything that needs no decision. One problem can hide another, so it checks again. */
 import type { Repository } from '../../repository/repository.ts';
 import { checkRepository } from './check-repository.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 
 export interface FixResult {
   readonly finding: Finding;
-  /** Why it could not be mended. */
+  /** Why the fix failed; undefined if it did not. */
   readonly failure: string | undefined;
 }
 
-const ROUNDS = 4;
+/**
+ * A half-registered worktree hides everything else, a lock file can make a fix fail, an unfinished operation hides the
+ * rest of its session: one round each, and one more.
+ */
+const MOST_ROUNDS = 4;
 
 export async function fixAll(repository: Repository, finishRestore: FinishRestore): Promise<FixResult[]> {
-  const done = new Map<string, FixResult>();
-  for (let round = 0, goesOn = true; round < ROUNDS && goesOn; round++) {
-    goesOn = false;
+  const results = new Map<string, FixResult>();
+  for (let round = 0; round < MOST_ROUNDS; round++) {
     const findings = (await checkRepository(repository, finishRestore)).filter((finding) => {
-      const before = done.get(keyOf(finding));
-      return finding.fix && (before === undefined || before.failure !== undefined);
+      const earlier = results.get(keyOf(finding));
+      return finding.fix && (earlier === undefined || earlier.failure !== undefined);
     });
+    let hasFixed = false;
     for (const finding of notesFirst(findings)) {
       const failure = await attempt(finding);
-      done.set(keyOf(finding), { finding, failure });
-      goesOn ||= failure === undefined;
+      results.set(keyOf(finding), { finding, failure });
+      hasFixed ||= failure === undefined;
     }
+    if (!hasFixed) break;
   }
-  return [...done.values()];
+  return [...results.values()];
 }
 
-/** What a killed process left, such as git's lock on a ref, may be in the way of what else is to be done. */
+/** Notes are leftovers of killed processes. Such a leftover, for example git's lock on a ref, can block another fix. */
 function notesFirst(findings: readonly Finding[]): Finding[] {
   return [...findings].sort((a, b) => Number(b.level === 'note') - Number(a.level === 'note'));
 }

@@ -16,7 +16,7 @@ export function orphanFolders(sessionsDir: string, records: readonly SessionReco
       level: 'warning',
       about: name,
       problem: `a session folder without metadata: ${join(sessionsDir, name)}`,
-      mend: 'look into it, and move it away',
+      mend: 'check what it contains, then move it away',
     }));
 }
 
@@ -25,14 +25,13 @@ export function orphanRefs(
   records: readonly SessionRecord[],
   refs: ReadonlySet<string>,
 ): Finding[] {
-  const own = new Set(
+  const known = new Set(
     records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
   );
-  const prefixes = [repository.settings.branchPrefix, repository.settings.workPrefix].map(
-    (prefix) => `refs/heads/${prefix}`,
-  );
+  const { branchPrefix, workPrefix } = repository.settings;
+  const prefixes = [`refs/heads/${branchPrefix}`, `refs/heads/${workPrefix}`, 'refs/agt/tip/'];
   return [...refs]
-    .filter((ref) => [...prefixes, 'refs/agt/tip/'].some((prefix) => ref.startsWith(prefix)) && !own.has(ref))
+    .filter((ref) => prefixes.some((prefix) => ref.startsWith(prefix)) && !known.has(ref))
     .map((ref) => ({
       level: 'note',
       about: shortBranch(ref),

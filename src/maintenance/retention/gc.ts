@@ -1,4 +1,4 @@
-/** `agt gc`: what the plans say, session by session, each under its lock and planned anew there; then the disk. */
+/** `agt gc`: carries out the plan for each session. It takes the session's lock and plans again under the lock. */
 import { AgtError, EXIT } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -12,9 +12,9 @@ import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
   readonly plan: SessionPlan;
-  /** The work branch that stays as an ordinary branch. */
+  /** The work branch, if it stays as an ordinary branch. */
   readonly workBranch?: string | undefined;
-  /** Why nothing was done. */
+  /** Why agt did nothing. */
   readonly refused?: string | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface Failure {
   readonly error: unknown;
 }
 
-export interface RetentionOutcome {
+interface RetentionOutcome {
   readonly outcomes: readonly SessionOutcome[];
   readonly failures: readonly Failure[];
 }
 
-/** Waits for sessions that are busy, and goes on past one that fails. */
+/** Waits for sessions that are in use. If one session fails, it continues with the next. */
 export async function applyRetention(
   repository: Repository,
   request: RetentionRequest,
@@ -53,11 +53,12 @@ export async function applyRetention(
   return { outcomes, failures };
 }
 
-/** Sessions that the request does not concern need no lock, so a busy one is no failure. */
+/** agt takes no lock for the other sessions, so it does not matter if they are in use. */
 function isAffected(record: SessionRecord, { thin }: RetentionRequest): boolean {
   return isRemoved(record) || (thin && isActive(record));
 }
 
+/** Undefined if there is nothing to do. */
 export async function applyRetentionToSession(
   session: LockedSession,
   record: SessionRecord,
@@ -66,7 +67,8 @@ export async function applyRetentionToSession(
   const { repository } = session;
   const plan = await planSession(repository, record, request);
   if (plan === undefined) {
-    if (request.thin && isActive(record)) await forgetReflog(repository.git, record);
+    // A gc that was killed may have left the reflog.
+    if (request.thin && isActive(record)) await forgetReflog(session, record);
     return undefined;
   }
   const refused = await reasonToSkip(repository, plan);
@@ -76,7 +78,7 @@ export async function applyRetentionToSession(
   return { plan };
 }
 
-/** The exit code that a list of failures comes to: busy only where nothing worse happened. */
+/** The exit code for several failures: 75 (busy) only if there is no worse one. */
 export function worstExitCode(failures: readonly Failure[]): number {
   const codes = failures.map(({ error }) => (error instanceof AgtError ? error.exitCode : EXIT.failed));
   return codes.find((code) => code !== EXIT.busy) ?? codes[0] ?? EXIT.done;

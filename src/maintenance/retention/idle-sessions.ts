@@ -1,7 +1,8 @@
 /**
- * Waiting for others. `git fast-import` reuses an object that is there already, however old and unreachable; one that is
- * removed between that and the move of the ref would be missing. So objects are removed only while nobody captures. What
- * git's own commands reuse they make young first, so that the time of grace protects it.
+ * Waits until no agt uses a session. `git fast-import` reuses an object that is in the store, even if it is old and
+ * unreachable. If agt deleted that object before the capture moved its ref, it would be missing from the snapshot. So agt
+ * deletes objects only while no capture runs. Other git commands first refresh the time of an object that they reuse, so
+ * the expiry time protects it.
  */
 
 import { readdirSync } from 'node:fs';
@@ -13,23 +14,23 @@ import { locksDirectory, pruneLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 
-/** How long whoever is at work is waited for. */
+/** `agt gc` waits at most this long for each process that holds a lock, for example for a capture of a large folder. */
 export const LONGEST_WAIT_MS = 60_000;
-const BETWEEN_TRIES_MS = 50;
+const POLL_MS = 50;
 
 /**
- * Runs `action` while nobody works on any session, also on none that is made meanwhile: who comes now waits for the
- * lock that is taken here (../lock.ts), and who came before is waited for.
- * @throws AgtError with exit code 75 where a session stays busy.
+ * Runs `action` while no session is in use. A command that starts now waits for the lock that this function takes
+ * (session/lock.ts), also if it creates a session. This function waits for commands that started earlier.
+ * @throws AgtError with exit code 75 if a session stays in use.
  */
 export function withIdleSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
   return withLock(pruneLockFile(repository.agtDir), 'the object store', async () => {
-    const dir = locksDirectory(repository.agtDir);
-    for (const id of readdirSync(dir).filter((name) => idProblem(name) === undefined)) {
-      const until = Date.now() + LONGEST_WAIT_MS;
-      while (isLocked(join(dir, id))) {
-        if (Date.now() > until) throw busy(id);
-        await sleep(BETWEEN_TRIES_MS);
+    const locks = locksDirectory(repository.agtDir);
+    for (const id of readdirSync(locks).filter((name) => idProblem(name) === undefined)) {
+      const deadline = Date.now() + LONGEST_WAIT_MS;
+      while (isLocked(join(locks, id))) {
+        if (Date.now() > deadline) throw busy(id);
+        await sleep(POLL_MS);
       }
     }
     return action();
@@ -37,8 +38,8 @@ export function withIdleSessions<T>(repository: Repository, action: () => Promis
 }
 
 function busy(id: string): AgtError {
-  return new AgtError(`session "${id}" is being worked on by another agt`, {
+  return new AgtError(`another agt is using session "${id}"`, {
     exitCode: EXIT.busy,
-    hints: ['no objects were removed; try again in a moment'],
+    hints: ['agt deleted no objects; try again in a moment'],
   });
 }

@@ -1,23 +1,16 @@
 /**
- * Gives back the disk that unreachable objects take, and joins many small packs and loose objects into few packs.
+ * Deletes unreachable objects, then joins loose objects and small packs.
  *
- * A pack loses objects only by being written anew beside itself. So that this never takes twice the disk, only packs of
- * which a good part goes are written anew, and what survives of them stays within three quarters of the store and half
- * of the free disk. The others are left for later.
+ * To delete objects of a pack, git writes the rest of the pack anew beside it. So that this never needs twice the disk,
+ * agt rewrites only packs that lose a good part of their objects, and limits what git writes to three quarters of the
+ * object store and half of the free disk. It leaves the other packs for later.
  */
 
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
 import { usageError } from '../../errors.ts';
-import {
-  listPacks,
-  type Pack,
-  type Survey,
-  type SurveyedPack,
-  storeSize,
-  surveyObjects,
-} from '../../git/objects/object-store.ts';
+import { type Survey, type SurveyedPack, storeSize, surveyObjects } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -25,50 +18,44 @@ import { retryWhileBusy } from '../../session/retry.ts';
 import { freeDisk } from './du.ts';
 import { LONGEST_WAIT_MS, withIdleSessions } from './idle-sessions.ts';
 import { requireReadableRefs } from './readable-refs.ts';
+import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
 
-/** The part of a pack that must go for it to be written anew. */
+/** agt rewrites a pack if it loses at least this part. A small pack costs little to rewrite. */
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
-const SMALL_PACK = 32 * 1024 * 1024;
+const SMALL_PACK_BYTES = 32 * 1024 * 1024;
 
-/** What every rewriting of packs here says to git, whatever is configured. */
-const REPACK = [
-  '-c',
-  'repack.writeBitmaps=false',
-  '-c',
-  'repack.packKeptObjects=false',
-  'repack',
-  '-d',
-  '-l',
-  '-q',
-];
+/** The parts of the object store and of the free disk that new packs may take while the old packs still exist. */
+const MOST_OF_STORE = 3 / 4;
+const MOST_OF_FREE_DISK = 1 / 2;
+
+/** Of git-gc(1), if `gc.pruneExpire` is not set. */
+const DEFAULT_EXPIRE = '2.weeks.ago';
 
 export interface PruneResult {
-  /** Bytes of the object store. */
+  /** Bytes of the object store, before and after. */
   readonly before: number;
   readonly after: number;
-  /** Bytes of unreachable objects that are too young to go. */
+  /** Bytes of unreachable objects that are too young. */
   readonly young: number;
-  /** Bytes of unreachable objects in packs of which too little would go. */
+  /** Bytes of unreachable objects in packs that agt did not rewrite. */
   readonly left: number;
 }
 
-/** `expire` is a time in git's words, `now` or `never`. One process at a time writes packs anew. */
+/** `expire` is a time in git's date syntax, `now` or `never`. */
 export function pruneAndRepack(repository: Repository, expire: string): Promise<PruneResult> {
   return retryWhileBusy(LONGEST_WAIT_MS, () =>
-    withLock(packLockFile(repository.agtDir), 'the object store', () =>
-      pruneAndRepackLocked(repository, expire),
-    ),
+    withLock(packLockFile(repository.agtDir), 'the object store', () => pruneLocked(repository, expire)),
   );
 }
 
-async function pruneAndRepackLocked(repository: Repository, expire: string): Promise<PruneResult> {
-  const { git } = repository;
-  const objectsDir = join(repository.commonDir, 'objects');
-  requireReadableRefs(repository.commonDir);
+async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
+  const { git, commonDir } = repository;
+  const objectsDir = join(commonDir, 'objects');
+  requireReadableRefs(commonDir);
   const before = storeSize(objectsDir);
-  const survey = await surveyObjects(git, objectsDir, await secondsOf(git, expire));
-  const partial = await isPartialClone(git);
-  const chosen = partial ? [] : choosePacks(survey, mayWrite(repository, before));
+  const survey = await surveyObjects(git, objectsDir, await expireSeconds(git, expire));
+  const isPartial = await isPartialClone(git);
+  const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
   if (chosen.length + survey.loose.count > 0) {
     await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
@@ -77,81 +64,57 @@ async function pruneAndRepackLocked(repository: Repository, expire: string): Pro
       if (chosen.length > 0) await rewritePacks(git, objectsDir, chosen, expire);
     });
   }
-  if (!partial) await joinPacks(git, objectsDir, mayWrite(repository, before));
-  const goes = new Set(chosen.map(({ name }) => name));
-  const left = survey.packs.reduce((sum, pack) => sum + (goes.has(pack.name) ? 0 : pack.expired), 0);
-  return { before, after: storeSize(objectsDir), young: survey.young, left };
+  if (!isPartial) await joinPacks(git, objectsDir, writeLimit(commonDir, before));
+  const left = survey.packs.filter((pack) => !chosen.includes(pack));
+  return {
+    before,
+    after: storeSize(objectsDir),
+    young: survey.young,
+    left: left.reduce((sum, { expired }) => sum + expired, 0),
+  };
 }
 
-/** Unix seconds; what is older may go. */
-async function secondsOf(git: Git, expire: string): Promise<number> {
+/** In Unix seconds. git may delete unreachable objects that are older. */
+async function expireSeconds(git: Git, expire: string): Promise<number> {
   if (expire === 'now') return Number.POSITIVE_INFINITY;
   if (expire === 'never') return Number.NEGATIVE_INFINITY;
   const answer = await gitText(git, ['rev-parse', `--since=${expire}`]);
   return Number(answer.replace('--max-age=', ''));
 }
 
-/** Bytes that may stand beside the old packs for a while. */
-function mayWrite(repository: Repository, store: number): number {
-  return Math.min((store * 3) / 4, freeDisk(repository.commonDir) / 2);
+/** In bytes. */
+function writeLimit(commonDir: string, storeBytes: number): number {
+  return Math.min(storeBytes * MOST_OF_STORE, freeDisk(commonDir) * MOST_OF_FREE_DISK);
 }
 
-/** The packs of which most goes first. */
+/** Prefers the packs that lose the largest part. Rewriting them writes at most `limit` bytes. */
 function choosePacks({ packs }: Survey, limit: number): SurveyedPack[] {
-  const share = ({ expired, bytes }: SurveyedPack) => expired / bytes;
+  const lostPart = ({ expired, bytes }: SurveyedPack) => expired / bytes;
   const chosen: SurveyedPack[] = [];
   let written = 0;
-  for (const pack of [...packs].sort((a, b) => share(b) - share(a))) {
-    const worthwhile = share(pack) >= WORTHWHILE[pack.bytes <= SMALL_PACK ? 'small' : 'large'];
-    const survives = pack.bytes - pack.expired;
-    if (!worthwhile || pack.special || written + survives > limit) continue;
-    written += survives;
+  for (const pack of [...packs].sort((a, b) => lostPart(b) - lostPart(a))) {
+    const isWorthwhile = lostPart(pack) >= WORTHWHILE[pack.bytes <= SMALL_PACK_BYTES ? 'small' : 'large'];
+    const rest = pack.bytes - pack.expired;
+    if (pack.special || !isWorthwhile || written + rest > limit) continue;
+    written += rest;
     chosen.push(pack);
   }
   return chosen;
 }
 
-async function rewritePacks(
-  git: Git,
-  objectsDir: string,
-  chosen: readonly Pack[],
-  expire: string,
-): Promise<void> {
-  const names = new Set(chosen.map(({ name }) => name));
-  const keep = listPacks(objectsDir).filter(({ name }) => !names.has(name));
-  const cruft = ['--cruft', `--cruft-expiration=${expire}`];
-  await gitText(git, [...REPACK, '-a', ...cruft, ...keep.map(({ name }) => `--keep-pack=${name}`)]);
-}
-
 /**
- * Joins loose objects and small packs, so that each pack has at least twice the objects of the next smaller one. Packs
- * that would lead beyond `limit` bytes of writing stay as they are. Safe beside other writers: git removes only packs
- * whose objects it has just written. Nothing in a partial clone, where old gits mix promised objects with others.
- */
-export async function joinPacks(git: Git, objectsDir: string, limit: number): Promise<void> {
-  let written = 0;
-  const keep: string[] = [];
-  for (const { name, bytes, special } of listPacks(objectsDir).sort((a, b) => a.bytes - b.bytes)) {
-    if (special || written + bytes > limit) keep.push(`--keep-pack=${name}`);
-    else written += bytes;
-  }
-  await gitText(git, [...REPACK, '--geometric=2', ...keep]);
-}
-
-export async function isPartialClone(git: Git): Promise<boolean> {
-  const pattern = '^(extensions\\.partialclone|remote\\..*\\.promisor)$';
-  return ((await gitAnswer(git, ['config', '--get-regexp', pattern])) ?? '') !== '';
-}
-
-/**
- * How old an unreachable object must be to go: as asked for, or as git-gc(1) has it. git finds some time in any word where
- * it only parses one; where it expires something it is strict.
- * @throws AgtError for what is no time.
+ * The age from which unreachable objects may be deleted: the user's --prune, or the setting of git-gc(1). `git rev-parse
+ * --since` finds a time in any text, so agt lets a command that expires something check it: those are strict.
+ * @throws AgtError if the text is not a time.
  */
 export async function expiryTime(git: Git, asked: string | undefined): Promise<string> {
   const configured = await gitAnswer(git, ['config', '--get', 'gc.pruneExpire']);
-  const expire = asked ?? configured?.trim() ?? '2.weeks.ago';
-  const trial = await runGit(git, ['reflog', 'expire', '--dry-run', `--expire=${expire}`]); // of no reflog
-  if (trial.exitCode === 0) return expire;
-  throw usageError(`'${expire}' is no time`, "for example: --prune='3 days ago', --prune=now, --prune=never");
+  const expire = asked ?? configured?.trim() ?? DEFAULT_EXPIRE;
+  // Names no reflog, so it does nothing.
+  const check = await runGit(git, ['reflog', 'expire', '--dry-run', `--expire=${expire}`]);
+  if (check.exitCode === 0) return expire;
+  throw usageError(
+    `"${expire}" is not a time`,
+    "for example: --prune='3 days ago', --prune=now, --prune=never",
+  );
 }
