@@ -1,4 +1,4 @@
-/** Finds the session that a command is about: the one that the user names, or the one whose folder the user is in. */
+/** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { AgtError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** Session ids. They are part of file names, ref names and command lines, so only plain characters are allowed. */
+/** Session ids: part of file names, ref names and command lines, so only plain characters. */
 import { randomInt } from 'node:crypto';
 import { usageError } from '../errors.ts';
 
@@ -6,7 +6,7 @@ export type SessionId = string & { readonly __brand: 'SessionId' };
 
 const PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Why `text` cannot be an id; undefined if it can. With `..`, a final dot or `.lock` the refs would be invalid. */
+/** Why `text` cannot be an id, or undefined. git allows no `..`, final dot or `.lock` in a ref. */
 export function idProblem(text: string): string | undefined {
   if (!PATTERN.test(text))
     return 'an id has 1 to 64 letters, digits, ".", "_" and "-"; the first is a letter or a digit';

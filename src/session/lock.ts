@@ -1,6 +1,6 @@
 /**
- * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a capture could
- * refer to one of those (maintenance/retention/idle-sessions.ts).
+ * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
+ * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
@@ -14,7 +14,7 @@ import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './rec
 const LONGEST_WAIT_FOR_GC_MS = 15_000;
 const POLL_MS = 50;
 
-/** A session that this process has locked. Only `withSessionLock` makes one; each function that changes a session takes one. */
+/** A session that this process has locked: only `withSessionLock` makes one. Every change takes one. */
 class LockedSession {
   readonly repository: Repository;
   readonly id: SessionId;
@@ -50,7 +50,8 @@ export async function withSessionLock<T>(
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
     while (isLocked(pruneLock) && Date.now() < deadline) await sleep(POLL_MS);
-    // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions' locks.
+    // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
+    // locks.
     const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () =>
       isLocked(pruneLock) ? undefined : { result: await action(new LockedSession(repository, id)) },
     );

@@ -16,7 +16,7 @@ export function requireAllowed(record: SessionRecord, operation: Operation): voi
   });
 }
 
-/** Writes down what the command is about to do. @throws AgtError if the state of the session does not allow it. */
+/** Writes the intent. @throws AgtError if the state of the session does not allow the operation. */
 export function begin(session: LockedSession, record: SessionRecord, intent: Intent): SessionRecord {
   requireAllowed(record, intent.operation);
   const begun: SessionRecord = { ...record, state: TRANSITIONS[intent.operation].during, intent };

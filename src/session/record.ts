@@ -1,6 +1,6 @@
 /**
- * A session's metadata, `<common>/agt/sessions/<id>.json`. agt writes them before it creates the resources that they
- * name, and replaces the file as a whole. So after a crash they name everything that is left.
+ * A session's metadata, `<common>/agt/sessions/<id>.json`. agt writes them before it creates the resources
+ * that they name, and replaces the file as a whole. So after a crash they name everything that is left.
  */
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -45,7 +45,7 @@ export function sessionFolder(record: SessionRecord): string {
   return join(record.sandbox, '..');
 }
 
-/** The ref that only agt moves; it continues there. Not `refs/agt/<id>`: for git, that would hide the branch agt/<id>. */
+/** Only agt moves this ref. It is not `refs/agt/<id>`: for git, that would hide the branch agt/<id>. */
 export function tipRef(id: SessionId): string {
   return `refs/agt/tip/${id}`;
 }

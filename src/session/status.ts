@@ -1,4 +1,4 @@
-/** Collects what `session list`, `session show` and `status` report about a session: its metadata and git's answers. */
+/** Collects what `session list`, `session show` and `status` report about a session. */
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { shortBranch } from '../git/files/refnames.ts';
 import { gitText } from '../git/run/git.ts';
@@ -13,7 +13,7 @@ export interface SessionStatus {
   /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
   readonly head: string | undefined;
   readonly headCommit: string | undefined;
-  /** Commits on the work branch that the user branch does not have; undefined if one of the branches is gone. */
+  /** Commits on the work branch that the user branch does not have; undefined if a branch is gone. */
   readonly ahead: number | undefined;
   readonly autocommits: number;
   readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
@@ -53,7 +53,7 @@ async function readBranches({ git }: Repository, record: SessionRecord) {
   return { work: find(record.work_branch), shadow: find(record.branch) };
 }
 
-/** Counts the autocommits since the start commit. A fork's count includes those of the session that it was forked from. */
+/** Counts the autocommits since the start commit, in a fork also those before the fork. */
 async function countAutocommits(repository: Repository, record: SessionRecord): Promise<number> {
   const author = `--author=<${repository.settings.agentEmail}>`;
   const count = (...excluded: string[]) =>

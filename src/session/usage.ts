@@ -11,7 +11,7 @@ import { measuredUsageFile, usageDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 
-/** Counts what a snapshot added. If that fails, agt deletes the measured sum, so the next autocommit measures again. */
+/** Counts what a snapshot added. If that fails, it makes the next autocommit measure again. */
 export async function recordAddedBytes({ repository, id }: LockedSession, commit: string): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {

@@ -1,7 +1,7 @@
 /**
- * Reads the history of a session: its snapshots, newest first. It starts at agt's own tip, so it does not matter if
- * another program moved the shadow branch. It ends at the first commit that is not a snapshot, the start commit; the
- * history of a fork continues into the session that it was forked from.
+ * Reads the history of a session: its snapshots, newest first. It starts at agt's own tip, so it does not
+ * matter if another program moved the shadow branch. It ends at the first commit that is not a snapshot, the
+ * start commit; the history of a fork continues into the session that it was forked from.
  */
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 
@@ -19,7 +19,7 @@ export interface SnapshotRefs {
 export interface Snapshot {
   readonly commit: string;
   readonly tree: string;
-  /** The previous snapshot or the start commit, then the user branch, then other commits that must stay reachable. */
+  /** The previous snapshot or the start commit; the user branch; other commits to keep reachable. */
   readonly parents: readonly string[];
   /** Undefined for the first snapshot of a history. */
   readonly previous: string | undefined;
@@ -46,7 +46,7 @@ const FORMAT = [
   ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
 ];
 
-/** Commits for each call of git: the user's history follows the snapshots and can be long, so agt reads in pages. */
+/** Commits for each call of git: behind the snapshots follows the user's history, which can be long. */
 const PAGE = 4096;
 
 /** Newest first. */

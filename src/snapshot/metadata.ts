@@ -1,4 +1,4 @@
-/** Reads what a snapshot records beside its files (manifest.ts). Paths hold one byte per character, as on disk. */
+/** Reads what a snapshot records beside its files. Paths hold one byte per character, as on disk. */
 
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { type Git, gitText } from '../git/run/git.ts';
@@ -9,7 +9,7 @@ export interface SnapshotMetadata {
   readonly manifest: CapturedManifest;
   readonly modes: ReturnType<typeof readModes>;
   readonly emptyDirectories: readonly string[];
-  /** Paths that were on disk but that agt did not capture, because it could not or because a rule excludes them. */
+  /** Paths that were on disk but are not in the snapshot, by a rule or because of a failure. */
   readonly skipped: readonly string[];
 }
 

@@ -1,6 +1,7 @@
 /**
- * Parses a time in git's date syntax. git finds a time in any text: it reads "step 4" as the 4th of this month, so a
- * misspelt label would silently select a wrong snapshot. agt accepts a text only if every word in it belongs to a time.
+ * Parses a time in git's date syntax. git finds a time in any text: it reads "step 4" as the 4th of this
+ * month, so a misspelt label would silently select a wrong snapshot. agt accepts a text only if every word in
+ * it belongs to a time.
  */
 import { type Git, gitText } from '../git/run/git.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, a time. A label wins over an
- * abbreviated object name, because a person chose it. If several snapshots have the label, the newest one wins.
+ * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, a time. A label
+ * wins over an abbreviated object name, because a person chose it. If several snapshots have the label, the
+ * newest one wins.
  */
 import { AgtError } from '../errors.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';

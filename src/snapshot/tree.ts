@@ -1,4 +1,4 @@
-/** Reads the files of a tree, by their paths in the session folder. A capture compares the folder with them. */
+/** Reads the files of a tree, by their paths in the session folder. */
 import { listTree } from '../git/objects/ls-tree.ts';
 import type { Git } from '../git/run/git.ts';
 import { decodePath, encodePath } from './tree-names.ts';

@@ -1,4 +1,4 @@
-/** The session's state machine: what the table allows, what an operation writes, and metadata of earlier versions. */
+/** What the state table allows, what an operation writes, and metadata of earlier versions. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordFile } from '../../src/repository/layout.ts';

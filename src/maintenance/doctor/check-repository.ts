@@ -1,6 +1,7 @@
 /**
- * Checks whether metadata, refs, worktrees and folders agree. It changes nothing. Each finding names the thing, the
- * problem, and the command that fixes it. A finding that needs no decision of a person also has a `fix`.
+ * Checks whether metadata, refs, worktrees and folders agree. It changes nothing. Each finding names the
+ * thing, the problem, and the command that fixes it. A finding that needs no decision of a person also has a
+ * `fix`.
  */
 
 import { rmSync, statSync } from 'node:fs';

@@ -21,7 +21,8 @@ export async function checkSession(
   refs: ReadonlySet<string>,
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
-  if (isLocked(sessionLockFile(repository.agtDir, record.session_id))) return []; // another process is changing it
+  // Another process is changing it.
+  if (isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
   const { findings, checkRest } = checkIntent(repository, record, finishRestore);
   if (!checkRest) return findings;
   return [

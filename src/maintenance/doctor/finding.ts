@@ -13,5 +13,5 @@ export interface Finding {
   readonly fix?: () => unknown;
 }
 
-/** Finishes a restore that was killed. The caller passes it in, because timetravel/ stands on maintenance/. */
+/** Finishes a restore that was killed. A parameter, because maintenance/ cannot import timetravel/. */
 export type FinishRestore = (repository: Repository, record: SessionRecord) => Promise<void>;

@@ -12,8 +12,8 @@ import { sandboxExists } from '../../session/sandbox.ts';
 import { uncapturedFiles } from './uncaptured.ts';
 
 /**
- * Removes a session that agt did not finish creating. If somebody has worked in it, agt captures the work first and keeps
- * the branches, as for any removed session.
+ * Removes a session that agt did not finish creating. If somebody has worked in it, agt captures the work
+ * first and keeps the branches, as for any removed session.
  */
 export async function undoCreation(repository: Repository, record: SessionRecord): Promise<void> {
   const now = new Date();
@@ -43,7 +43,7 @@ async function hasWork(repository: Repository, record: SessionRecord): Promise<b
   return existsSync(sessionFolder(record)) && (await uncapturedFiles(repository, record)).length > 0;
 }
 
-/** @throws AgtError if somebody has worked in the folder since the last capture, which agt made before the removal. */
+/** @throws AgtError if somebody has worked in the folder since the capture before the removal. */
 export async function finishRemoval(repository: Repository, record: SessionRecord): Promise<void> {
   const lost = existsSync(sessionFolder(record)) ? await uncapturedFiles(repository, record) : [];
   if (lost.length > 0) {

@@ -1,4 +1,4 @@
-/** `agt doctor --fix`: fixes everything that needs no decision. One problem can hide another, so it checks again. */
+/** `agt doctor --fix`: fixes what needs no decision. Problems hide each other, so it checks again. */
 import type { Repository } from '../../repository/repository.ts';
 import { checkRepository } from './check-repository.ts';
 import type { Finding, FinishRestore } from './finding.ts';
@@ -10,8 +10,8 @@ export interface FixResult {
 }
 
 /**
- * A half-registered worktree hides everything else, a lock file can make a fix fail, an unfinished operation hides the
- * rest of its session: one round each, and one more.
+ * A half-registered worktree hides everything else, a lock file can make a fix fail, an unfinished operation
+ * hides the rest of its session: one round each, and one more.
  */
 const MOST_ROUNDS = 4;
 
@@ -33,7 +33,7 @@ export async function fixAll(repository: Repository, finishRestore: FinishRestor
   return [...results.values()];
 }
 
-/** Notes are leftovers of killed processes. Such a leftover, for example git's lock on a ref, can block another fix. */
+/** A note can be a leftover, such as git's lock on a ref, that blocks the fix of an error. */
 function notesFirst(findings: readonly Finding[]): Finding[] {
   return [...findings].sort((a, b) => Number(b.level === 'note') - Number(a.level === 'note'));
 }

@@ -1,7 +1,7 @@
 /**
- * Finds files that a killed agt, or a killed git, left behind: temporary files, and locks of processes that have ended.
- * git's own temporary files and locks do not name their process. Those count only if they are old and no process has them
- * open.
+ * Finds files that a killed agt, or a killed git, left behind: temporary files, and locks of processes that
+ * have ended. git's own temporary files and locks do not name their process. Those count only if they are old
+ * and no process has them open.
  */
 
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * Finds the files that would be lost if agt deleted the folder of a session that it did not finish creating or removing.
- * A file is safe if it is in the last snapshot, if git checks it out from the start commit, or if it is a copy of a file
- * in the user's worktree. If agt was killed while it wrote a file, the content is only the beginning of one of those.
+ * Finds the files that would be lost if agt deleted the folder of a session that it did not finish creating
+ * or removing. A file is safe if it is in the last snapshot, if git checks it out from the start commit, or
+ * if it is a copy of a file in the user's worktree. If agt was killed while it wrote a file, the content is
+ * only the beginning of one of those.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

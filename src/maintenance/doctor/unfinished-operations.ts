@@ -58,7 +58,7 @@ const UNFINISHED: Table = {
 /** Hexadecimal digits of a commit in a command that a person types. */
 const ABBREVIATED = 10;
 
-/** Whether the restore was for single files. Only the metadata have their names, so no other command can finish it. */
+/** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
 function isPartial(scope: readonly string[]): boolean {
   return scope.some((path) => path.includes('/'));
 }

@@ -1,7 +1,7 @@
 /**
- * Repacks a little after an autocommit. Each autocommit leaves loose objects or a small pack. With many of those git
- * becomes slow, and then git starts its own full gc in the middle of the user's work. Before that, an autocommit joins
- * some of them; this takes a second or two.
+ * Repacks a little after an autocommit. Each autocommit leaves loose objects or a small pack. With many of
+ * those git becomes slow, and then git starts its own full gc in the middle of the user's work. Before that,
+ * an autocommit joins some of them; this takes a second or two.
  */
 
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const MANY_PACKS = 40;
 /** git writes this much in a second or two. */
 const MOST_WRITTEN_BYTES = 128 * 1024 * 1024;
 
-/** Does nothing if gc.auto is 0. If another agt repacks or git fails, a later autocommit or `agt gc` repacks. */
+/** Does nothing if gc.auto is 0. If another agt repacks or git fails, a later call does the work. */
 export async function autoRepack(repository: Repository): Promise<void> {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');

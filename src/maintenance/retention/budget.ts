@@ -1,11 +1,11 @@
 /**
- * `agt.budget`: the disk that the snapshots of all sessions of a repository may take together. A measurement takes seconds
- * in a large repository. So each capture counts what it adds, and agt measures again only if the estimate exceeds the
- * budget.
+ * `agt.budget`: the disk that the snapshots of all sessions of a repository may take together. A measurement
+ * takes seconds in a large repository. So each capture counts what it adds, and agt measures again only if
+ * the estimate exceeds the budget.
  *
- * If the budget is exceeded, agt thins the active sessions. If that is not enough, agt refuses to capture before it writes
- * anything. So at most one capture exceeds the budget. agt counts the captures of a restore or a removal, but never
- * refuses them.
+ * If the budget is exceeded, agt thins the active sessions. If that is not enough, agt refuses to capture
+ * before it writes anything. So at most one capture exceeds the budget. agt counts the captures of a restore
+ * or a removal, but never refuses them.
  */
 
 import { createHash } from 'node:crypto';
@@ -32,8 +32,8 @@ interface Measured {
 }
 
 /**
- * Call it before a capture. If the budget is exceeded, it frees space. Returns warnings for the user. It calls
- * `hasChanges` only if it must refuse a capture that has something to capture.
+ * Call it before a capture. If the budget is exceeded, it frees space. If that is not enough, it refuses the
+ * capture, unless `hasChanges` says that there is nothing to capture. Returns warnings for the user.
  * @throws AgtError if there is not enough space.
  */
 export async function enforceBudget(
@@ -54,8 +54,8 @@ export async function enforceBudget(
 }
 
 function budgetExceeded(total: number, budget: number, warnings: readonly string[]): AgtError {
-  const limit = `agt.budget (${showSize(budget)})`;
-  const message = `the snapshots of all sessions take ${showSize(total)}, more than ${limit}; nothing was captured`;
+  const used = `the snapshots of all sessions take ${showSize(total)}`;
+  const message = `${used}, more than agt.budget (${showSize(budget)}); nothing was captured`;
   return new AgtError(message, {
     hints: [
       ...warnings,
@@ -66,7 +66,7 @@ function budgetExceeded(total: number, budget: number, warnings: readonly string
   });
 }
 
-/** Thins every active session that no other process uses. Returns each with the number of deleted snapshots, as text. */
+/** Thins every active session that no other process uses. Returns what it thinned, as text. */
 async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
   const { repository } = own;
   const thinned: string[] = [];

@@ -5,7 +5,7 @@ import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 
 export interface Chain {
-  /** Newest first. Without the snapshots that a fork has from another session: those belong to that session. */
+  /** Newest first. Snapshots that a fork has from another session belong to that one. */
   readonly snapshots: readonly Snapshot[];
   /** The commit that the shadow branch points to; undefined if somebody deleted the branch. */
   readonly branch: string | undefined;

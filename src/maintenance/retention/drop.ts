@@ -1,7 +1,7 @@
 /**
- * Drops what agt keeps of a session that ended long ago: its shadow branch with all snapshots, then its metadata. agt also
- * deletes the work branch if the user's branches have all of its commits. Otherwise the work branch stays as an ordinary
- * branch.
+ * Drops what agt keeps of a session that ended long ago: its shadow branch with all snapshots, then its
+ * metadata. agt also deletes the work branch if the user's branches have all of its commits. Otherwise the
+ * work branch stays as an ordinary branch.
  */
 
 import { rmSync } from 'node:fs';

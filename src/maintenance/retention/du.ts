@@ -1,9 +1,11 @@
 /**
- * Measures the disk use of sessions: the objects that only shadow branches reach. If one history alone reaches an object,
- * the object counts as its own and is freed with it. If several reach it, it counts as shared and is freed with the last.
+ * Measures the disk use of sessions: the objects that only shadow branches reach. If one history alone
+ * reaches an object, the object counts as its own and is freed with it. If several reach it, it counts as
+ * shared and is freed with the last.
  *
- * Objects that the user's branches, tags, remote-tracking branches or the work branches reach do not count. agt does not
- * look for a file in all old commits of those (src/git/objects/reachable.ts), so the figures can be too high.
+ * Objects that the user's branches, tags, remote-tracking branches or the work branches reach do not count.
+ * agt does not look for a file in all old commits of those (src/git/objects/reachable.ts), so the figures can
+ * be too high.
  */
 import { statfsSync } from 'node:fs';
 import { reachableObjects, sizesOnDisk } from '../../git/objects/reachable.ts';
@@ -26,8 +28,8 @@ interface Costs {
 }
 
 /**
- * `histories` has the object or ref names of each history, by any key. Objects that `others` reach and objects in
- * `excluded` do not count.
+ * `histories` has the object or ref names of each history, by any key. Objects that `others` reach and
+ * objects in `excluded` do not count.
  */
 export async function costOf(
   git: Git,
@@ -54,8 +56,8 @@ export async function costOf(
 }
 
 /**
- * All refs except those of snapshots: the user's and the work branches. For a branch also its tree: a file that it has now
- * does not count, whichever commit added it.
+ * All refs except those of snapshots: the user's and the work branches. For a branch also its tree: a file
+ * that it has now does not count, whichever commit added it.
  */
 export async function nonSnapshotRefs(repository: Repository): Promise<string[]> {
   const prefixes = ['refs/agt/tip/', `refs/heads/${repository.settings.branchPrefix}`];
@@ -85,7 +87,7 @@ async function listRefs({ git }: Repository): Promise<string[]> {
 }
 
 interface DiskUse extends Costs {
-  /** Bytes that this user can still write to the file system of the repository; Infinity if it does not report that. */
+  /** Bytes that this user can still write to that disk; Infinity if the file system does not report it. */
   readonly free: number;
 }
 

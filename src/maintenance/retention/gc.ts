@@ -1,4 +1,4 @@
-/** `agt gc`: carries out the plan for each session. It takes the session's lock and plans again under the lock. */
+/** `agt gc`: carries out the plan for each session. It locks the session and plans again. */
 import { AgtError, EXIT } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';

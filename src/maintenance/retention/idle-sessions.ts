@@ -1,8 +1,8 @@
 /**
- * Waits until no agt uses a session. `git fast-import` reuses an object that is in the store, even if it is old and
- * unreachable. If agt deleted that object before the capture moved its ref, it would be missing from the snapshot. So agt
- * deletes objects only while no capture runs. Other git commands first refresh the time of an object that they reuse, so
- * the expiry time protects it.
+ * Waits until no agt uses a session. `git fast-import` reuses an object that is in the store, even if it is
+ * old and unreachable. If agt deleted that object before the capture moved its ref, it would be missing from
+ * the snapshot. So agt deletes objects only while no capture runs. Other git commands first refresh the time
+ * of an object that they reuse, so the expiry time protects it.
  */
 
 import { readdirSync } from 'node:fs';
@@ -14,13 +14,14 @@ import { locksDirectory, pruneLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 
-/** `agt gc` waits at most this long for each process that holds a lock, for example for a capture of a large folder. */
+/** `agt gc` waits at most this long for each lock: a capture of a large folder takes a while. */
 export const LONGEST_WAIT_MS = 60_000;
 const POLL_MS = 50;
 
 /**
- * Runs `action` while no session is in use. A command that starts now waits for the lock that this function takes
- * (session/lock.ts), also if it creates a session. This function waits for commands that started earlier.
+ * Runs `action` while no session is in use. A command that starts now waits for the lock that this function
+ * takes (session/lock.ts), also if it creates a session. This function waits for commands that started
+ * earlier.
  * @throws AgtError with exit code 75 if a session stays in use.
  */
 export function withIdleSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 /**
- * Decides which snapshots agt keeps when it shortens a history. Pure: takes snapshots and a time, returns commits.
+ * Decides which snapshots agt keeps when it shortens a history. Pure: takes snapshots and a time, returns
+ * commits.
  *
  * Hours and days are in UTC. So a second thinning in another time zone deletes nothing more.
  */
@@ -13,8 +14,9 @@ const WEEK = 7 * DAY;
 type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored'>;
 
 /**
- * Keeps every snapshot of the last day, the last one of each hour of the last week, the last one of each earlier day, the
- * newest and the oldest, every labelled one, and the ones that undo and redo need. `now` in Unix seconds.
+ * Keeps every snapshot of the last day, the last one of each hour of the last week, the last one of each
+ * earlier day, the newest and the oldest, every labelled one, and the ones that undo and redo need. `now` in
+ * Unix seconds.
  */
 export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
   const kept = new Set([...labelled(snapshots, () => true), ...neededForUndo(snapshots)]);
@@ -35,7 +37,7 @@ function slotOf(commit: string, time: number, now: number): string {
   return age < WEEK ? `hour ${Math.floor(time / HOUR)}` : `day ${Math.floor(time / DAY)}`;
 }
 
-/** When `agt.retention` has passed since a session was removed, agt keeps only the snapshots that a person labelled. */
+/** For sessions whose `agt.retention` is over: agt keeps the snapshots that a person labelled. */
 export function keptWhenEnded(snapshots: readonly Marked[]): Set<string> {
   return new Set(labelled(snapshots, (label) => !isOwnLabel(label)));
 }
@@ -44,7 +46,7 @@ function labelled(snapshots: readonly Marked[], isWanted: (label: string) => boo
   return snapshots.filter(({ label }) => label !== undefined && isWanted(label)).map(({ commit }) => commit);
 }
 
-/** Each restore, the snapshot that it brought back and the one that it replaced: undo and redo read their steps there. */
+/** Undo and redo need each restore, the snapshot that it brought back, and the one that it replaced. */
 function neededForUndo(snapshots: readonly Marked[]): string[] {
   const all = new Set(snapshots.map(({ commit }) => commit));
   return snapshots.flatMap(({ commit, restored }, i) => {

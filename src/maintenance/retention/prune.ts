@@ -1,9 +1,9 @@
 /**
  * Deletes unreachable objects, then joins loose objects and small packs.
  *
- * To delete objects of a pack, git writes the rest of the pack anew beside it. So that this never needs twice the disk,
- * agt rewrites only packs that lose a good part of their objects, and limits what git writes to three quarters of the
- * object store and half of the free disk. It leaves the other packs for later.
+ * To delete objects of a pack, git writes the rest of the pack anew beside it. So that this never needs twice
+ * the disk, agt rewrites only packs that lose a good part of their objects, and limits what git writes to
+ * three quarters of the object store and half of the free disk. It leaves the other packs for later.
  */
 
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
 const SMALL_PACK_BYTES = 32 * 1024 * 1024;
 
-/** The parts of the object store and of the free disk that new packs may take while the old packs still exist. */
+/** New packs may take these parts of the object store and the free disk, beside the old packs. */
 const MOST_OF_STORE = 3 / 4;
 const MOST_OF_FREE_DISK = 1 / 2;
 
@@ -103,8 +103,9 @@ function choosePacks({ packs }: Survey, limit: number): SurveyedPack[] {
 }
 
 /**
- * The age from which unreachable objects may be deleted: the user's --prune, or the setting of git-gc(1). `git rev-parse
- * --since` finds a time in any text, so agt lets a command that expires something check it: those are strict.
+ * The age from which unreachable objects may be deleted: the user's --prune, or the setting of git-gc(1).
+ * `git rev-parse --since` finds a time in any text, so agt lets a command that expires something check it:
+ * those are strict.
  * @throws AgtError if the text is not a time.
  */
 export async function expiryTime(git: Git, asked: string | undefined): Promise<string> {

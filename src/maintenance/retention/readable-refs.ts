@@ -1,6 +1,6 @@
 /**
- * Checks that every directory of refs, reflogs and worktrees is readable. If git cannot list such a directory, it treats
- * it as empty, and `git prune` deletes the objects that its refs keep.
+ * Checks that every directory of refs, reflogs and worktrees is readable. If git cannot list such a
+ * directory, it treats it as empty, and `git prune` deletes the objects that its refs keep.
  */
 import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';

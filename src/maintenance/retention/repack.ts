@@ -1,4 +1,4 @@
-/** Rewrites packs with git-repack(1). The caller holds the pack lock: only one process at a time rewrites packs. */
+/** Rewrites packs with git-repack(1). The caller holds the pack lock (repository/layout.ts). */
 import { listPacks, type Pack } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 
@@ -28,9 +28,10 @@ export async function rewritePacks(
 }
 
 /**
- * Joins loose objects and small packs, so that each pack has at least twice the objects of the next smaller one. Leaves
- * packs alone that would make git write more than `limit` bytes. Safe beside other writers: git deletes only packs whose
- * objects it has just written. Not for a partial clone, where old gits mix promised objects with others.
+ * Joins loose objects and small packs, so that each pack has at least twice the objects of the next smaller
+ * one. Leaves packs alone that would make git write more than `limit` bytes. Safe beside other writers: git
+ * deletes only packs whose objects it has just written. Not for a partial clone, where old gits mix promised
+ * objects with others.
  */
 export async function joinPacks(git: Git, objectsDir: string, limit: number): Promise<void> {
   let written = 0;

@@ -1,7 +1,8 @@
 /**
- * Shortens a history to the snapshots that stay. Each keeps its tree, message and dates, and gets the previous one that
- * stays as its parent. A deleted snapshot may be the only one that keeps other commits reachable: of the agent, of the
- * user, of another program that wrote to the branch. Those become further parents of the next snapshot that stays.
+ * Shortens a history to the snapshots that stay. Each keeps its tree, message and dates, and gets the
+ * previous one that stays as its parent. A deleted snapshot may be the only one that keeps other commits
+ * reachable: of the agent, of the user, of another program that wrote to the branch. Those become further
+ * parents of the next snapshot that stays.
  *
  * The snapshots after the first deleted one get new object names. agt updates trailers that name a snapshot.
  */
@@ -17,8 +18,8 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * `kept` must not be empty. If agt is killed, either the old or the new history is complete: the refs move in one
- * transaction, after the new commits are on disk.
+ * `kept` must not be empty. If agt is killed, either the old or the new history is complete: the refs move in
+ * one transaction, after the new commits are on disk.
  */
 export async function rewriteChain(
   session: LockedSession,
@@ -41,7 +42,7 @@ export async function rewriteChain(
   await forgetReflog(session, record);
 }
 
-/** The reflog of the shadow branch would keep the deleted snapshots reachable. Only agt writes to that branch. */
+/** The reflog of the shadow branch would keep the deleted snapshots reachable. */
 export async function forgetReflog({ repository }: LockedSession, record: SessionRecord): Promise<void> {
   const args = ['reflog', 'expire', '--expire=now', '--expire-unreachable=now', record.branch];
   await runGit(repository.git, args);
@@ -62,8 +63,10 @@ async function shortenChain(
   const raw = await readCommits(git, [...kept]);
   const contents: Buffer[] = [];
   const newNames = new Map<string, string>();
-  let previous = snapshots.at(-1)?.parents[0] as string; // the start commit, then the last snapshot that stays
-  let unheld: string[] = []; // commits that only deleted snapshots keep reachable, newest first
+  // The start commit, then the last snapshot that stays.
+  let previous = snapshots.at(-1)?.parents[0] as string;
+  // Commits that only deleted snapshots keep reachable, newest first.
+  let unheld: string[] = [];
   for (const { commit, parents } of [...snapshots].reverse()) {
     const otherParents = parents.slice(1);
     if (!kept.has(commit)) {
@@ -85,8 +88,8 @@ async function shortenChain(
 }
 
 /**
- * The candidates that neither `from` nor another candidate reaches, in the same order. `from` may have the old name of a
- * rewritten snapshot: besides snapshots, the old and the new commit reach the same.
+ * The candidates that neither `from` nor another candidate reaches, in the same order. `from` may have the
+ * old name of a rewritten snapshot: besides snapshots, the old and the new commit reach the same.
  */
 async function notReachedFrom(
   git: Git,

@@ -1,6 +1,7 @@
 /**
- * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, agt undoes all
- * steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt doctor` finds what is left.
+ * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, agt
+ * undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
+ * doctor` finds what is left.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -31,7 +32,7 @@ interface NewSession {
   readonly fromSpec?: string | undefined;
   readonly profile?: string | undefined;
   readonly now: Date;
-  /** Fills the session folder after agt has made the branches and the worktree. A fork writes the other session's files. */
+  /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
   readonly fill: (record: SessionRecord, session: LockedSession) => Promise<void>;
   /** False: agt registers the worktree but leaves its files to `fill`. */
   readonly checkOut: boolean;
@@ -184,7 +185,7 @@ async function addWorktree(
   }
 }
 
-/** By default git writes one file after another and mostly waits for the disk. The user's own setting has priority. */
+/** By default git writes one file at a time and mostly waits for the disk. A user's setting has priority. */
 async function checkoutWorkers({ git }: Repository): Promise<string[]> {
   const configured = await gitAnswer(git, ['config', '--get', 'checkout.workers']);
   if (configured !== undefined) return [];

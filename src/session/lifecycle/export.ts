@@ -1,6 +1,7 @@
 /**
- * `agt session export`: pushes the work branch and nothing else. A commit that contains a whole session folder (`.env`
- * files, tokens, conversation logs) must never be published, so agt first checks each commit that is new to the remote.
+ * `agt session export`: pushes the work branch and nothing else. A commit that contains a whole session
+ * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
+ * that is new to the remote.
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
@@ -51,8 +52,8 @@ async function exportableCommit(
   const uncommitted = await uncommittedPaths(repository, record);
   if (uncommitted.length > 0 && !allowDirty) {
     const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
-    const message = `sandbox of "${record.session_id}" has uncommitted changes (${files}: ${shorten(uncommitted)})`;
-    throw new AgtError(message, {
+    const changes = `uncommitted changes (${files}: ${shorten(uncommitted)})`;
+    throw new AgtError(`sandbox of "${record.session_id}" has ${changes}`, {
       hints: ['commit them, or export only the commits with --allow-dirty'],
     });
   }

@@ -1,6 +1,7 @@
 /**
- * `agt session remove`: captures the session a last time, then deletes its folder. The branches stay, so the session can
- * be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes this one.
+ * `agt session remove`: captures the session a last time, then deletes its folder. The branches stay, so the
+ * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
+ * this one.
  */
 import { existsSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -156,14 +157,16 @@ function cannotCapture(record: SessionRecord): AgtError {
   return new AgtError(`cannot capture session "${record.session_id}": its sandbox is no longer a worktree`, {
     hints: [
       `its folder still contains files: ${sessionFolder(record)}`,
-      'move them away, repair the sandbox (see: agt doctor), or delete them together with the session: --force',
+      'move them away, or repair the sandbox: agt doctor',
+      'or delete them together with the session: --force',
     ],
   });
 }
 
 async function removeWorktree({ repository }: LockedSession, record: SessionRecord): Promise<void> {
   const registration = registrationOf(repository.commonDir, record.sandbox);
-  // With --force given twice, git also removes a locked worktree. If git does not know the worktree, that is fine.
+  // With --force given twice, git also removes a locked worktree. If git does not know the worktree, that is
+  // fine.
   await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
   failurePoint('remove: worktree removed');
   removeTree(sessionFolder(record));

@@ -1,4 +1,4 @@
-/** Resolves `--from SPEC`: the commit that a new session starts at, and the user branch that it belongs to. */
+/** Resolves `--from SPEC`: the commit that a new session starts at, and its user branch. */
 import { AgtError } from '../../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -15,7 +15,7 @@ interface StartPoint {
   readonly spec: string | undefined;
 }
 
-/** Without `spec`: HEAD in `cwd`, which can be a sandbox. @throws AgtError if there is no commit to start from. */
+/** Without `spec`: HEAD in `cwd`, which can be a sandbox. @throws AgtError if there is no commit. */
 export async function resolveStartPoint(
   repository: Repository,
   spec: string | undefined,

@@ -1,7 +1,8 @@
 /**
- * `.worktreeinclude`: a file of gitignore patterns at the top of the user's worktree. agt copies the files that it names
- * and that git ignores (`.env`, local settings) into a new sandbox, by reflink if the file system has those. Tracked
- * files come with the checkout. Untracked files that are not ignored are the user's work in progress; agt leaves them.
+ * `.worktreeinclude`: a file of gitignore patterns at the top of the user's worktree. agt copies the files
+ * that it names and that git ignores (`.env`, local settings) into a new sandbox, by reflink if the file
+ * system has those. Tracked files come with the checkout. Untracked files that are not ignored are the user's
+ * work in progress; agt leaves them.
  */
 import {
   constants,
@@ -44,13 +45,14 @@ function readPatterns(path: string): string | undefined {
   }
 }
 
-/** With more candidates than this, one listing of all ignored files costs less than a pathspec for each candidate. */
+/** With more candidates, a listing of all ignored files costs less than a pathspec for each. */
 const MOST_PATHSPECS = 200;
 
 /**
- * The files to copy; `git` runs at the top of the worktree. fast-glob finds candidates and opens only directories that can
- * have some: for `local/*.json` it reads `local` and never enters `node_modules`. Then the `ignore` library applies all
- * rules of gitignore, such as negation, and git tells which files are untracked and ignored.
+ * The files to copy; `git` runs at the top of the worktree. fast-glob finds candidates and opens only
+ * directories that can have some: for `local/*.json` it reads `local` and never enters `node_modules`. Then
+ * the `ignore` library applies all rules of gitignore, such as negation, and git tells which files are
+ * untracked and ignored.
  */
 export async function findIncludedFiles(git: Git, patterns: string): Promise<string[]> {
   const globs = patterns.split(/\r?\n/).flatMap(toGlobs);
@@ -67,9 +69,10 @@ export async function findIncludedFiles(git: Git, patterns: string): Promise<str
 
 /** Files and symlinks. It does not follow symlinks. */
 async function findFiles(directory: string, globs: readonly string[]): Promise<string[]> {
-  const { default: glob } = await import('fast-glob'); // only `session new` needs it, and only with a .worktreeinclude
-  // fast-glob opens the directory that a glob begins with by that name, also if case does not matter, unless one of the
-  // globs makes it start at the top. FILE does.
+  // Loaded late: only `session new` needs it, and only if there is a .worktreeinclude.
+  const { default: glob } = await import('fast-glob');
+  // fast-glob begins in the directory that a glob starts with, and takes its name literally: `Local/*` would
+  // not find `local`. With FILE, a glob for the top, it begins at the top.
   const found = await glob([FILE, ...globs], {
     cwd: directory,
     ignore: ['**/.git'],
@@ -83,10 +86,10 @@ async function findFiles(directory: string, globs: readonly string[]): Promise<s
   return found.filter(({ dirent }) => !dirent.isDirectory()).map(({ path }) => path);
 }
 
-/** Everything else, such as `[` and `?`, has other rules in gitignore than in a glob. */
+/** Characters that can mean something else in a glob, such as `[`. They become `*`, with all that follows. */
 const SPECIAL = /[^\p{L}\p{M}\p{N}._~ */-]/u;
 
-/** Globs that match every file that one gitignore pattern matches, and maybe more: a special character becomes `*`. */
+/** Globs that match every file that a gitignore pattern matches, and maybe more. */
 function toGlobs(line: string): string[] {
   const pattern = line.replace(/ +$/, '');
   if (/^[#!]/.test(pattern)) return [];

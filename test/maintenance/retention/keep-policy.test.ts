@@ -30,7 +30,7 @@ describe('agt gc keeps', () => {
     expect(dropped).toEqual(['hour a, earlier', 'day a, earlier']);
   });
 
-  test('every labelled snapshot, and each restore with the snapshots that it brought back and replaced', () => {
+  test('labelled snapshots, and restores with the snapshots that they brought back and replaced', () => {
     const snapshots = [
       snapshot('tip', 9 * DAY),
       snapshot('restores', 9 * DAY + 1, { restored: 'source' }),
@@ -47,7 +47,7 @@ describe('agt gc keeps', () => {
     expect(dropped).toEqual(['between', 'gone']);
   });
 
-  test('everything when it runs a second time at the same time, and snapshots with a time in the future', () => {
+  test('everything in a second run at the same time, and snapshots from the future', () => {
     const snapshots = Array.from({ length: 2000 }, (_, i) => snapshot(`${i}`, i * 600 - 3600));
     const kept = keptWhenThinned(snapshots, NOW);
     expect(kept.size).toBeLessThan(400);

@@ -1,4 +1,4 @@
-/** Thins random histories: the kept snapshots do not change, and only deleted snapshots become unreachable. */
+/** Thins random histories: kept snapshots do not change, and only deleted ones become unreachable. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readChain } from '../../../src/maintenance/retention/chain.ts';

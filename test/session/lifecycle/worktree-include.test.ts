@@ -27,7 +27,7 @@ const IGNORED = [
 
 let repository: string;
 
-/** Ignored files, and beside them a tracked and an untracked file, a symlink to a directory and a nested repository. */
+/** Ignored, tracked and untracked files, a symlink to a directory and a nested repository. */
 beforeAll(() => {
   repository = makeRepository({
     '.gitignore': '.env\n.Env*\n/local/\n/Local/\n/out/\n/nested/\n/link\n',
