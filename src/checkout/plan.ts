@@ -3,7 +3,7 @@
  * nothing is done here. Whatever was not captured is left alone, and so is everything outside the scope.
  */
 
-import type { FileChange } from '../snapshot/diff.ts';
+import type { ChangedFile } from '../snapshot/diff.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { isUnder } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/metadata.ts';
@@ -37,7 +37,7 @@ export interface CheckoutWish {
   /** Undefined where the folder holds nothing. */
   readonly from: SnapshotMetadata | undefined;
   readonly to: SnapshotMetadata;
-  readonly differences: readonly FileChange[];
+  readonly differences: readonly ChangedFile[];
   /** Every directory of `to`, and of `from`. */
   readonly directories: ReadonlySet<string>;
   readonly directoriesBefore: ReadonlySet<string>;
@@ -80,7 +80,7 @@ export function planCheckout(wish: CheckoutWish): CheckoutPlan {
 }
 
 /** What lies in the scope, and a file that stands where the scope needs a directory. */
-function inScope({ differences, scope }: CheckoutWish): FileChange[] {
+function inScope({ differences, scope }: CheckoutWish): ChangedFile[] {
   const within = differences.filter(({ path }) => isUnder(path, scope));
   const needed = new Set(
     within.filter(({ after }) => after !== undefined).flatMap(({ path }) => parentDirectories(path)),
@@ -127,7 +127,7 @@ export function isOtherwiseUsual(from: SnapshotMetadata | undefined, to: Snapsho
 }
 
 /** Permission bits of the files and directories that both snapshots have. */
-function changedModes(wish: CheckoutWish, changes: readonly FileChange[]): Map<string, number> {
+function changedModes(wish: CheckoutWish, changes: readonly ChangedFile[]): Map<string, number> {
   const { from, to, directories, directoriesBefore, files, scope } = wish;
   const changed = new Set(changes.map(({ path }) => path));
   const modes = new Map<string, number>();

@@ -7,14 +7,14 @@ import { readSnapshotTree, type TreeEntry } from './tree.ts';
 import { decodePath } from './tree-names.ts';
 
 /** A file or link that differs between two snapshots. Undefined: that snapshot does not have it. */
-export interface FileChange {
+export interface ChangedFile {
   readonly path: string;
   readonly before: TreeEntry | undefined;
   readonly after: TreeEntry | undefined;
 }
 
 /** Without `from` every file is new. */
-export async function diffSnapshots(git: Git, from: string | undefined, to: string): Promise<FileChange[]> {
+export async function diffSnapshots(git: Git, from: string | undefined, to: string): Promise<ChangedFile[]> {
   if (from === undefined) {
     const { files } = await readSnapshotTree(git, to);
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));

@@ -6,7 +6,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox.ts';
-import { diffSnapshots, type FileChange } from '../../snapshot/diff.ts';
+import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
 import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes } from '../../snapshot/manifest.ts';
@@ -26,7 +26,7 @@ interface Now {
   readonly content: SnapshotMetadata | undefined;
   readonly directories: ReadonlySet<string>;
   /** Paths that are not as in `snapshot.commit`, with what they are now. */
-  readonly differences: readonly FileChange[];
+  readonly differences: readonly ChangedFile[];
 }
 
 export async function previewRestore(
@@ -85,7 +85,7 @@ async function readNow(repository: Repository, record: SessionRecord, now: Date)
 }
 
 /** From what is there to the snapshot, by way of the last capture. */
-function overlay(toSnapshot: readonly FileChange[], uncaptured: readonly FileChange[]): FileChange[] {
+function overlay(toSnapshot: readonly ChangedFile[], uncaptured: readonly ChangedFile[]): ChangedFile[] {
   const all = new Map(toSnapshot.map((difference) => [difference.path, difference]));
   for (const { path, before, after: now } of uncaptured) {
     const wanted = all.has(path) ? all.get(path)?.after : before;
