@@ -4,7 +4,7 @@ import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, runGit } from '../git/run/git.ts';
 import { statCacheFile } from '../repository/layout.ts';
 import type { CapturedManifest } from '../snapshot/manifest.ts';
-import { readShadowTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
+import { readSnapshotTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
 import type { CaptureTarget } from './request.ts';
 import type { Circumstances } from './starting-refs.ts';
 import { readScanManifest, type ScanManifest } from './stat-cache/scan-manifest.ts';
@@ -38,14 +38,14 @@ export async function readPrevious(
     const first = { isFirst: true, index: undefined, manifest: undefined, warnings };
     if (cache !== undefined)
       return { ...first, ...inTable(cache.files), foreign: cache.foreign ?? [], cache };
-    const { files, foreign } = await readStartTree(git, at.tipTree);
+    const { files, unstorable: foreign } = await readStartTree(git, at.tipTree);
     return { ...first, ...inTree(files), foreign, cache };
   }
   const manifest = JSON.parse(at.tipManifest) as CapturedManifest;
   const { cache, warnings } = cacheFor(left, at.tip);
   const common = { isFirst: false, foreign: [], cache, manifest, warnings };
   if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index.digest };
-  const { files } = await readShadowTree(git, at.tipTree);
+  const { files } = await readSnapshotTree(git, at.tipTree);
   return { ...common, ...inTree(files), index: await capturedIndex(git, at.tip) };
 }
 

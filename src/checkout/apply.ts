@@ -22,7 +22,7 @@ import { systemPath } from '../disk/long-path.ts';
 import { errorCode } from '../errors.ts';
 import { readBlobs } from '../git/objects/cat-file.ts';
 import type { Git } from '../git/run/git.ts';
-import { ancestors } from '../snapshot/snapshot.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
 import type { CheckoutPlan, FileToWrite } from './plan.ts';
 
 /** Something changed while the folder was being worked on; it has to be captured again first. */
@@ -137,7 +137,7 @@ class Site {
 
   /** Makes sure that the directory of `path` is one, not reached through a link, and can be written in. */
   private enter(path: string): void {
-    for (const directory of ancestors(path).reverse()) {
+    for (const directory of parentDirectories(path).reverse()) {
       if (this.known.has(directory)) continue;
       const stat = this.look(directory);
       if (stat?.isDirectory() !== true) throw new ChangedMeanwhile(directory);

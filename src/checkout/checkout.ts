@@ -5,37 +5,34 @@
  */
 
 import type { Git } from '../git/run/git.ts';
+import { diffSnapshots } from '../snapshot/diff.ts';
+import { listDirectories } from '../snapshot/directories.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { bringBackIgnoreFile } from '../snapshot/ignore-file.ts';
-import {
-  listDifferences,
-  listDirectories,
-  readSnapshot,
-  type SnapshotContent,
-} from '../snapshot/snapshot.ts';
-import { readShadowTree } from '../snapshot/tree.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadata.ts';
+import { readSnapshotTree } from '../snapshot/tree.ts';
 import { applyPlan } from './apply.ts';
 import { type CheckoutPlan, isOtherwiseUsual, planCheckout } from './plan.ts';
 
 /** What has to be done to get from one snapshot to another within `scope`; without `from` the folder holds nothing. */
 export async function prepareCheckout(
   git: Git,
-  from: SnapshotContent | undefined,
-  to: SnapshotContent,
+  from: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
   scope: readonly string[],
 ): Promise<CheckoutPlan> {
   const [differences, directories, directoriesBefore] = await Promise.all([
-    listDifferences(git, from?.commit, to.commit),
+    diffSnapshots(git, from?.commit, to.commit),
     listDirectories(git, to),
     from === undefined ? new Set<string>() : listDirectories(git, from),
   ]);
-  const files = isOtherwiseUsual(from, to) ? (await readShadowTree(git, to.commit)).files : undefined;
+  const files = isOtherwiseUsual(from, to) ? (await readSnapshotTree(git, to.commit)).files : undefined;
   return planCheckout({ from, to, differences, directories, directoriesBefore, files, scope });
 }
 
 /** Writes a whole snapshot into a folder that holds nothing but the sandbox's `.git`. */
-export async function checkOutSnapshot(git: Git, commit: string, folder: string): Promise<SnapshotContent> {
-  const content = await readSnapshot(git, commit);
+export async function checkOutSnapshot(git: Git, commit: string, folder: string): Promise<SnapshotMetadata> {
+  const content = await readSnapshotMetadata(git, commit);
   const plan = await prepareCheckout(git, undefined, content, TOP_FOLDERS);
   const path = Buffer.from(folder).toString('latin1');
   await applyPlan(git, plan, { path, isCaptured: () => false });

@@ -3,8 +3,10 @@
  * nothing is done here. Whatever was not captured is left alone, and so is everything outside the scope.
  */
 
+import type { ChangedFile } from '../snapshot/diff.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
 import { isUnder } from '../snapshot/folders.ts';
-import { ancestors, type Difference, type SnapshotContent } from '../snapshot/snapshot.ts';
+import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 import type { TreeEntry } from '../snapshot/tree.ts';
 
 export interface FileToWrite {
@@ -33,9 +35,9 @@ export interface CheckoutPlan {
 
 export interface CheckoutWish {
   /** Undefined where the folder holds nothing. */
-  readonly from: SnapshotContent | undefined;
-  readonly to: SnapshotContent;
-  readonly differences: readonly Difference[];
+  readonly from: SnapshotMetadata | undefined;
+  readonly to: SnapshotMetadata;
+  readonly differences: readonly ChangedFile[];
   /** Every directory of `to`, and of `from`. */
   readonly directories: ReadonlySet<string>;
   readonly directoriesBefore: ReadonlySet<string>;
@@ -67,10 +69,9 @@ export function planCheckout(wish: CheckoutWish): CheckoutPlan {
     deletions,
     leavings: leavings(wish, deletions),
     directories: new Map(
-      withParents([...writes.flatMap(({ path }) => ancestors(path).slice(0, 1)), ...empty]).map((path) => [
-        path,
-        to.modes.others.get(path) ?? to.modes.usual.directory,
-      ]),
+      withParents([...writes.flatMap(({ path }) => parentDirectories(path).slice(0, 1)), ...empty]).map(
+        (path) => [path, to.modes.others.get(path) ?? to.modes.usual.directory],
+      ),
     ),
     writes,
     modes: changedModes(wish, changes),
@@ -79,10 +80,10 @@ export function planCheckout(wish: CheckoutWish): CheckoutPlan {
 }
 
 /** What lies in the scope, and a file that stands where the scope needs a directory. */
-function inScope({ differences, scope }: CheckoutWish): Difference[] {
+function inScope({ differences, scope }: CheckoutWish): ChangedFile[] {
   const within = differences.filter(({ path }) => isUnder(path, scope));
   const needed = new Set(
-    within.filter(({ after }) => after !== undefined).flatMap(({ path }) => ancestors(path)),
+    within.filter(({ after }) => after !== undefined).flatMap(({ path }) => parentDirectories(path)),
   );
   return [...within, ...differences.filter(({ path }) => !isUnder(path, scope) && needed.has(path))];
 }
@@ -94,19 +95,19 @@ class Standing {
 
   constructor(paths: readonly string[]) {
     this.paths = new Set(paths);
-    this.above = new Set(paths.flatMap(ancestors));
+    this.above = new Set(paths.flatMap(parentDirectories));
   }
 
   isInTheWayOf(path: string): boolean {
     if (this.paths.size === 0) return false;
-    return this.above.has(path) || [path, ...ancestors(path)].some((part) => this.paths.has(part));
+    return this.above.has(path) || [path, ...parentDirectories(path)].some((part) => this.paths.has(part));
   }
 }
 
 function leavings({ from, directories, scope }: CheckoutWish, deletions: readonly string[]): string[] {
-  const candidates = new Set(deletions.flatMap(ancestors));
+  const candidates = new Set(deletions.flatMap(parentDirectories));
   for (const path of from?.emptyDirectories ?? []) {
-    if (isUnder(path, scope)) for (const part of [path, ...ancestors(path)]) candidates.add(part);
+    if (isUnder(path, scope)) for (const part of [path, ...parentDirectories(path)]) candidates.add(part);
   }
   return [...candidates]
     .filter((path) => !directories.has(path) && path !== 'sandbox')
@@ -115,18 +116,18 @@ function leavings({ from, directories, scope }: CheckoutWish, deletions: readonl
 
 function withParents(paths: readonly string[]): string[] {
   const all = new Set<string>();
-  for (const path of paths) for (const part of [path, ...ancestors(path)]) all.add(part);
+  for (const path of paths) for (const part of [path, ...parentDirectories(path)]) all.add(part);
   return [...all].sort((a, b) => a.length - b.length);
 }
 
 /** Whether permission bits have to be looked at beyond those that the snapshots list. */
-export function isOtherwiseUsual(from: SnapshotContent | undefined, to: SnapshotContent): boolean {
+export function isOtherwiseUsual(from: SnapshotMetadata | undefined, to: SnapshotMetadata): boolean {
   const kinds = ['file', 'program', 'directory'] as const;
   return from !== undefined && kinds.some((kind) => from.modes.usual[kind] !== to.modes.usual[kind]);
 }
 
 /** Permission bits of the files and directories that both snapshots have. */
-function changedModes(wish: CheckoutWish, changes: readonly Difference[]): Map<string, number> {
+function changedModes(wish: CheckoutWish, changes: readonly ChangedFile[]): Map<string, number> {
   const { from, to, directories, directoriesBefore, files, scope } = wish;
   const changed = new Set(changes.map(({ path }) => path));
   const modes = new Map<string, number>();

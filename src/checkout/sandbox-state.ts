@@ -17,8 +17,9 @@ import {
   resolveObject,
   runGit,
 } from '../git/run/git.ts';
+import { haveSameIndex } from '../snapshot/diff.ts';
 import { operationPaths, readOperation } from '../snapshot/git-operation.ts';
-import { haveSameIndex, type SnapshotContent } from '../snapshot/snapshot.ts';
+import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 
 /**
  * The index as it was. Its stat data may be of other files, so git looks at some files once more; hence one that is the
@@ -27,7 +28,7 @@ import { haveSameIndex, type SnapshotContent } from '../snapshot/snapshot.ts';
 export async function restoreIndex(
   git: Git,
   present: string | undefined,
-  content: SnapshotContent,
+  content: SnapshotMetadata,
   sandbox: string,
 ): Promise<void> {
   const gitDir = worktreeGitDir(sandbox);
@@ -56,7 +57,7 @@ export interface HeadWish {
 /** Puts the sandbox back into the middle of the merge or rebase that it was in, or out of one. */
 export async function restoreOperation(
   git: Git,
-  content: SnapshotContent,
+  content: SnapshotMetadata,
   wish: Omit<HeadWish, 'head'>,
 ): Promise<void> {
   const { sandbox, workBranch, workBranchThen } = wish;

@@ -8,7 +8,7 @@ import type { LockedSession } from './lock.ts';
 import { type SessionRecord, sessionFolder, tipRef } from './record.ts';
 import { requireSandbox } from './sandbox.ts';
 import { isActive } from './state.ts';
-import { countAdded } from './usage.ts';
+import { recordAddedBytes } from './usage.ts';
 
 export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;
 
@@ -33,7 +33,8 @@ export async function captureSession(
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   const result = await runCapture(session.repository, record, options);
-  if (result.outcome === 'committed' && result.commit !== undefined) await countAdded(session, result.commit);
+  if (result.outcome === 'committed' && result.commit !== undefined)
+    await recordAddedBytes(session, result.commit);
   return result;
 }
 

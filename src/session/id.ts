@@ -1,23 +1,23 @@
-/** Session ids: part of file names, ref names and command lines, and therefore plain. */
+/** Session ids: part of file names, ref names and command lines, so only plain characters. */
 import { randomInt } from 'node:crypto';
 import { usageError } from '../errors.ts';
 
 export type SessionId = string & { readonly __brand: 'SessionId' };
 
-const FORM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Why `text` cannot be an id, or undefined. `..` and a final dot or `.lock` would make an invalid ref. */
+/** Why `text` cannot be an id, or undefined. git allows no `..`, final dot or `.lock` in a ref. */
 export function idProblem(text: string): string | undefined {
-  if (!FORM.test(text))
-    return 'ids are 1 to 64 letters, digits, ".", "_" and "-", the first a letter or digit';
-  if (/\.lock$/i.test(text)) return 'ids do not end in ".lock", which git keeps for its own files';
-  if (text.includes('..') || text.endsWith('.')) return 'ids hold no ".." and do not end in "."';
+  if (!PATTERN.test(text))
+    return 'an id has 1 to 64 letters, digits, ".", "_" and "-"; the first is a letter or a digit';
+  if (/\.lock$/i.test(text)) return 'an id cannot end in ".lock", as the names of git\'s lock files do';
+  if (text.includes('..') || text.endsWith('.')) return 'an id cannot contain ".." or end in "."';
   return undefined;
 }
 
 export function checkId(text: string): SessionId {
   const problem = idProblem(text);
-  if (problem !== undefined) throw usageError(`'${text}' is not a session id`, problem);
+  if (problem !== undefined) throw usageError(`"${text}" is not a session id`, problem);
   return text as SessionId;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One process at a time changes a session. No process does while `agt gc` deletes unreachable objects: a capture could
- * refer to one of them (maintenance/retention/quiet.ts).
+ * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
+ * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
@@ -10,11 +10,11 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
 
-/** agt gc deletes objects within seconds; a session waits that long for it. */
-const GC_PATIENCE_MS = 15_000;
+/** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
+const LONGEST_WAIT_FOR_GC_MS = 15_000;
 const POLL_MS = 50;
 
-/** A session that this process has locked. Only `withSessionLock` makes one: who has it may change the session. */
+/** A session that this process has locked: only `withSessionLock` makes one. Every change takes one. */
 class LockedSession {
   readonly repository: Repository;
   readonly id: SessionId;
@@ -24,7 +24,7 @@ class LockedSession {
     this.id = id;
   }
 
-  /** The metadata now; undefined if there are none. */
+  /** The current metadata; undefined if there are none. */
   read(): SessionRecord | undefined {
     return readRecord(this.repository, this.id);
   }
@@ -47,10 +47,11 @@ export async function withSessionLock<T>(
   action: (session: LockedSession) => Promise<T>,
 ): Promise<T> {
   const pruneLock = pruneLockFile(repository.agtDir);
-  const deadline = Date.now() + GC_PATIENCE_MS;
+  const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
     while (isLocked(pruneLock) && Date.now() < deadline) await sleep(POLL_MS);
-    // Checked again under the session's lock: agt gc takes its own lock first and then looks at the sessions' locks.
+    // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
+    // locks.
     const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () =>
       isLocked(pruneLock) ? undefined : { result: await action(new LockedSession(repository, id)) },
     );

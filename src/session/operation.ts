@@ -1,4 +1,4 @@
-/** Begins and completes the operations of the table in state.ts: each writes the session's metadata. */
+/** Begins and completes the operations of the table in state.ts. Each step writes the session's metadata. */
 import { AgtError } from '../errors.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';
@@ -16,7 +16,7 @@ export function requireAllowed(record: SessionRecord, operation: Operation): voi
   });
 }
 
-/** Writes down what the command is about to do. @throws AgtError if the state of the session does not allow it. */
+/** Writes the intent. @throws AgtError if the state of the session does not allow the operation. */
 export function begin(session: LockedSession, record: SessionRecord, intent: Intent): SessionRecord {
   requireAllowed(record, intent.operation);
   const begun: SessionRecord = { ...record, state: TRANSITIONS[intent.operation].during, intent };

@@ -1,6 +1,6 @@
 /**
- * A session's metadata, `<common>/agt/sessions/<id>.json`: written before the resources that it names and replaced
- * whole, so that whatever a crash leaves behind is named here.
+ * A session's metadata, `<common>/agt/sessions/<id>.json`. agt writes them before it creates the resources
+ * that they name, and replaces the file as a whole. So after a crash they name everything that is left.
  */
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -19,18 +19,18 @@ import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from 
 
 export interface SessionRecord {
   readonly session_id: SessionId;
-  /** The shadow branch, a full ref name, as are the two below. */
+  /** The shadow branch. A full ref name, like the next two. */
   readonly branch: string;
   readonly work_branch: string;
   /** Undefined when the session was started from a detached HEAD. */
   readonly user_branch?: string;
   /** Absolute. */
   readonly sandbox: string;
-  /** The session that this one was made from. */
+  /** The session that this one was started from. */
   readonly from?: SessionId;
-  /** What the user wrote after --from. */
+  /** The argument of --from. */
   readonly from_spec?: string;
-  /** The commit that the work branch started at. */
+  /** The commit that the work branch starts at. */
   readonly from_commit: string;
   readonly created_at: string;
   readonly last_activity_at: string;
@@ -72,7 +72,7 @@ export function deleteRecord(repository: Repository, id: SessionId): void {
   rmSync(recordFile(repository.agtDir, id), { force: true });
 }
 
-/** @throws AgtError for a record that is damaged. */
+/** Undefined if there is no such session. @throws AgtError if its metadata are damaged. */
 export function readRecord(repository: Repository, id: SessionId): SessionRecord | undefined {
   const path = recordFile(repository.agtDir, id);
   let text: string;
@@ -122,7 +122,7 @@ export interface DamagedRecord {
   readonly problem: string;
 }
 
-/** Every session that has metadata, oldest first; files that cannot be used are given apart. */
+/** All sessions that have metadata, oldest first. Damaged metadata are listed separately. */
 export function listRecords(repository: Repository): { records: SessionRecord[]; damaged: DamagedRecord[] } {
   let names: string[];
   try {

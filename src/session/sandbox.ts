@@ -1,4 +1,4 @@
-/** What git says of a sandbox: where its HEAD is and what is not committed. */
+/** Asks git about a sandbox: its HEAD and its uncommitted paths. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
@@ -8,22 +8,22 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 
 export interface SandboxHead {
-  /** Full name of the branch; undefined where HEAD is detached. */
+  /** Full name of the branch; undefined if HEAD is detached. */
   readonly ref: string | undefined;
-  /** Undefined where the branch is unborn. */
+  /** Undefined if the branch has no commit yet. */
   readonly commit: string | undefined;
 }
 
-/** True while the sandbox's files and its registration as a worktree are both there. */
-export function sandboxIsThere(record: SessionRecord): boolean {
+/** Whether the sandbox exists both as a directory and as a registered worktree. */
+export function sandboxExists(record: SessionRecord): boolean {
   const gitDir = worktreeGitDir(record.sandbox);
   return gitDir !== undefined && existsSync(join(gitDir, 'HEAD'));
 }
 
 export function requireSandbox(record: SessionRecord): void {
-  if (sandboxIsThere(record)) return;
+  if (sandboxExists(record)) return;
   throw new AgtError(`the sandbox of "${record.session_id}" is gone: ${record.sandbox}`, {
-    hints: ['its states are kept on its shadow branch; see: agt doctor'],
+    hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
   });
 }
 
@@ -35,7 +35,7 @@ export async function sandboxHead(repository: Repository, record: SessionRecord)
   };
 }
 
-/** Paths that `git status` would name, ignored files aside. */
+/** The paths that `git status` lists; ignored files are not among them. */
 export async function uncommittedPaths(repository: Repository, record: SessionRecord): Promise<string[]> {
   const git = inDirectory(repository.git, record.sandbox);
   const output = await gitBytes(git, [

@@ -1,7 +1,7 @@
 /**
- * The life of a session as a table. A command that takes several steps writes its intent into the session's metadata
- * before the first step and clears it after the last. If agt is killed in between, the intent says what to finish or
- * to undo: `agt doctor` reads it (maintenance/doctor/unfinished.ts).
+ * The life of a session as a table. A command that takes several steps writes its intent into the session's
+ * metadata before the first step and clears it after the last. If agt is killed in between, the intent says
+ * what to finish or to undo. `agt doctor` reads it (maintenance/doctor/unfinished-operations.ts).
  */
 
 export const SESSION_STATES = ['creating', 'active', 'removing', 'removed'] as const;
@@ -52,7 +52,7 @@ export function isRemoved({ state }: { readonly state: SessionState }): boolean 
   return state === 'removed';
 }
 
-/** For messages: "agt did not finish creating it". */
+/** For messages such as "agt did not finish creating it". */
 export const GERUND: Readonly<Record<Operation, string>> = {
   create: 'creating',
   restore: 'restoring',

@@ -1,6 +1,6 @@
 /**
- * How many bytes the snapshots of each session added, counted if there is a budget: an estimate of disk use between
- * two measurements (maintenance/retention/budget.ts).
+ * Counts the bytes that the snapshots of each session add, if there is a budget. Between two measurements
+ * (maintenance/retention/budget.ts) these counts are agt's estimate of disk use.
  */
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { measuredUsageFile, usageDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 
-/** Counts what a snapshot added. If that fails, agt forgets the sum, and the next autocommit measures it. */
-export async function countAdded({ repository, id }: LockedSession, commit: string): Promise<void> {
+/** Counts what a snapshot added. If that fails, it makes the next autocommit measure again. */
+export async function recordAddedBytes({ repository, id }: LockedSession, commit: string): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {
     const args = [
@@ -26,14 +26,15 @@ export async function countAdded({ repository, id }: LockedSession, commit: stri
       '--',
     ];
     const added = Number(await gitText(repository.git, args));
-    const before = readAdded(repository)[id] ?? 0;
+    const before = readAddedBytes(repository)[id] ?? 0;
     writeFileAtomic(join(usageDirectory(repository.agtDir), id), `${before + added}\n`);
   } catch {
     rmSync(measuredUsageFile(repository.agtDir), { force: true });
   }
 }
 
-export function readAdded(repository: Repository): Record<string, number> {
+/** By session id. */
+export function readAddedBytes(repository: Repository): Record<string, number> {
   const dir = usageDirectory(repository.agtDir);
   try {
     const ids = readdirSync(dir).filter((name) => !name.endsWith('.tmp'));

@@ -1,35 +1,35 @@
 /**
- * The one reader of a session's history: its snapshots, newest first, from agt's own tip, whatever other programs did to
- * the shadow branch. The history of a fork goes on into the session that it came from. It ends at the first commit that
- * is no snapshot: the commit that the session started at.
+ * Reads the history of a session: its snapshots, newest first. It starts at agt's own tip, so it does not
+ * matter if another program moved the shadow branch. It ends at the first commit that is not a snapshot, the
+ * start commit; the history of a fork continues into the session that it was forked from.
  */
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 
-/** Which session's history, and where it ends. */
+/** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
   readonly session: string;
-  /** agt's own record of the tip; a full ref name, as is `shadow`. */
+  /** agt's own ref to the newest snapshot; a full name, like `shadow`. */
   readonly tip: string;
   readonly shadow: string;
-  /** The commit that the session started at, which ends its history; undefined if the history goes on into another. */
+  /** The start commit, which ends the history. Undefined if the history continues into another session. */
   readonly base: string | undefined;
 }
 
-/** One commit of a shadow branch, as far as its commit object tells. */
+/** One commit of a shadow branch: what its commit object records. */
 export interface Snapshot {
   readonly commit: string;
   readonly tree: string;
-  /** The previous snapshot or the base; then the user branch, and what else this snapshot keeps reachable. */
+  /** The previous snapshot or the start commit; the user branch; other commits to keep reachable. */
   readonly parents: readonly string[];
   /** Undefined for the first snapshot of a history. */
   readonly previous: string | undefined;
-  readonly at: Date;
+  readonly time: Date;
   readonly authorEmail: string;
-  /** The session that it was made in: for a fork, up to the fork, another one. */
+  /** The session that made it. In a fork, the older snapshots name the session that it was forked from. */
   readonly session: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
-  /** The snapshot that a restore brought back. */
+  /** The commit of the snapshot that a restore brought back. */
   readonly restored: string | undefined;
   readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
   /** The agent's HEAD; undefined if its branch had no commit. */
@@ -46,7 +46,7 @@ const FORMAT = [
   ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
 ];
 
-/** Commits that one git call reads: behind the snapshots lies the user's history, which may be long. */
+/** Commits for each call of git: behind the snapshots follows the user's history, which can be long. */
 const PAGE = 4096;
 
 /** Newest first. */
@@ -108,7 +108,7 @@ function toCommit(fields: readonly string[]): ListedCommit {
     commit,
     tree,
     parents: parents.split(' ').filter((oid) => oid !== ''),
-    at: new Date(Number(seconds) * 1000),
+    time: new Date(Number(seconds) * 1000),
     authorEmail,
     session,
     label,

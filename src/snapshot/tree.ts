@@ -1,4 +1,4 @@
-/** The files that a commit's tree holds under the session folder's names: what a capture is compared against. */
+/** Reads the files of a tree, by their paths in the session folder. */
 import { listTree } from '../git/objects/ls-tree.ts';
 import type { Git } from '../git/run/git.ts';
 import { decodePath, encodePath } from './tree-names.ts';
@@ -8,30 +8,30 @@ export interface TreeEntry {
   readonly oid: string;
 }
 
-export interface TreeFiles {
+interface TreeFiles {
   /** By path on disk, relative to the session folder, one byte per character. */
   readonly files: Map<string, TreeEntry>;
-  /** Paths of the tree that have no place in a shadow commit, as they stand in the tree. */
-  readonly foreign: string[];
+  /** Paths that a snapshot cannot store under the name that they have in the tree; as in the tree. */
+  readonly unstorable: string[];
 }
 
-/** The state in a shadow commit. */
-export async function readShadowTree(git: Git, tree: string): Promise<TreeFiles> {
+/** The tree of a snapshot. */
+export async function readSnapshotTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
   for (const { path, mode, oid } of await listTree(git, tree, { recurse: 'files' })) {
     if (!path.startsWith('_/')) files.set(decodePath(path), { mode, oid });
   }
-  return { files, foreign: [] };
+  return { files, unstorable: [] };
 }
 
-/** The state that a sandbox starts with: a tree of the user's, set under `sandbox/`. Submodules are no files. */
+/** The tree of the start commit, as the folder `sandbox/`. A submodule is not a file. */
 export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
-  const foreign: string[] = [];
+  const unstorable: string[] = [];
   for (const entry of await listTree(git, tree, { recurse: 'files' })) {
     const path = `sandbox/${entry.path}`;
-    if (entry.mode === '160000' || encodePath(path) !== path) foreign.push(path);
+    if (entry.mode === '160000' || encodePath(path) !== path) unstorable.push(path);
     else files.set(path, { mode: entry.mode, oid: entry.oid });
   }
-  return { files, foreign };
+  return { files, unstorable };
 }

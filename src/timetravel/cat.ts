@@ -7,7 +7,7 @@ import { gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
-import { findSnapshot } from '../snapshot/select.ts';
+import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { type Namesakes, pathOfAgent, readNamesakes } from './agent-paths.ts';
 

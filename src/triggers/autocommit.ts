@@ -1,7 +1,7 @@
 /** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
 import type { CaptureResult } from '../autocommit/capture.ts';
-import { keepWithinBudget } from '../maintenance/retention/budget.ts';
-import { tidyObjects } from '../maintenance/retention/tidy.ts';
+import { autoRepack } from '../maintenance/retention/auto-repack.ts';
+import { enforceBudget } from '../maintenance/retention/budget.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -17,7 +17,7 @@ export async function autocommit(
   const result = await withSessionLock(repository, record.session_id, (session) =>
     autocommitLocked(session, session.read() ?? record, options),
   );
-  if (result.outcome === 'committed') await tidyObjects(repository);
+  if (result.outcome === 'committed') await autoRepack(repository);
   return result;
 }
 
@@ -28,7 +28,7 @@ async function autocommitLocked(
 ): Promise<CaptureResult> {
   const hasChanges = async () =>
     (await previewCapture(session.repository, record, options)).outcome !== 'unchanged';
-  const warnings = await keepWithinBudget(session, options.now, hasChanges);
+  const warnings = await enforceBudget(session, options.now, hasChanges);
   const result = await captureSession(session, record, options);
   if (result.outcome === 'committed') {
     session.write({ ...record, last_activity_at: options.now.toISOString() });

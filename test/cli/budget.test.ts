@@ -19,7 +19,7 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 const tip = () => git(repository, 'rev-parse', 'agtsessions/s1');
 
 describe('agt.budget', () => {
-  test('a capture past it is refused with the reason, and nothing is written', () => {
+  test('refuses a capture that would exceed it, gives the reason and writes nothing', () => {
     agtOk(repository, 'config', 'set', 'agt.budget', '100k');
     fill('a', 60_000);
     autocommit(session);
@@ -31,7 +31,7 @@ describe('agt.budget', () => {
     const refused = tryAutocommit(session);
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toMatch(
-      /^error: the states of all sessions take 1[12]\d\.\d\d KiB, past agt\.budget \(100\.00 KiB\): nothing captured\nhint: see what takes how much: agt du\n/,
+      /^error: the snapshots of all sessions take 1[12]\d\.\d\d KiB, more than agt\.budget \(100\.00 KiB\); nothing was captured\nhint: see the size of each session: agt du\n/,
     );
     expect(tip()).toBe(before);
     expect(agt(repository, 'autocommit', '--all').exitCode).toBe(1);
@@ -41,7 +41,7 @@ describe('agt.budget', () => {
     expect(autocommit(session).outcome).toBe('committed');
   });
 
-  test('active sessions are thinned first, which the capture says', async () => {
+  test('makes agt thin active sessions first, with a warning', async () => {
     for (const minutes of [3, 2, 1, 0]) {
       fill('a', 30_000);
       const noon = daysAgo(9);
@@ -53,7 +53,7 @@ describe('agt.budget', () => {
     const captured = tryAutocommit(session);
     expect(captured).toMatchObject({
       exitCode: 0,
-      stderr: 'warning: s1: past agt.budget: thinned s1 (2 of 4 snapshots)\n',
+      stderr: 'warning: s1: agt.budget exceeded: thinned s1 (deleted 2 of 4 snapshots)\n',
     });
     expect(git(repository, 'rev-list', '--count', '--first-parent', 'agtsessions/s1', '^main')).toBe('3');
     fill('a', 20);
@@ -61,7 +61,7 @@ describe('agt.budget', () => {
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeLessThan(100_000);
   });
 
-  test('a guard tells that it thinned, and that nothing was captured', async () => {
+  test('makes the guard of git mode warn that agt thinned a session, or captured nothing', async () => {
     const noon = daysAgo(9).setUTCHours(12, 0, 0, 0);
     for (const n of [0, 1, 2]) {
       fill('a', 30_000);
@@ -74,14 +74,14 @@ describe('agt.budget', () => {
     };
     expect(clean()).toMatchObject({
       exitCode: 0,
-      stderr: 'warning: s1: past agt.budget: thinned s1 (1 of 3 snapshots)\n',
+      stderr: 'warning: s1: agt.budget exceeded: thinned s1 (deleted 1 of 3 snapshots)\n',
     });
     expect(clean().stderr).toMatch(
-      /^warning: agt: the session was not captured before this command: the states of all sessions take .*\n$/,
+      /^warning: agt: the session was not captured before this command: the snapshots of all sessions take .*\n$/,
     );
   });
 
-  test('what others free is noticed, and removal and restore are never refused', () => {
+  test('counts what another session frees, and never refuses a removal or a restore', () => {
     agtOk(repository, 'config', 'set', 'agt.budget', '50k');
     const other = { ...session, id: 's2' };
     agtOk(repository, 'session', 'new', '--id', 's2');
@@ -105,7 +105,7 @@ describe('many packs', () => {
     return names.filter((name) => name.endsWith('.pack')).length;
   };
 
-  test('are joined by a capture, unless gc.auto is 0', () => {
+  test('are joined by an autocommit, unless gc.auto is 0', () => {
     for (let i = 0; i < 45; i++) {
       const oid = run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: repository, input: `${i}` }).stdout;
       run(REAL_GIT, ['pack-objects', '-q', '.git/objects/pack/pack'], { cwd: repository, input: oid });
@@ -113,7 +113,7 @@ describe('many packs', () => {
     git(repository, 'config', 'gc.auto', '0');
     fill('a', 10);
     autocommit(session);
-    expect(packs()).toBe(46); // with the capture's own
+    expect(packs()).toBe(46); // one of them is from the autocommit
     git(repository, 'config', '--unset', 'gc.auto');
     fill('a', 10);
     autocommit(session);

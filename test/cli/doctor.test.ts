@@ -14,7 +14,7 @@ function examine(cwd: string): Report & { exitCode: number | null } {
   return { ...(JSON.parse(outcome.stdout) as Report), exitCode: outcome.exitCode };
 }
 
-/** Runs what doctor says, as a person would. */
+/** Runs the command that doctor gives. */
 function follow(cwd: string, mend: string): void {
   const script = mend.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
   const outcome = run('/bin/sh', ['-ec', script], { cwd });
@@ -28,7 +28,7 @@ function withSession(): { repository: string; sandbox: string } {
 }
 
 describe('agt doctor', () => {
-  test('finds nothing wrong in a fresh session and names the real git', () => {
+  test('finds nothing wrong in a new session and names the real git', () => {
     const { repository } = withSession();
     const report = examine(repository);
     expect(report.findings).toEqual([]);
@@ -45,34 +45,34 @@ describe('agt doctor', () => {
     expect(outcome.stdout).toContain('repository  none here');
   });
 
-  const HARMS: [string, (at: { repository: string; sandbox: string }) => void, RegExp][] = [
+  const DAMAGES: [string, (session: { repository: string; sandbox: string }) => void, RegExp][] = [
     [
-      'a shadow branch that was deleted',
+      'a deleted shadow branch',
       ({ repository }) => git(repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1'),
       /agtsessions\/s1 is missing/,
     ],
     [
-      'a tip that was deleted',
+      'a deleted tip',
       ({ repository }) => git(repository, 'update-ref', '-d', 'refs/agt/tip/s1'),
       /refs\/agt\/tip\/s1 is missing/,
     ],
     [
-      'a shadow branch that was moved',
+      'a shadow branch that another program moved',
       ({ repository }) => {
         git(repository, 'commit', '-q', '--allow-empty', '-m', 'second');
         git(repository, 'update-ref', 'refs/heads/agtsessions/s1', 'main');
       },
-      /was moved by something else than agt/,
+      /another program moved agtsessions\/s1/,
     ],
     [
       'a worktree whose registration is gone',
       ({ repository }) => write(join(repository, '.git/worktrees/sandbox/gitdir'), '/elsewhere/.git\n'),
-      /its sandbox is no worktree of this repository/,
+      /its sandbox is not a worktree of this repository/,
     ],
     [
       'a namespace that is not hidden from fetches',
       ({ repository }) => git(repository, 'config', '--unset', 'uploadpack.hideRefs', '^refs/agt$'),
-      /whoever fetches from this repository would receive refs\/agt$/,
+      /a fetch from this repository would receive refs\/agt$/,
     ],
     [
       'a sandbox that is gone',
@@ -81,20 +81,20 @@ describe('agt doctor', () => {
     ],
   ];
 
-  test.each(HARMS)('sees %s, and what it says mends it', (_what, harm, problem) => {
-    const place = withSession();
-    harm(place);
-    const report = examine(place.repository);
+  test.each(DAMAGES)('finds %s and gives a command that fixes it', (_name, damage, problem) => {
+    const session = withSession();
+    damage(session);
+    const report = examine(session.repository);
     expect(report.exitCode).toBe(1);
     const finding = report.findings.find((found) => problem.test(found.problem));
     expect(finding).toBeDefined();
-    follow(place.repository, (finding?.mend ?? '').replace(/ \(its states are kept\).*/, ''));
-    const after = examine(place.repository);
+    follow(session.repository, finding?.mend ?? '');
+    const after = examine(session.repository);
     expect(after.findings.filter(({ level }) => level !== 'note')).toEqual([]);
     expect(after.exitCode).toBe(0);
   });
 
-  test('sees refs and folders that belong to no session, without calling them wrong', () => {
+  test('lists refs that belong to no session, as a note', () => {
     const { repository } = withSession();
     git(repository, 'branch', 'agt/mine');
     const report = examine(repository);
@@ -111,7 +111,7 @@ describe('agt doctor', () => {
   });
 });
 
-test('a shim that is older than agt is noted, with the command that writes it anew', () => {
+test('agt doctor notes a shim that is older than agt, with the command that updates it', () => {
   const dir = makeTempDir('shim');
   const env = { PATH: `${dir}:${process.env['PATH']}` };
   const shimmed = (...args: string[]) => run(AGT, args, { cwd: dir, env });
@@ -124,7 +124,7 @@ test('a shim that is older than agt is noted, with the command that writes it an
 });
 
 describe('agt doctor --fix', () => {
-  test('mends what needs no decision, says so, and leaves the rest named', () => {
+  test('fixes what needs no decision, reports it, and still lists the rest', () => {
     const { repository, sandbox } = withSession();
     agtOk(repository, 'autocommit', '--session-id', 's1');
     const moved = git(repository, 'commit-tree', '-m', 'x', 'main^{tree}');
@@ -147,7 +147,7 @@ describe('agt doctor --fix', () => {
     expect(git(sandbox, 'status', '--porcelain')).toBe('');
   });
 
-  test('a session that was never finished being made goes; what somebody did in it is kept as states', () => {
+  test('removes a session that agt did not finish creating, and captures the work in it first', () => {
     const { repository, sandbox } = withSession();
     const record = join(repository, '.git/agt/sessions/s1.json');
     const halfMade = () => write(record, readFileSync(record, 'utf8').replace('"active"', '"creating"'));
@@ -166,7 +166,7 @@ describe('agt doctor --fix', () => {
   });
 });
 
-test('agt doctor --fix takes away what is in the way before it finishes what was begun', () => {
+test('agt doctor --fix deletes a lock file of git before it finishes a restore that the lock blocks', () => {
   const { repository, sandbox } = withSession();
   write(join(sandbox, 'kept'), 'one\n');
   agtOk(repository, 'autocommit', '--session-id', 's1');
@@ -183,19 +183,19 @@ test('agt doctor --fix takes away what is in the way before it finishes what was
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });
 
-describe('a worktree that a killed git left half registered', () => {
+describe('agt doctor, when a killed git left a worktree half registered,', () => {
   function halfRegistered(): { repository: string; sandbox: string; registration: string } {
-    const place = withSession();
-    const registration = join(place.repository, '.git/worktrees/half way');
+    const session = withSession();
+    const registration = join(session.repository, '.git/worktrees/half way');
     write(join(registration, 'gitdir'), '/nowhere/.git\n');
     write(join(registration, 'locked'), 'initializing\n');
     write(join(registration, 'commondir'), '');
     utimesSync(registration, 1000, 1000);
-    expect(run(REAL_GIT, ['branch'], { cwd: place.repository }).exitCode).toBe(128);
-    return { ...place, registration };
+    expect(run(REAL_GIT, ['branch'], { cwd: session.repository }).exitCode).toBe(128);
+    return { ...session, registration };
   }
 
-  test('is named first, and taken away', () => {
+  test('reports it first, and --fix deletes it', () => {
     const { repository, sandbox, registration } = halfRegistered();
     expect(examine(repository).findings).toMatchObject([{ level: 'error', about: registration }]);
     agtOk(repository, 'doctor', '--fix');
@@ -204,7 +204,7 @@ describe('a worktree that a killed git left half registered', () => {
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('goes, and nothing else, by what is said to mend it', () => {
+  test('gives a command that deletes it and nothing else', () => {
     const { repository, sandbox, registration } = halfRegistered();
     follow(repository, examine(repository).findings[0]?.mend ?? '');
     expect([existsSync(registration), existsSync(sandbox)]).toEqual([false, true]);
@@ -212,9 +212,9 @@ describe('a worktree that a killed git left half registered', () => {
   });
 
   test.each([
-    ['before it had a HEAD', undefined],
-    ['while its HEAD said nothing', `${'0'.repeat(40)}\n`],
-  ])('%s, too; one that has an index is left to its user', (_, head) => {
+    ['without a HEAD', undefined],
+    ['with a HEAD of zeros', `${'0'.repeat(40)}\n`],
+  ])('deletes a registration %s, but not if it has an index', (_, head) => {
     const { repository, registration } = halfRegistered();
     write(join(registration, 'commondir'), '../..\n');
     if (head !== undefined) write(join(registration, 'HEAD'), head);
@@ -230,13 +230,13 @@ describe('a worktree that a killed git left half registered', () => {
     git(repository, 'fsck', '--strict');
   });
 
-  test('does not keep the next session from being made', () => {
+  test('can still create the next session', () => {
     const { repository } = halfRegistered();
     agtOk(repository, 'session', 'new', '--id', 's2');
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('stays while a git has the file open, or may be about to write it', () => {
+  test('leaves it while a git has the file open or may be about to write it', () => {
     const { repository, registration } = halfRegistered();
     const path = join(registration, 'commondir');
     const writer = openSync(path, 'a');
@@ -250,14 +250,14 @@ describe('a worktree that a killed git left half registered', () => {
 
 describe('agt doctor --fix leaves', () => {
   function halfMade(state: string): { repository: string; sandbox: string } {
-    const place = withSession();
-    agtOk(place.repository, 'autocommit', '--session-id', 's1');
-    const path = join(place.repository, '.git/agt/sessions/s1.json');
+    const session = withSession();
+    agtOk(session.repository, 'autocommit', '--session-id', 's1');
+    const path = join(session.repository, '.git/agt/sessions/s1.json');
     write(path, readFileSync(path, 'utf8').replace('"active"', JSON.stringify(state)));
-    return place;
+    return session;
   }
 
-  test('a half-removed folder in which somebody has worked since', () => {
+  test('a half removed folder in which somebody has worked since', () => {
     const { repository, sandbox } = halfMade('removing');
     write(join(sandbox, 'precious'), 'x\n');
     const outcome = agt(repository, 'doctor', '--fix');
@@ -269,7 +269,7 @@ describe('agt doctor --fix leaves', () => {
     expect(existsSync(sandbox)).toBe(false);
   });
 
-  test('a session that another process is making or removing', () => {
+  test('a session that another process is creating or removing', () => {
     for (const state of ['creating', 'removing']) {
       const { repository, sandbox } = halfMade(state);
       write(join(repository, '.git/agt/locks/s1'), JSON.stringify(identify(process.pid)));
@@ -278,7 +278,7 @@ describe('agt doctor --fix leaves', () => {
     }
   });
 
-  test('files of git that are in use or may be, until they are old', () => {
+  test('files of git that may be in use, until they are old', () => {
     const { repository } = withSession();
     const names = ['objects/pack/tmp_pack_abcdef', 'objects/tmp_objdir-x/a', 'refs/agt/tip/s1.lock'];
     const files = [...names, 'packed-refs.lock'].map((name) => join(repository, '.git', name));
@@ -298,7 +298,7 @@ describe('agt doctor --fix leaves', () => {
 });
 
 describe('agt status', () => {
-  test('shows each session, what changed since the last autocommit, settings and problems', () => {
+  test('shows each session, its changes since the last autocommit, the settings and the problems', () => {
     const { repository, sandbox } = withSession();
     agtOk(repository, 'autocommit', '--session-id', 's1');
     write(join(sandbox, 'new.txt'), 'x\n');

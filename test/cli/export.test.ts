@@ -23,7 +23,7 @@ function branchesOfOrigin(): string[] {
 }
 
 describe('agt session export', () => {
-  test('pushes the work branch, and nothing else', () => {
+  test('pushes the work branch and nothing else', () => {
     write(join(sandbox, '.env'), 'SECRET\n');
     git(sandbox, 'config', 'core.excludesFile', join(area, '.agt', 'ignored'));
     write(join(area, '.agt', 'ignored'), '.env\n');
@@ -37,7 +37,7 @@ describe('agt session export', () => {
     expect(objects.filter((type) => type === 'commit')).toHaveLength(2);
   });
 
-  test('--as names the branch, the session comes from the folder, --dry-run pushes nothing', () => {
+  test('takes the session from the directory and the branch name from --as; --dry-run pushes nothing', () => {
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new');
@@ -49,7 +49,7 @@ describe('agt session export', () => {
       'uncommitted changes',
       () => write(join(sandbox, 'new.txt'), 'newer\n'),
       [],
-      /sandbox of "s1" has uncommitted changes \(1 file: new\.txt\)\nhint: commit them, or export what is committed with --allow-dirty/,
+      /sandbox of "s1" has uncommitted changes \(1 file: new\.txt\)\nhint: commit them, or export only the commits with --allow-dirty/,
       1,
     ],
     [
@@ -64,25 +64,25 @@ describe('agt session export', () => {
       'an unborn HEAD',
       () => git(sandbox, 'switch', '-q', '--orphan', 'fresh'),
       [],
-      /'fresh', which has no commits yet/,
+      /"fresh", which has no commits yet/,
       1,
     ],
     [
       'another branch',
       () => git(sandbox, 'switch', '-q', '-c', 'mine'),
       [],
-      /is on 'mine', not on its work branch/,
+      /is on "mine", not on its work branch/,
       1,
     ],
     [
-      'a remote that is not there',
+      'an unknown remote',
       () => undefined,
       ['--remote', 'nowhere'],
-      /no remote 'nowhere'\nhint: remotes here: origin/,
+      /no remote "nowhere"\nhint: remotes here: origin/,
       2,
     ],
-    ['a bad branch name', () => undefined, ['--as', 'a..b'], /'a\.\.b' is not a valid branch name/, 2],
-    ['a shadow name', () => undefined, ['--as', 'agtsessions/x'], /are never published/, 2],
+    ['a bad branch name', () => undefined, ['--as', 'a..b'], /"a\.\.b" is not a valid branch name/, 2],
+    ['the name of a shadow branch', () => undefined, ['--as', 'agtsessions/x'], /are never published/, 2],
     [
       'a merged autocommit',
       () => {
@@ -90,7 +90,7 @@ describe('agt session export', () => {
         git(sandbox, 'merge', '-q', '-s', 'ours', '-m', 'by mistake', 'agtsessions/s1');
       },
       [],
-      /holds a whole session folder and must not be published/,
+      /contains a whole session folder and must not be published/,
       1,
     ],
   ];
@@ -104,7 +104,7 @@ describe('agt session export', () => {
     expect(branchesOfOrigin()).toEqual(before);
   });
 
-  test('a repository without a remote has a clear error', () => {
+  test('gives a clear error in a repository without a remote', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     const outcome = agt(repository, 'session', 'export', '--session-id', 's1');
@@ -112,11 +112,11 @@ describe('agt session export', () => {
     expect(outcome.stderr).toContain('error: this repository has no remote to export to');
   });
 
-  test("git's refusal is passed on with its exit code", () => {
+  test('passes on the exit code of git when git refuses to push', () => {
     git(sandbox, 'push', '-q', 'origin', 'HEAD:refs/heads/agt/s1');
     git(sandbox, 'commit', '-q', '--amend', '-m', 'again');
     const outcome = agt(sandbox, 'session', 'export');
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain("git push to 'origin' failed, and nothing was exported");
+    expect(outcome.stderr).toContain('git push to "origin" failed, and nothing was exported');
   });
 });

@@ -160,7 +160,7 @@ describe('agt session fork', () => {
     const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
     const outcome = agt(session.repository, ...args);
     expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(outcome.stderr).toMatch(/^error: branch agt\/try-2 exists already\n/);
+    expect(outcome.stderr).toMatch(/^error: branch "agt\/try-2" already exists\n/);
     expect(JSON.parse(agtOk(session.repository, 'session', 'list', '--json'))).toHaveLength(1);
     expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
   });
@@ -180,8 +180,8 @@ describe('agt session fork', () => {
   test.each([
     ['an unknown session', ['--from', 'nope'], 1, /no session "nope"/],
     ['no session', [], 2, /missing required argument: from/],
-    ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" exists already/],
-    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no state 'nope' in session "s1"/],
+    ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" already exists/],
+    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no snapshot "nope" in session "s1"/],
     ['no forks', ['--from', 's1', '--count', '0'], 2, /'0' is not a number of forks/],
   ])('refuses %s and makes nothing', (_what, args, exitCode, message) => {
     const session = makeSession();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { withQuietSessions } from '../../src/maintenance/retention/quiet.ts';
+import { withIdleSessions } from '../../src/maintenance/retention/idle-sessions.ts';
 import type { SessionId } from '../../src/session/id.ts';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { writeRecord } from '../../src/session/record.ts';
@@ -20,11 +20,11 @@ beforeEach(() => {
   ({ repository } = session);
 });
 
-/** A snapshot of so long ago in which the file `a` says `text`. */
+/** A snapshot from that long ago, with `text` in the file `a`. */
 async function snapshot(ago: { days?: number; minutes?: number }, text: string, marks = {}): Promise<string> {
   write(join(session.sandbox, 'a'), `${text}\n`);
   const back = (ago.days ?? 0) * 86_400_000 + (ago.minutes ?? 0) * 60_000;
-  // Noon, so that no test runs over the end of an hour or of a day.
+  // At noon, so that no test crosses the end of an hour or of a day.
   const noon = new Date();
   noon.setUTCHours(12, 0, 0, 0);
   return autocommitAt(session, new Date(noon.getTime() - back), marks);
@@ -47,7 +47,7 @@ function remove(id = 's1', daysAgo = 40): void {
 }
 
 describe('agt gc --thin', () => {
-  test('keeps the states that it keeps as they were, on a shorter chain', async () => {
+  test('keeps trees, messages and dates of the snapshots that stay', async () => {
     await snapshot({ days: 20, minutes: 2 }, 'first');
     await snapshot({ days: 20, minutes: 1 }, 'goes 1');
     await snapshot({ days: 20 }, 'day');
@@ -61,8 +61,8 @@ describe('agt gc --thin', () => {
     const dates = (commit: string) =>
       git(repository, 'show', '-s', '--format=%T %an %ae %at %cn %ct %B', commit);
 
-    const said = agtOk(repository, 'gc', '--thin');
-    expect(said).toMatch(/^thinned s1: 2 of 7 snapshots, [\d.]+ (bytes|KiB)\n/);
+    const output = agtOk(repository, 'gc', '--thin');
+    expect(output).toMatch(/^thinned s1: 2 of 7 snapshots, [\d.]+ (bytes|KiB)\n/);
     expect(texts()).toEqual(['now', 'hour', 'named', 'day', 'first']);
     for (const commit of chain()) {
       const old = before.get(git(repository, 'show', `${commit}:sandbox/a`)) ?? '';
@@ -75,7 +75,7 @@ describe('agt gc --thin', () => {
     expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned');
   });
 
-  test('a commit of the agent, and one of the user, that only a dropped snapshot held stay reachable', async () => {
+  test('keeps commits of the agent and the user reachable that only a deleted snapshot reached', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'amended away');
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
@@ -94,7 +94,7 @@ describe('agt gc --thin', () => {
     for (const commit of lost) expect(exists(commit)).toBe(true);
   });
 
-  test('a restore still names the state that it brought back', async () => {
+  test('updates the names of snapshots in the message of a restore', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     const source = await snapshot({ days: 9, minutes: 7 }, 'source');
@@ -109,7 +109,7 @@ describe('agt gc --thin', () => {
     expect(message).not.toContain(source.slice(0, 10));
   });
 
-  test('gives the disk back with --prune=now, and leaves alone what a fork holds', async () => {
+  test('frees the disk with --prune=now, except for what a fork holds', async () => {
     const kept = await snapshot({ days: 9, minutes: 9 }, 'held by the fork');
     await snapshot({ days: 9, minutes: 8 }, 'held by the fork, too');
     agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -129,7 +129,7 @@ describe('agt gc --thin', () => {
     expect(autocommit({ ...session, id: 's2' }).warnings).toEqual([]);
   });
 
-  test('waits for a capture that is under way', async () => {
+  test('waits for a running capture', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     await snapshot({ days: 9 }, 'tip');
@@ -146,7 +146,7 @@ describe('agt gc --thin', () => {
     await capture;
   });
 
-  test('in a sha256 repository', async () => {
+  test('works in a sha256 repository', async () => {
     repository = join(makeTempDir(), 'project');
     mkdirSync(repository);
     git(repository, 'init', '-q', '-b', 'main', '--object-format=sha256');
@@ -162,7 +162,7 @@ describe('agt gc --thin', () => {
     expect(fsck()).toBe('');
   });
 
-  test('in a partial clone, whose origin need not be there', async () => {
+  test('works in a partial clone without its origin', async () => {
     const origin = session.repository;
     write(join(origin, 'old'), 'only in an old commit\n');
     git(origin, 'add', 'old');
@@ -179,9 +179,9 @@ describe('agt gc --thin', () => {
     await snapshot({ days: 9 }, 'tip');
     renameSync(origin, `${origin}.away`);
     agtOk(repository, 'config', 'set', 'agt.budget', '10m');
-    const said = agtOk(repository, 'gc', '--thin', '--prune=now');
-    expect(said).toContain('thinned s1: 1 of 3 snapshots');
-    expect(said).not.toContain('stays');
+    const output = agtOk(repository, 'gc', '--thin', '--prune=now');
+    expect(output).toContain('thinned s1: 1 of 3 snapshots');
+    expect(output).not.toContain('stays');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeGreaterThan(100);
@@ -189,17 +189,19 @@ describe('agt gc --thin', () => {
     expect(fsck()).toBe('');
   });
 
-  test('leaves a session alone whose branch was moved', async () => {
+  test('skips a session whose branch another program moved', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     await snapshot({ days: 9 }, 'tip');
     git(repository, 'branch', '-f', 'agtsessions/s1', 'main');
     const before = refs();
-    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: left as it is: agtsessions/s1 was moved');
+    expect(agtOk(repository, 'gc', '--thin')).toContain(
+      's1: left as it is: another program moved agtsessions/s1',
+    );
     expect(refs()).toBe(before);
   });
 
-  test('does nothing to active sessions unless asked', async () => {
+  test('does nothing to active sessions without --thin', async () => {
     await snapshot({ days: 90, minutes: 9 }, 'first');
     await snapshot({ days: 90, minutes: 8 }, 'second');
     await snapshot({ days: 90 }, 'tip');
@@ -209,13 +211,13 @@ describe('agt gc --thin', () => {
   });
 });
 
-describe('agt gc of sessions that ended', () => {
-  test('drops states past agt.retention, the work branch only where the user has its commits', async () => {
+describe('agt gc, for sessions that ended,', () => {
+  test('drops snapshots after agt.retention, and the work branch if the user has its commits', async () => {
     write(join(session.sandbox, 'a'), 'x\n');
     git(session.sandbox, 'add', 'a');
     git(session.sandbox, 'commit', '-q', '-m', 'of the agent');
     agtOk(repository, 'session', 'new', '--id', 's2');
-    const state = autocommit(session).commit ?? '';
+    const last = autocommit(session).commit ?? '';
     remove('s1');
     remove('s2');
     agtOk(repository, 'config', 'set', 'agt.retention', '41 days');
@@ -229,14 +231,14 @@ describe('agt gc of sessions that ended', () => {
       /^would drop s1: 2 of 2 snapshots, .*\nwould drop s2: 1 of 1 snapshot, .*\n.* would go$/,
     );
     expect(refs()).toBe(before);
-    const said = agtOk(repository, 'gc', '--prune=now');
-    expect(said).toMatch(/^dropped s1: .*\n {2}agt\/s1 stays: .*\ndropped s2: /);
+    const output = agtOk(repository, 'gc', '--prune=now');
+    expect(output).toMatch(/^dropped s1: .*\n {2}agt\/s1 stays: .*\ndropped s2: /);
     expect(
       refs()
         .split('\n')
         .map((line) => line.split(' ')[0]),
     ).toEqual(['refs/heads/agt/s1', 'refs/heads/main']);
-    expect(exists(state)).toBe(false);
+    expect(exists(last)).toBe(false);
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     expect(
       ['sessions', 'scan', 'timestamps', 'locks'].flatMap((dir) =>
@@ -246,7 +248,7 @@ describe('agt gc of sessions that ended', () => {
     expect(fsck()).toBe('');
   });
 
-  test('keeps what a person has labelled, and nothing else of them', async () => {
+  test('keeps the snapshots that a person labelled, and no others', async () => {
     write(join(session.sandbox, 'a'), 'named\n');
     autocommit(session, '--label', 'tests pass');
     write(join(session.sandbox, 'a'), 'other\n');
@@ -257,7 +259,7 @@ describe('agt gc of sessions that ended', () => {
     expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 
-  test('a fork keeps all of its states', async () => {
+  test('keeps all snapshots of a fork', async () => {
     write(join(session.sandbox, 'a'), 'shared\n');
     autocommit(session);
     agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -268,7 +270,7 @@ describe('agt gc of sessions that ended', () => {
     expect(fsck()).toBe('');
   });
 
-  test('finishes what was interrupted, which doctor names', async () => {
+  test('finishes an interrupted drop, which doctor reports', async () => {
     autocommit(session, '--label', 'named');
     remove('s1', 0);
     const { repository: opened, record } = openSession(session);
@@ -280,20 +282,20 @@ describe('agt gc of sessions that ended', () => {
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
   });
 
-  test('leaves branches alone that are checked out somewhere', async () => {
+  test('keeps branches that are checked out in a worktree', async () => {
     write(join(session.sandbox, 'a'), 'x\n');
     remove();
-    const look = join(repository, '../look');
-    git(repository, 'worktree', 'add', '-q', look, 'agtsessions/s1');
-    expect(agtOk(repository, 'gc')).toContain(`s1: left as it is: agtsessions/s1 is checked out in ${look}`);
-    git(look, 'checkout', '-q', 'agt/s1');
+    const other = join(repository, '../other');
+    git(repository, 'worktree', 'add', '-q', other, 'agtsessions/s1');
+    expect(agtOk(repository, 'gc')).toContain(`s1: left as it is: agtsessions/s1 is checked out in ${other}`);
+    git(other, 'checkout', '-q', 'agt/s1');
     expect(agtOk(repository, 'gc')).toContain('dropped s1');
-    expect(git(look, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('agt/s1');
+    expect(git(other, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('agt/s1');
   });
 });
 
 describe('the disk after agt gc', () => {
-  /** Four old packs, the second of them garbage for the most part. */
+  /** Three old packs; the objects of the second one are unreachable. */
   function packed(): string[] {
     const oids: string[] = [];
     for (const [i, keep] of [true, false, true].entries()) {
@@ -316,7 +318,7 @@ describe('the disk after agt gc', () => {
     return oids;
   }
 
-  test('unreachable objects go from packs when they are old, and not before; others never', () => {
+  test('loses unreachable objects of packs when they are old enough, and no others', () => {
     const oids = packed();
     const gone = oids.slice(20, 40);
     git(repository, 'commit', '-q', '-m', 'files');
@@ -338,16 +340,16 @@ describe('the disk after agt gc', () => {
     expect(git(repository, 'status', '--porcelain', '--untracked-files=no')).toBe('');
   });
 
-  test('--prune of what is no time changes nothing', () => {
+  test('does not change if --prune is not a time', () => {
     remove();
     const before = refs();
     const refused = agt(repository, 'gc', '--prune=soon');
     expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/^error: 'soon' is no time\nhint: /);
+    expect(refused.stderr).toMatch(/^error: "soon" is not a time\nhint: /);
     expect(refs()).toBe(before);
   });
 
-  test('is given back while nobody captures: who comes waits, and who is there is waited for', async () => {
+  test('is freed while nothing is captured: gc waits for running commands, and new commands wait for gc', async () => {
     const { repository: opened, record } = openSession(session);
     const order: string[] = [];
     const step = async (name: string, ms: number) => {
@@ -356,18 +358,18 @@ describe('the disk after agt gc', () => {
       order.push(`${name} ends`);
     };
     const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
-    const removal = withQuietSessions(opened, () => step('removal', 300));
+    const gc = withIdleSessions(opened, () => step('gc', 300));
     await sleep(50);
-    // Also a session that nobody knew when the removal began.
+    // A session that did not exist when gc began waits, too.
     const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));
-    await Promise.all([before, removal, after]);
+    await Promise.all([before, gc, after]);
     expect(order).toEqual(
-      ['capture', 'removal', 'new session'].flatMap((name) => [`${name} begins`, `${name} ends`]),
+      ['capture', 'gc', 'new session'].flatMap((name) => [`${name} begins`, `${name} ends`]),
     );
     expect(readdirSync(join(repository, '.git/agt/locks'))).toEqual([]);
   });
 
-  test('a pack that the user keeps stays', () => {
+  test('keeps a pack that the user marked with .keep', () => {
     packed();
     git(repository, 'repack', '-a', '-d', '-q', '-k');
     const dir = join(repository, '.git/objects/pack');

@@ -30,20 +30,20 @@ describe('agt session remove', () => {
     expect(JSON.parse(agtOk(repository, 'session', 'list', '--all', '--json'))[0].state).toBe('removed');
     expect(agtOk(repository, 'session', 'list')).toBe('');
     expect(agt(repository, 'session', 'new', '--id', 's1').stderr).toContain(
-      'was removed, and its states are kept',
+      'was removed, and its snapshots are kept',
     );
   });
 
-  test('--dry-run says what would go and keeps it', () => {
-    const said = agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--dry-run');
-    expect(said).toMatch(/^would remove .*\/sessions\/s1\nwould delete branch agt\/s1 \(was /);
+  test('--dry-run lists what it would delete, and deletes nothing', () => {
+    const output = agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--dry-run');
+    expect(output).toMatch(/^would remove .*\/sessions\/s1\nwould delete branch agt\/s1 \(was /);
     expect(branches()).toEqual(ALL);
     expect(existsSync(sandbox)).toBe(true);
   });
 
-  test('--delete-branch without work that would be lost needs no force', () => {
-    const said = agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
-    expect(said).toMatch(/deleted branch agt\/s1 \(was [0-9a-f]{10}\)\ndeleted branch agtsessions\/s1/);
+  test('--delete-branch needs no --force when no work would be lost', () => {
+    const output = agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
+    expect(output).toMatch(/deleted branch agt\/s1 \(was [0-9a-f]{10}\)\ndeleted branch agtsessions\/s1/);
     expect(branches()).toEqual(['refs/heads/main']);
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     agtOk(repository, 'session', 'new', '--id', 's1');
@@ -58,10 +58,10 @@ describe('agt session remove', () => {
     [
       'files',
       () => write(join(sandbox, 'x'), 'x\n'),
-      /has 1 file not committed; --delete-branch would lose that/,
+      /has 1 uncommitted file; --delete-branch would lose that/,
     ],
     [
-      'a commit on the work branch that HEAD has left',
+      'a commit on the work branch while HEAD is elsewhere',
       () => {
         git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
         git(sandbox, 'checkout', '-q', '--detach', 'main');
@@ -71,7 +71,7 @@ describe('agt session remove', () => {
   ];
 
   test.each(UNSAVED)(
-    '--delete-branch refuses to lose %s without a terminal, and --force does it',
+    '--delete-branch refuses to lose %s without a terminal; with --force it deletes them',
     (_what, arrange, message) => {
       arrange();
       const refused = agt(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
@@ -84,24 +84,26 @@ describe('agt session remove', () => {
     },
   );
 
-  test('a merged commit is not lost', () => {
+  test('--delete-branch accepts commits that are merged', () => {
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
     git(repository, 'merge', '-q', 'agt/s1');
     agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
   });
 
-  test('refuses while something cannot be captured, and names it', () => {
+  test('refuses if agt cannot capture a file, and names the file', () => {
     git(sandbox, 'init', '-q', 'nested');
     write(join(sandbox, 'nested/file'), 'x\n');
     const refused = agt(repository, 'session', 'remove', '--id', 's1');
     expect(refused.exitCode).toBe(1);
-    expect(refused.stderr).toMatch(/holds 1 file that cannot be captured\nhint: sandbox\/nested\/\.git: /);
+    expect(refused.stderr).toMatch(
+      /^error: cannot capture 1 file of session "s1"\nhint: sandbox\/nested\/\.git: /,
+    );
     expect(existsSync(join(sandbox, 'nested/.git'))).toBe(true);
     agtOk(repository, 'session', 'remove', '--id', 's1', '--force');
     expect(git(repository, 'show', 'agtsessions/s1:sandbox/nested/file')).toBe('x');
   });
 
-  test('finishes a removal that was interrupted, without capturing what is left', () => {
+  test('finishes an interrupted removal without another capture', () => {
     write(join(sandbox, 'work.txt'), 'unsaved\n');
     agtOk(repository, 'autocommit', '--session-id', 's1');
     const tip = git(repository, 'rev-parse', 'agtsessions/s1');
@@ -120,20 +122,20 @@ describe('agt session remove', () => {
     expect(existsSync(sandbox)).toBe(false);
   });
 
-  test('files that are left beside a sandbox that is gone are not removed uncaptured', () => {
+  test('refuses to delete uncaptured files when the sandbox is gone', () => {
     write(join(sandbox, '../config/token'), 'secret\n');
     rmSync(sandbox, { recursive: true });
     const refused = agt(repository, 'session', 'remove', '--id', 's1');
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toContain(
-      'error: session "s1" cannot be captured: its sandbox is no worktree any more',
+      'error: cannot capture session "s1": its sandbox is no longer a worktree',
     );
     expect(existsSync(join(sandbox, '../config/token'))).toBe(true);
     agtOk(repository, 'session', 'remove', '--id', 's1', '--force');
     expect(existsSync(join(sandbox, '..'))).toBe(false);
   });
 
-  test('a session whose sandbox is gone can be removed; its states are kept', () => {
+  test('removes a session whose sandbox is gone, and keeps its snapshots', () => {
     agtOk(repository, 'autocommit', '--session-id', 's1');
     rmSync(`${repository}.agt`, { recursive: true });
     expect(agt(repository, 'doctor').stdout).toContain('its sandbox is gone');

@@ -313,7 +313,7 @@ describe('restore', () => {
     const refs = git(session.repository, 'for-each-ref');
     const wrong = agt(session.repository, 'session', 'restore', 's1', '--to', 'nowhere');
     expect(wrong.exitCode).toBe(1);
-    expect(wrong.stderr).toMatch(/^error: no state 'nowhere' in session "s1"/);
+    expect(wrong.stderr).toMatch(/^error: no snapshot "nowhere" in session "s1"/);
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);
   });

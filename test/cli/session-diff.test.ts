@@ -102,7 +102,9 @@ describe('agt session diff', () => {
       process.kill(-(child.pid as number), signal); // the terminal's signals go to the whole group
       await ended;
       if (signal === 'SIGKILL') {
-        expect(agtOk(session.repository, 'doctor')).toContain('was left by a comparison that was killed');
+        expect(agtOk(session.repository, 'doctor')).toContain(
+          'a killed agt session diff left this directory',
+        );
         git(session.repository, 'config', '--unset', 'diff.external');
         expect(diff(session, '--name-only').stdout).toBe('new\n');
       }
@@ -203,7 +205,7 @@ describe('agt session diff', () => {
     expect(here('s1', 'one', 'two').stdout).toBe('a\n');
     expect(here('two', 'one', 'one')).toMatchObject({ exitCode: 2, stdout: '' });
     expect(agt(session.repository, 'session', 'diff', 'one').stderr).toMatch(/^error: no session "one"/);
-    expect(here('three').stderr).toMatch(/^error: no state 'three' in session "s1"/);
+    expect(here('three').stderr).toMatch(/^error: no snapshot "three" in session "s1"/);
   });
 
   test('compares snapshots of a session that was removed, but not with the disk', () => {

@@ -9,7 +9,7 @@ function refs(repository: string): string[] {
 }
 
 describe('agt session new', () => {
-  test('makes both branches and the tip at the start commit, the worktree, xdg, config and metadata', () => {
+  test('creates both branches and the tip at the start commit, the worktree, xdg, config and the metadata', () => {
     const repository = makeRepository();
     const head = git(repository, 'rev-parse', 'HEAD');
     agtOk(repository, 'session', 'new', '--id', 's1', '--profile', 'fast');
@@ -46,9 +46,9 @@ describe('agt session new', () => {
 
   test.each([
     ['a branch', 'other', 'refs/heads/other', 'other'],
-    ['a tag, whose user branch is the one checked out', 'v1', 'refs/heads/main', 'v1^{commit}'],
-    ['a session, whose user branch it shares', 's0', 'refs/heads/other', 'agt/s0'],
-    ['a commit by revision', 'main~1', 'refs/heads/main', 'main~1'],
+    ['a tag; the user branch is the one that is checked out', 'v1', 'refs/heads/main', 'v1^{commit}'],
+    ['a session, with the same user branch', 's0', 'refs/heads/other', 'agt/s0'],
+    ['a revision', 'main~1', 'refs/heads/main', 'main~1'],
   ])('starts from %s', (_what, spec, userBranch, commit) => {
     const repository = makeRepository();
     git(repository, 'branch', 'other');
@@ -62,7 +62,7 @@ describe('agt session new', () => {
     expect(git(created.sandbox, 'rev-parse', 'HEAD')).toBe(created.from_commit);
   });
 
-  test('starts from the only remote branch of that name, as git switch guesses', () => {
+  test('starts from the remote branch of that name if only one remote has it, as git switch guesses', () => {
     const source = makeRepository();
     git(source, 'branch', 'topic');
     const dir = makeTempDir();
@@ -74,13 +74,13 @@ describe('agt session new', () => {
     expect(git(join(dir, 'copy'), 'branch', '--list', 'topic')).toBe('');
   });
 
-  test('has no user branch when started from a detached HEAD', () => {
+  test('sets no user branch when HEAD is detached', () => {
     const repository = makeRepository();
     git(repository, 'checkout', '-q', '--detach');
     expect(JSON.parse(agtOk(repository, 'session', 'new', '--json'))).not.toHaveProperty('user_branch');
   });
 
-  test('copies ignored files that .worktreeinclude names, and neither other ignored nor untracked ones', () => {
+  test('copies the ignored files that .worktreeinclude names, but no other ignored and no untracked files', () => {
     const repository = makeRepository({
       '.gitignore': '.env\nnode_modules/\nlocal/\n',
       '.worktreeinclude': '.env\nlocal/*.json\nnotes.txt\n',
@@ -97,16 +97,16 @@ describe('agt session new', () => {
   });
 
   test.each([
-    ['a bad id', ['--id', '../x'], 2, /^error: '\.\.\/x' is not a session id\nhint: ids are 1 to 64/],
-    ['an id that git cannot have', ['--id', 'x.lock'], 2, /hint: ids do not end in "\.lock"/],
+    ['a bad id', ['--id', '../x'], 2, /^error: "\.\.\/x" is not a session id\nhint: an id has 1 to 64/],
+    ['an id that git cannot have', ['--id', 'x.lock'], 2, /hint: an id cannot end in "\.lock"/],
     [
-      'a start that is nothing',
+      'a start point that does not exist',
       ['--from', 'nowhere'],
       1,
-      /^error: 'nowhere' is neither a session, nor a branch/,
+      /^error: "nowhere" is not a session, a branch or a commit/,
     ],
-    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" exists already/],
-    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch agt\/branch exists already/],
+    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" already exists/],
+    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch "agt\/branch" already exists/],
     ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument 'idd'/],
     ['an option without its value', ['--id'], 2, /^error: not enough arguments following: id/],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {
@@ -130,7 +130,7 @@ describe('agt session new', () => {
     expect(outcome.stderr).toContain('error: nothing to start from: refs/heads/main has no commits yet');
   });
 
-  test('undoes everything when the sandbox cannot be made', () => {
+  test('undoes everything when it cannot create the sandbox', () => {
     const repository = makeRepository();
     mkdirSync(`${repository}.agt`);
     writeFileSync(`${repository}.agt/sessions`, 'a file where the folder should be\n');
@@ -140,7 +140,7 @@ describe('agt session new', () => {
     expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   });
 
-  test('undoes everything when the branches cannot be made, and gives the reason', () => {
+  test('undoes everything when it cannot create the branches, and gives the reason', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agtsessions');
     const before = refs(repository);
@@ -152,7 +152,7 @@ describe('agt session new', () => {
     expect(existsSync(`${repository}.agt/sessions/s1`)).toBe(false);
   });
 
-  test('many at once: each is made, whoever has the configuration file locked meanwhile', async () => {
+  test('creates many sessions at once, although each locks the configuration file', async () => {
     const repository = makeRepository();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     const codes = await Promise.all(
@@ -172,7 +172,7 @@ describe('agt session new', () => {
     expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 
-  test('works outside of a repository only as an error', () => {
+  test('fails outside of a repository', () => {
     const outcome = agt(makeTempDir(), 'session', 'list');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
@@ -182,7 +182,7 @@ describe('agt session new', () => {
 });
 
 describe('agt session list, show, path', () => {
-  test('list shows id, state, branch, commits and age; JSON has everything', () => {
+  test('list shows id, state, branch, commits and age; JSON shows everything', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     git(`${repository}.agt/sessions/s1/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
@@ -198,17 +198,17 @@ describe('agt session list, show, path', () => {
     });
   });
 
-  test('show and path find the session of the current folder', () => {
+  test('show and path find the session of the current directory', () => {
     const repository = makeRepository();
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
     expect(agtOk(sandbox, 'session', 'path')).toBe(sandbox);
     expect(agtOk(sandbox, 'session', 'show')).toContain('session          s1\n');
     const outcome = agt(repository, 'session', 'show');
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain('error: no session named, and the current folder belongs to none');
+    expect(outcome.stderr).toContain('error: no session given, and the current directory belongs to none');
   });
 
-  test('an unknown session is named, with those that are there', () => {
+  test('an unknown session is an error that lists the existing ones', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     const outcome = agt(repository, 'session', 'show', 'nope');
@@ -216,7 +216,7 @@ describe('agt session list, show, path', () => {
     expect(outcome.stderr).toBe(`error: no session "nope" in ${repository}/.git\nhint: sessions here: s1\n`);
   });
 
-  test('damaged metadata is reported and hides no other session', () => {
+  test('damaged metadata are reported and hide no other session', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     agtOk(repository, 'session', 'new', '--id', 's2');

@@ -1,4 +1,4 @@
-/** The session's state machine: what the table allows, what an operation writes, and metadata of earlier versions. */
+/** What the state table allows, what an operation writes, and metadata of earlier versions. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordFile } from '../../src/repository/layout.ts';
@@ -30,7 +30,7 @@ const stored = () => readRecord(repository, record.session_id);
 
 describe('an operation', () => {
   test.each(OPERATIONS.filter((operation) => operation !== 'create'))(
-    '%s writes its intent before it acts, and clears it after it',
+    '%s writes its intent before it acts and clears it afterwards',
     async (operation) => {
       const { from, during, after } = TRANSITIONS[operation];
       for (const state of from) {
@@ -63,7 +63,7 @@ describe('an operation', () => {
     expect(readFileSync(recordFile(repository.agtDir, record.session_id), 'utf8')).toBe(before);
   });
 
-  test('every state but the first can be reached and left', () => {
+  test('every state is reached by an operation', () => {
     const rows = Object.values(TRANSITIONS);
     for (const state of SESSION_STATES) {
       expect(rows.some(({ during, after }) => [during, after].includes(state))).toBe(true);

@@ -2,9 +2,9 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { findSession } from '../../session/locate.ts';
+import { findSession } from '../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
-import { patiently } from '../../session/wait.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command-line/command.ts';
 import { milliseconds } from '../command-line/durations.ts';
@@ -66,7 +66,7 @@ export const autocommit = defineCommand({
       ...(args.timestamp === undefined ? {} : { rereadSince: parseTimestamp(args.timestamp) }),
     };
     const capture = (record: SessionRecord) =>
-      patiently(wait, () => captureSession(repository, record, options));
+      retryWhileBusy(wait, () => captureSession(repository, record, options));
     if (args.all) return captureAll(program, repository, capture, args.json);
     const record = findSession(repository, args['session-id'], program.cwd);
     const result = await capture(record);

@@ -2,9 +2,9 @@ import { showValue } from '../../config/keys.ts';
 import { globalConfigPath } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
-import { examine } from '../../maintenance/doctor/examine.ts';
+import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
-import { type Mended, mendAll } from '../../maintenance/doctor/mend.ts';
+import { type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
 import { listRecords } from '../../session/record.ts';
 import { finishRestore } from '../../timetravel/restore/finish.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
@@ -55,11 +55,9 @@ export const doctor = defineCommand({
       });
     }
     const mended =
-      args.fix && !args['dry-run'] && repository !== undefined
-        ? await mendAll(repository, finishRestore)
-        : [];
+      args.fix && !args['dry-run'] && repository !== undefined ? await fixAll(repository, finishRestore) : [];
     findings.push(...examineShim(program.env, globalConfigPath(program.env)));
-    if (repository !== undefined) findings.push(...(await examine(repository, finishRestore)));
+    if (repository !== undefined) findings.push(...(await checkRepository(repository, finishRestore)));
     if (args.json) {
       program.out(
         json({
@@ -93,7 +91,7 @@ export const doctor = defineCommand({
   },
 });
 
-function printMended(program: Program, mended: readonly Mended[]): void {
+function printMended(program: Program, mended: readonly FixResult[]): void {
   for (const { finding, failure } of mended) {
     const what = `${finding.about}: ${finding.problem}`;
     program.out(failure === undefined ? `mended: ${what}\n` : `could not mend: ${what}: ${failure}\n`);

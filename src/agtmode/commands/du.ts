@@ -1,7 +1,7 @@
 import { showSize } from '../../config/keys.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
-import { namedSession } from '../../session/locate.ts';
+import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { json, plural, table } from '../output/print.ts';

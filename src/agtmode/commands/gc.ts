@@ -7,8 +7,8 @@ import {
   type SessionOutcome,
   worstExitCode,
 } from '../../maintenance/retention/gc.ts';
-import { obstacle, planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
-import { expiryTime, type Reclaimed, reclaim } from '../../maintenance/retention/reclaim.ts';
+import { planRetention, reasonToSkip, type SessionPlan } from '../../maintenance/retention/plan.ts';
+import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { json, plural } from '../output/print.ts';
@@ -47,7 +47,7 @@ export const gc = defineCommand({
     if (args['dry-run']) {
       const refusals = new Map<string, string | undefined>();
       for (const plan of planned.plans)
-        refusals.set(plan.record.session_id, await obstacle(repository, plan));
+        refusals.set(plan.record.session_id, await reasonToSkip(repository, plan));
       const report = planned.plans.map((plan) => ({ plan, refused: refusals.get(plan.record.session_id) }));
       if (args.json) program.out(json({ ...sessionsJson(report, planned.bytes), bytes: planned.total }));
       else printPlans(program, report, planned.bytes, planned.total);
@@ -72,9 +72,9 @@ async function attemptReclaim(
   repository: Repository,
   expire: string,
   failures: readonly Failure[],
-): Promise<{ reclaimed: Reclaimed | undefined; failures: readonly Failure[] }> {
+): Promise<{ reclaimed: PruneResult | undefined; failures: readonly Failure[] }> {
   try {
-    return { reclaimed: await reclaim(repository, expire), failures };
+    return { reclaimed: await pruneAndRepack(repository, expire), failures };
   } catch (error) {
     return { reclaimed: undefined, failures: [...failures, { id: '', error }] };
   }
@@ -115,7 +115,7 @@ function describeOutcome(
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function describeDisk({ before, after, young, left }: Reclaimed): string {
+function describeDisk({ before, after, young, left }: PruneResult): string {
   const lines = [
     after <= before
       ? `the object store takes ${showSize(after)}, ${showSize(before - after)} less`

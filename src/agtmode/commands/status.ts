@@ -1,10 +1,10 @@
 import { formatError } from '../../errors.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
-import { examine } from '../../maintenance/doctor/examine.ts';
+import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { type SessionView, viewSession } from '../../session/inspect.ts';
 import { listRecords } from '../../session/record.ts';
+import { readSessionStatus, type SessionStatus } from '../../session/status.ts';
 import { finishRestore } from '../../timetravel/restore/finish.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
@@ -25,10 +25,10 @@ export const status = defineCommand({
     const active = records.filter(({ state }) => state !== 'removed');
     const sessions = [];
     for (const record of active) {
-      const view = await viewSession(repository, record);
+      const view = await readSessionStatus(repository, record);
       sessions.push({ view, ...(await changedSince(repository, view, program)) });
     }
-    const findings = await examine(repository, finishRestore);
+    const findings = await checkRepository(repository, finishRestore);
     const settings = await program.settingValues();
     if (args.json) {
       program.out(
@@ -76,7 +76,7 @@ export const status = defineCommand({
   },
 });
 
-async function changedSince(repository: Repository, view: SessionView, program: Program) {
+async function changedSince(repository: Repository, view: SessionStatus, program: Program) {
   if (!view.sandboxPresent || view.record.state !== 'active')
     return { changed: undefined, failed: [], problem: undefined };
   try {
@@ -87,7 +87,7 @@ async function changedSince(repository: Repository, view: SessionView, program: 
   }
 }
 
-function completeText({ lastComplete }: SessionView, program: Program): string {
+function completeText({ lastComplete }: SessionStatus, program: Program): string {
   return lastComplete === undefined ? 'never' : age(lastComplete, program.now());
 }
 

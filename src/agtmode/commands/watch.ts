@@ -1,5 +1,5 @@
 import { EXIT, formatError } from '../../errors.ts';
-import { namedSession } from '../../session/locate.ts';
+import { namedSession } from '../../session/find-session.ts';
 import { SessionWatch, type WatchEvent } from '../../triggers/watch/watch.ts';
 import { defineCommand } from '../command-line/command.ts';
 import { milliseconds } from '../command-line/durations.ts';

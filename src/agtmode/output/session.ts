@@ -2,12 +2,12 @@
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
-import type { SessionView } from '../../session/inspect.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import type { SessionStatus } from '../../session/status.ts';
 import type { Program } from '../program.ts';
 import { age, json, showPath } from './print.ts';
 
-export function sessionJson(view: SessionView) {
+export function sessionJson(view: SessionStatus) {
   return {
     ...view.record,
     folder: view.folder,
@@ -17,13 +17,13 @@ export function sessionJson(view: SessionView) {
     ahead: view.ahead ?? null,
     autocommits: view.autocommits,
     last_autocommit: view.lastAutocommit?.commit ?? null,
-    last_autocommit_at: view.lastAutocommit?.at.toISOString() ?? null,
+    last_autocommit_at: view.lastAutocommit?.time.toISOString() ?? null,
     last_complete_at: view.lastComplete?.toISOString() ?? null,
   };
 }
 
-export function lastAutocommitText(view: SessionView, now: Date): string {
-  return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.at, now);
+export function lastAutocommitText(view: SessionStatus, now: Date): string {
+  return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now);
 }
 
 /** Each path that could not be captured, and why. */

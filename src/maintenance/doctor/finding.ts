@@ -4,14 +4,14 @@ import type { SessionRecord } from '../../session/record.ts';
 
 export interface Finding {
   readonly level: 'error' | 'warning' | 'note';
-  /** The session, file or setting that it is about. */
+  /** The session, file or setting that has the problem. */
   readonly about: string;
   readonly problem: string;
-  /** The command that puts it right, or what to do. */
+  /** The command that fixes it, or advice. Also the name of the field in `agt doctor --json`. */
   readonly mend: string;
-  /** Puts it right; left out where a person has to decide. Nothing that was not captured is lost by it. */
+  /** Fixes it without losing uncaptured work. Undefined if a person must decide. */
   readonly fix?: () => unknown;
 }
 
-/** Finishes a restore that was killed. The caller passes it in: restores live above this room. */
+/** Finishes a restore that was killed. A parameter, because maintenance/ cannot import timetravel/. */
 export type FinishRestore = (repository: Repository, record: SessionRecord) => Promise<void>;

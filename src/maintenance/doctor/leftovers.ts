@@ -1,10 +1,11 @@
 /**
- * Files that a killed agt, or a killed git of agt's, leaves behind: temporary names, locks of processes that are gone.
- * Where the owner is not known (git's own temporary files and locks) a file counts only once it is open nowhere and old.
+ * Finds files that a killed agt, or a killed git, left behind: temporary files, and locks of processes that
+ * have ended. git's own temporary files and locks do not name their process. Those count only if they are old
+ * and no process has them open.
  */
 
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isLocked, ownerIsGone } from '../../disk/lock.ts';
 import { openFiles } from '../../disk/open-files.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
@@ -12,13 +13,14 @@ import { errorCode } from '../../errors.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-leftovers.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { locksDirectory } from '../../repository/layout.ts';
+import { locksDirectory, sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isRemoved } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
-/** How long a file of git's whose owner is not known has to lie there untouched. */
+/** A file of git that names no process must be unchanged for this long. */
 const OLD_MS = 10 * 60_000;
 
 export function findLeftovers(
@@ -28,94 +30,119 @@ export function findLeftovers(
   sessionsDir: string,
 ): Finding[] {
   const { commonDir, agtDir } = repository;
-  const locks = locksDirectory(agtDir);
-  const stale = listed(locks, '{*,.*}')
-    .filter((path) => !path.endsWith('.tmp'))
-    .filter((path) => ownerIsGone(path))
-    .map((path) => leftover(path, 'a lock whose process is gone'));
-  const unfinished = [
-    ...listed(agtDir, '{**/*,locks/.*}.tmp').filter((path) => isAbandoned(path, locks)),
-    ...listed(commonDir, '{.,worktrees/*}/fast_import_crash_*').filter((path) =>
-      isGone(basename(path).split('_').at(-1)),
-    ),
-    ...listed(commonDir, 'worktrees/*/index.agt-*.tmp').filter((path) => isGone(/agt-(\d+)/.exec(path)?.[1])),
-    ...listed(commonDir, '{.,worktrees/*}/agt-decorations.*').filter((path) =>
-      isGone(path.split('.').at(-1)),
-    ),
-    ...listed(commonDir, 'worktrees/*/agt-index-*').filter((path) =>
-      isGone(/agt-index-(\d+)-/.exec(path)?.[1]),
-    ),
-    ...records
-      .map((record) => join(sessionFolder(record), '.agt-worktree'))
-      .filter((path) => existsSync(path) && !isLocked(join(locks, basename(dirname(path))))),
-    ...abandonedByGit(commonDir),
-  ].map((path) => leftover(path, 'left by a process that was killed'));
-  return [...stale, ...unfinished, ...emptySessions(repository, records, worktrees, sessionsDir)];
+  const killed = [...abandonedByAgt(agtDir), ...namedByProcess(commonDir), ...abandonedByGit(commonDir)];
+  return [
+    ...staleLocks(agtDir),
+    ...killed.map((path) => leftover(path, LEFT_BY_KILLED)),
+    ...abandonedWorktreeFolders(repository, records),
+    ...emptySessionsFolder(repository, records, worktrees, sessionsDir),
+  ];
 }
 
-function leftover(path: string, problem: string): Finding {
-  const mend = `rm -rf ${shellQuote(path)}`;
-  return { level: 'note', about: path, problem, mend, fix: () => removeTree(path) };
+const LEFT_BY_KILLED = 'a killed process left this';
+
+function leftover(path: string, problem: string, fix: () => unknown = () => removeTree(path)): Finding {
+  return { level: 'note', about: path, problem, mend: `rm -rf ${shellQuote(path)}`, fix };
 }
 
 function listed(cwd: string, pattern: string): string[] {
   return globSync(pattern, { cwd }).map((path) => join(cwd, path));
 }
 
-/** A temporary name belongs to the process that it names, or to the holder of the session's lock. */
-function isAbandoned(path: string, locks: string): boolean {
-  const pid = /\.(\d+)\.tmp$/.exec(path)?.[1];
-  return pid === undefined ? !anyLocked(locks) : isGone(pid);
+function listLocks(agtDir: string): string[] {
+  return listed(locksDirectory(agtDir), '{*,.*}').filter((path) => !path.endsWith('.tmp'));
 }
 
-function anyLocked(locks: string): boolean {
-  return listed(locks, '{*,.*}').some((path) => !path.endsWith('.tmp') && isLocked(path));
+/** agt breaks such a lock by itself when it needs the lock. */
+function staleLocks(agtDir: string): Finding[] {
+  return listLocks(agtDir)
+    .filter(ownerIsGone)
+    .map((path) =>
+      leftover(path, 'a lock of a process that has ended', () => ownerIsGone(path) && removeTree(path)),
+    );
 }
 
-function isGone(pid: string | undefined): boolean {
+/** A temporary file belongs to the process in its name; without one, to the process that holds any lock. */
+function abandonedByAgt(agtDir: string): string[] {
+  const isFree = !listLocks(agtDir).some(isLocked);
+  return listed(agtDir, '{**/*,locks/.*}.tmp').filter((path) => {
+    const pid = /\.(\d+)\.tmp$/.exec(path)?.[1];
+    return pid === undefined ? isFree : hasEnded(pid);
+  });
+}
+
+/** Files in git's directories whose name ends in, or contains, the id of the process that made them. */
+const NAMED_BY_PROCESS: readonly (readonly [glob: string, pid: RegExp])[] = [
+  ['{.,worktrees/*}/fast_import_crash_*', /_(\d+)$/],
+  ['worktrees/*/index.agt-*.tmp', /agt-(\d+)/],
+  ['{.,worktrees/*}/agt-decorations.*', /\.(\d+)$/],
+  ['worktrees/*/agt-index-*', /agt-index-(\d+)-/],
+];
+
+function namedByProcess(commonDir: string): string[] {
+  return NAMED_BY_PROCESS.flatMap(([glob, pid]) =>
+    listed(commonDir, glob).filter((path) => hasEnded(pid.exec(path)?.[1])),
+  );
+}
+
+/** Also true for a name without a process id. */
+function hasEnded(pid: string | undefined): boolean {
   try {
     process.kill(Number(pid), 0);
     return false;
   } catch (error) {
-    return errorCode(error) !== 'EPERM'; // somebody else's
+    return errorCode(error) !== 'EPERM'; // a process of another user
   }
 }
 
-/**
- * git's temporary objects, registrations that it emptied, and its locks on what agt's commands change: never an index, which
- * an agent's git may have.
- */
+/** Locks of git on files that agt's commands change. Not an index: the agent's own git may hold that lock. */
+const GIT_LOCKS = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/HEAD.lock'];
+
+/** Temporary objects of git, its locks, and worktree registrations that it has emptied. */
 function abandonedByGit(commonDir: string): string[] {
   const objects = join(commonDir, 'objects');
-  const patterns = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/HEAD.lock'];
   const found = [
     ...(existsSync(objects) ? abandonedFiles(objects) : []),
-    ...patterns.flatMap((pattern) => listed(commonDir, pattern)),
+    ...GIT_LOCKS.flatMap((pattern) => listed(commonDir, pattern)),
     ...listed(commonDir, 'worktrees/*').filter(isEmptyRegistration),
-  ].filter(
-    (path) => Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > OLD_MS,
-  );
+  ].filter(isOld);
   if (found.length === 0) return [];
   const open = openFiles();
   return open === undefined ? [] : found.filter((path) => !open.has(path));
 }
 
-/** What a removal that failed left of a worktree's: git lists none there any more, and nothing is staged in it. */
+function isOld(path: string): boolean {
+  const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return changed !== undefined && Date.now() - changed > OLD_MS;
+}
+
+/** A removal that failed can leave this. git no longer lists the worktree, and nothing is staged in it. */
 function isEmptyRegistration(path: string): boolean {
   return ['gitdir', 'HEAD', 'index'].every((name) => !existsSync(join(path, name)));
 }
 
-/** Beside an ordinary repository, agt leaves no empty folder behind. */
-function emptySessions(
+/** A restore makes this folder while it recreates the sandbox. */
+function abandonedWorktreeFolders(repository: Repository, records: readonly SessionRecord[]): Finding[] {
+  return records
+    .map((record) => ({ id: record.session_id, path: join(sessionFolder(record), '.agt-worktree') }))
+    .filter(({ id, path }) => existsSync(path) && !isLocked(sessionLockFile(repository.agtDir, id)))
+    .map(({ id, path }) =>
+      leftover(path, LEFT_BY_KILLED, () => withSessionLock(repository, id, async () => removeTree(path))),
+    );
+}
+
+/** Beside an ordinary repository agt leaves no empty folder. */
+function emptySessionsFolder(
   repository: Repository,
   records: readonly SessionRecord[],
   worktrees: readonly WorktreeEntry[],
   sessionsDir: string,
 ): Finding[] {
-  if (repository.area !== undefined || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0)
-    return [];
-  if (!records.every(isRemoved)) return [];
-  if (worktrees.some(({ path }) => path.startsWith(`${sessionsDir}/`))) return [];
+  const isInUse =
+    repository.area !== undefined ||
+    !records.every(isRemoved) ||
+    worktrees.some(({ path }) => path.startsWith(`${sessionsDir}/`));
+  if (isInUse || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0) return [];
   const fix = () => {
     rmdirSync(sessionsDir);
     if (readdirSync(dirname(sessionsDir)).length === 0) rmdirSync(dirname(sessionsDir));

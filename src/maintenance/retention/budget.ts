@@ -1,9 +1,11 @@
 /**
- * `agt.budget`: what the states of all sessions of a repository may cost together. To measure that takes seconds in a
- * large repository, so captures count what they add, and it is measured anew only where the sum comes to the budget.
+ * `agt.budget`: the disk that the snapshots of all sessions of a repository may take together. A measurement
+ * takes seconds in a large repository. So each capture counts what it adds, and agt measures again only if
+ * the estimate exceeds the budget.
  *
- * Past the budget active sessions are thinned; where that is not enough a capture is refused, before anything is written.
- * So the budget is passed by one capture at most. Captures that a restore or a removal makes are counted, never refused.
+ * If the budget is exceeded, agt thins the active sessions. If that is not enough, agt refuses to capture
+ * before it writes anything. So at most one capture exceeds the budget. agt counts the captures of a restore
+ * or a removal, but never refuses them.
  */
 
 import { createHash } from 'node:crypto';
@@ -17,24 +19,24 @@ import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
-import { readAdded } from '../../session/usage.ts';
+import { readAddedBytes } from '../../session/usage.ts';
 import { diskUse } from './du.ts';
-import { applyToSession } from './gc.ts';
+import { applyRetentionToSession } from './gc.ts';
 
 interface Measured {
   readonly total: number;
-  /** What each session had added when that was measured; by id. */
+  /** What each session had added at the time of the measurement, by id. */
   readonly added: Readonly<Record<string, number>>;
-  /** Digest of all refs then. */
+  /** Digest of all refs at that time. */
   readonly refs: string;
 }
 
 /**
- * Before a capture, under the session's lock: makes room where the budget is passed. Returns what was done, for the user
- * to read. `hasChanges` is asked only where the capture would have to be refused.
- * @throws AgtError where there is no room.
+ * Call it before a capture. If the budget is exceeded, it frees space. If that is not enough, it refuses the
+ * capture, unless `hasChanges` says that there is nothing to capture. Returns warnings for the user.
+ * @throws AgtError if there is not enough space.
  */
-export async function keepWithinBudget(
+export async function enforceBudget(
   session: LockedSession,
   now: Date,
   hasChanges: () => Promise<boolean>,
@@ -46,66 +48,73 @@ export async function keepWithinBudget(
   if (total <= budget) return [];
   const thinned = await thinActive(session, now);
   if (thinned.length > 0) total = await measure(repository);
-  const said = thinned.length === 0 ? [] : [`past agt.budget: thinned ${thinned.join(', ')}`];
-  if (total <= budget || !(await hasChanges())) return said;
-  throw new AgtError(
-    `the states of all sessions take ${showSize(total)}, past agt.budget (${showSize(budget)}): nothing captured`,
-    {
-      hints: [
-        ...said,
-        'see what takes how much: agt du',
-        'make room: agt gc, agt session remove ID --delete-branch',
-        'or allow more: agt config set agt.budget SIZE',
-      ],
-    },
-  );
+  const warnings = thinned.length === 0 ? [] : [`agt.budget exceeded: thinned ${thinned.join(', ')}`];
+  if (total <= budget || !(await hasChanges())) return warnings;
+  throw budgetExceeded(total, budget, warnings);
 }
 
-/** Thins every active session, except those that another process works on. Returns what it deleted from which. */
+function budgetExceeded(total: number, budget: number, warnings: readonly string[]): AgtError {
+  const used = `the snapshots of all sessions take ${showSize(total)}`;
+  const message = `${used}, more than agt.budget (${showSize(budget)}); nothing was captured`;
+  return new AgtError(message, {
+    hints: [
+      ...warnings,
+      'see the size of each session: agt du',
+      'free space: agt gc, agt session remove ID --delete-branch',
+      'or raise the budget: agt config set agt.budget SIZE',
+    ],
+  });
+}
+
+/** Thins every active session that no other process uses. Returns what it thinned, as text. */
 async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
   const { repository } = own;
   const thinned: string[] = [];
   const thin = async (session: LockedSession) => {
     const record = session.read();
     if (record === undefined || !isActive(record)) return;
-    const outcome = await applyToSession(session, record, { thin: true, now });
+    const outcome = await applyRetentionToSession(session, record, { thin: true, now });
     if (outcome === undefined || outcome.refused !== undefined) return;
-    thinned.push(`${session.id} (${outcome.plan.going} of ${outcome.plan.chain.snapshots.length} snapshots)`);
+    const { going, chain } = outcome.plan;
+    thinned.push(`${session.id} (deleted ${going} of ${chain.snapshots.length} snapshots)`);
   };
   for (const { session_id: id } of listRecords(repository).records.filter(isActive)) {
     try {
       await (id === own.id ? thin(own) : withSessionLock(repository, id, thin));
     } catch {
-      // Another process works on it, or something is wrong with it: its own commands report that.
+      // Another process uses the session, or it has a problem. Its own commands report that.
     }
   }
   return thinned;
 }
 
+/** In bytes: the last measurement, and what the sessions have added since. */
 function estimate(repository: Repository): number {
   const measured = readMeasured(repository);
   if (measured === undefined) return Number.POSITIVE_INFINITY;
-  const added = Object.entries(readAdded(repository));
+  const added = Object.entries(readAddedBytes(repository));
   return added.reduce((sum, [id, bytes]) => sum + bytes - (measured.added[id] ?? 0), measured.total);
 }
 
-/** Exact, and remembered while no ref moves. */
+/** In bytes, exact. The result stays valid until a ref moves. */
 async function measure(repository: Repository): Promise<number> {
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname) %(objectname)']);
   const refs = createHash('sha1').update(listed).digest('hex');
-  const known = readMeasured(repository);
-  if (known?.refs === refs) return known.total;
-  const added = readAdded(repository); // before: what is added meanwhile counts twice rather than never
+  const last = readMeasured(repository);
+  if (last?.refs === refs) return last.total;
+  // Read the counts before the measurement: bytes that are added meanwhile then count twice, and not never.
+  const added = readAddedBytes(repository);
   const { total } = await diskUse(repository);
   const measured: Measured = { total, added, refs };
   writeFileAtomic(measuredUsageFile(repository.agtDir), `${JSON.stringify(measured)}\n`);
   return total;
 }
 
+/** Undefined if there is no usable measurement. */
 function readMeasured(repository: Repository): Measured | undefined {
   try {
     return JSON.parse(readFileSync(measuredUsageFile(repository.agtDir), 'utf8')) as Measured;
   } catch {
-    return undefined; // it is measured again
+    return undefined;
   }
 }

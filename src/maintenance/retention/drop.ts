@@ -1,6 +1,7 @@
 /**
- * Drops what is kept of a session that ended long ago: its shadow branch with all states, then its metadata. The work
- * branch goes with it where the user's branches have all of its commits; otherwise it stays, an ordinary branch.
+ * Drops what agt keeps of a session that ended long ago: its shadow branch with all snapshots, then its
+ * metadata. agt also deletes the work branch if the user's branches have all of its commits. Otherwise the
+ * work branch stays as an ordinary branch.
  */
 
 import { rmSync } from 'node:fs';
@@ -15,7 +16,7 @@ import { type SessionRecord, tipRef } from '../../session/record.ts';
 import type { Chain } from './chain.ts';
 import { countUnmerged } from './plan.ts';
 
-/** If agt is killed on the way, the next `agt gc` reads the intent and finishes. Returns the work branch if it stays. */
+/** Returns the work branch if it stays. If agt is killed, the next `agt gc` reads the intent and finishes. */
 export async function dropHistory(
   session: LockedSession,
   found: SessionRecord,
@@ -25,23 +26,26 @@ export async function dropHistory(
   const { git } = repository;
   const record = begin(session, found, { operation: 'drop' });
   const work = await resolveObject(git, `${record.work_branch}^{commit}`);
-  const workGoes = work !== undefined && (await isSpare(repository, record.work_branch, work));
-  const refs: [string, string | undefined][] = [
+  const deletesWork = work !== undefined && (await isSpare(repository, record.work_branch, work));
+  const refs: [ref: string, commit: string | undefined][] = [
     [tipRef(record.session_id), chain.tip],
     [record.branch, chain.branch],
-    [record.work_branch, workGoes ? work : undefined],
+    [record.work_branch, deletesWork ? work : undefined],
   ];
-  const input = refs.map(([ref, at]) => (at === undefined ? '' : `delete ${ref} ${at}\n`)).join('');
+  const input = refs
+    .map(([ref, commit]) => (commit === undefined ? '' : `delete ${ref} ${commit}\n`))
+    .join('');
   failurePoint('gc: dropping');
   await gitText(git, ['update-ref', '--stdin'], { input });
   failurePoint('gc: refs deleted');
   for (const file of sessionCaches(repository.agtDir, record.session_id)) rmSync(file, { force: true });
   failurePoint('gc: caches removed');
   complete(session, record, 'drop');
-  return work === undefined || workGoes ? undefined : record.work_branch;
+  return work === undefined || deletesWork ? undefined : record.work_branch;
 }
 
+/** Whether no worktree has the branch checked out and no commit would be lost with it. */
 async function isSpare(repository: Repository, branch: string, commit: string): Promise<boolean> {
-  const checkedOut = (await listWorktrees(repository.git)).some((worktree) => worktree.branch === branch);
-  return !checkedOut && (await countUnmerged(repository, commit)) === 0;
+  const isCheckedOut = (await listWorktrees(repository.git)).some((worktree) => worktree.branch === branch);
+  return !isCheckedOut && (await countUnmerged(repository, commit)) === 0;
 }

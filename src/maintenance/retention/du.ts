@@ -1,9 +1,11 @@
 /**
- * What the states of sessions cost: the objects that only shadow branches hold. An object that one history alone holds
- * is that history's own and goes with it; one that several hold is shared and goes with the last of them.
+ * Measures the disk use of sessions: the objects that only shadow branches reach. If one history alone
+ * reaches an object, the object counts as its own and is freed with it. If several reach it, it counts as
+ * shared and is freed with the last.
  *
- * What the user's branches, tags, remotes and the work branches hold costs nothing here; but a file that only an old
- * commit of theirs holds is not looked for everywhere (src/git/objects/reachable.ts), so the figures err upwards.
+ * Objects that the user's branches, tags, remote-tracking branches or the work branches reach do not count.
+ * agt does not look for a file in all old commits of those (src/git/objects/reachable.ts), so the figures can
+ * be too high.
  */
 import { statfsSync } from 'node:fs';
 import { snapshotNamespaces } from '../../filter/agent-refs.ts';
@@ -13,78 +15,80 @@ import { gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord, tipRef } from '../../session/record.ts';
 
-export interface HistoryCost {
-  /** Bytes that would go with this history alone. */
+interface HistoryCost {
+  /** Bytes that would be freed with this history alone. */
   readonly own: number;
-  /** Bytes that it shares with other histories of agt. */
+  /** Bytes that it shares with other histories. */
   readonly shared: number;
 }
 
-export interface Costs {
+interface Costs {
   readonly each: ReadonlyMap<string, HistoryCost>;
-  /** Bytes of everything that at least one of the histories holds. */
+  /** Bytes of everything that at least one of the histories reaches. */
   readonly total: number;
 }
 
-/** `histories` are object or ref names by any key; what `others` reach counts for none of them. */
+/**
+ * `histories` has the object or ref names of each history, by any key. Objects that `others` reach and
+ * objects in `excluded` do not count.
+ */
 export async function costOf(
   git: Git,
   histories: ReadonlyMap<string, readonly string[]>,
   others: readonly string[],
-  without: ReadonlySet<string> = new Set(),
+  excluded: ReadonlySet<string> = new Set(),
 ): Promise<Costs> {
-  const holders = new Map<string, string | null>(); // null: more than one
-  const held = new Map<string, string[]>();
+  const objectsOf = new Map<string, string[]>();
+  const uses = new Map<string, number>();
   for (const [key, roots] of histories) {
-    const objects = (await reachableObjects(git, roots, others)).filter((oid) => !without.has(oid));
-    held.set(key, objects);
-    for (const oid of objects) holders.set(oid, holders.has(oid) ? null : key);
+    const objects = (await reachableObjects(git, roots, others)).filter((oid) => !excluded.has(oid));
+    objectsOf.set(key, objects);
+    for (const oid of objects) uses.set(oid, (uses.get(oid) ?? 0) + 1);
   }
-  const oids = [...holders.keys()];
+  const oids = [...uses.keys()];
   const sizes = await sizesOnDisk(git, oids);
   const size = new Map(oids.map((oid, i) => [oid, sizes[i] ?? 0]));
-  const each = new Map<string, HistoryCost>();
-  for (const [key, objects] of held) {
-    let own = 0;
-    let shared = 0;
-    for (const oid of objects) {
-      if (holders.get(oid) === null) shared += size.get(oid) ?? 0;
-      else own += size.get(oid) ?? 0;
-    }
-    each.set(key, { own, shared });
-  }
-  return { each, total: sizes.reduce((sum, bytes) => sum + bytes, 0) };
+  const sumOf = (objects: readonly string[]) => objects.reduce((sum, oid) => sum + (size.get(oid) ?? 0), 0);
+  const each = [...objectsOf].map(([key, objects]): [string, HistoryCost] => {
+    const own = sumOf(objects.filter((oid) => uses.get(oid) === 1));
+    return [key, { own, shared: sumOf(objects) - own }];
+  });
+  return { each: new Map(each), total: sumOf(oids) };
 }
 
 /**
- * Every ref that is no record of states: the user's, and the work branches. Of branches the tree as well, so that a
- * file counts as theirs that they hold now, however it came there.
+ * All refs except those of snapshots: the user's and the work branches. For a branch also its tree: a file
+ * that it has now does not count, whichever commit added it.
  */
-export async function refsOfOthers(repository: Repository): Promise<string[]> {
-  const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)']);
-  const own = snapshotNamespaces(repository.settings);
-  return listed
-    .split('\n')
-    .filter((ref) => ref !== '' && !own.some((prefix) => ref.startsWith(prefix)))
+export async function nonSnapshotRefs(repository: Repository): Promise<string[]> {
+  const namespaces = snapshotNamespaces(repository.settings);
+  return (await listRefs(repository))
+    .filter((ref) => !namespaces.some((namespace) => ref.startsWith(namespace)))
     .flatMap((ref) => (ref.startsWith('refs/heads/') ? [ref, `${ref}^{tree}`] : [ref]));
 }
 
-/** Refs of the session's states that are there. */
-export async function refsOfSnapshots(
+/** The existing refs to snapshots, by session id. */
+export async function snapshotRefsBySession(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<Map<string, string[]>> {
-  const there = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
+  const existing = new Set(await listRefs(repository));
   return new Map(
     records.map((record) => [
       record.session_id,
-      [tipRef(record.session_id), record.branch].filter((ref) => there.has(ref)),
+      [tipRef(record.session_id), record.branch].filter((ref) => existing.has(ref)),
     ]),
   );
 }
 
-export interface DiskUse extends Costs {
-  /** Bytes that this user may still write where the objects are; Infinity where the file system does not say. */
+async function listRefs({ git }: Repository): Promise<string[]> {
+  return (await gitText(git, ['for-each-ref', '--format=%(refname)']))
+    .split('\n')
+    .filter((ref) => ref !== '');
+}
+
+interface DiskUse extends Costs {
+  /** Bytes that this user can still write to that disk; Infinity if the file system does not report it. */
   readonly free: number;
 }
 
@@ -92,8 +96,8 @@ export async function diskUse(repository: Repository): Promise<DiskUse> {
   const { records } = listRecords(repository);
   const costs = await costOf(
     repository.git,
-    await refsOfSnapshots(repository, records),
-    await refsOfOthers(repository),
+    await snapshotRefsBySession(repository, records),
+    await nonSnapshotRefs(repository),
   );
   return { ...costs, free: freeDisk(repository.commonDir) };
 }

@@ -1,20 +1,20 @@
-/** `agt gc`: what the plans say, session by session, each under its lock and planned anew there; then the disk. */
+/** `agt gc`: carries out the plan for each session. It locks the session and plans again. */
 import { AgtError, EXIT } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
-import { patiently } from '../../session/wait.ts';
 import { dropHistory } from './drop.ts';
-import { obstacle, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
-import { PATIENCE_MS } from './quiet.ts';
+import { LONGEST_WAIT_MS } from './idle-sessions.ts';
+import { planSession, type RetentionRequest, reasonToSkip, type SessionPlan } from './plan.ts';
 import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
   readonly plan: SessionPlan;
-  /** The work branch that stays as an ordinary branch. */
+  /** The work branch, if it stays as an ordinary branch. */
   readonly workBranch?: string | undefined;
-  /** Why nothing was done. */
+  /** Why agt did nothing. */
   readonly refused?: string | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface Failure {
   readonly error: unknown;
 }
 
-export interface RetentionOutcome {
+interface RetentionOutcome {
   readonly outcomes: readonly SessionOutcome[];
   readonly failures: readonly Failure[];
 }
 
-/** Waits for sessions that are busy, and goes on past one that fails. */
+/** Waits for sessions that are in use. If one session fails, it continues with the next. */
 export async function applyRetention(
   repository: Repository,
   request: RetentionRequest,
@@ -38,11 +38,11 @@ export async function applyRetention(
   for (const listed of listRecords(repository).records) {
     const id = listed.session_id;
     try {
-      if (!mayConcern(listed, request)) continue;
-      const outcome = await patiently(PATIENCE_MS, () =>
+      if (!isAffected(listed, request)) continue;
+      const outcome = await retryWhileBusy(LONGEST_WAIT_MS, () =>
         withSessionLock(repository, id, async (session) => {
           const record = session.read();
-          return record === undefined ? undefined : applyToSession(session, record, request);
+          return record === undefined ? undefined : applyRetentionToSession(session, record, request);
         }),
       );
       if (outcome !== undefined) outcomes.push(outcome);
@@ -53,12 +53,13 @@ export async function applyRetention(
   return { outcomes, failures };
 }
 
-/** Sessions that the request does not concern need no lock, so a busy one is no failure. */
-function mayConcern(record: SessionRecord, { thin }: RetentionRequest): boolean {
+/** agt takes no lock for the other sessions, so it does not matter if they are in use. */
+function isAffected(record: SessionRecord, { thin }: RetentionRequest): boolean {
   return isRemoved(record) || (thin && isActive(record));
 }
 
-export async function applyToSession(
+/** Undefined if there is nothing to do. */
+export async function applyRetentionToSession(
   session: LockedSession,
   record: SessionRecord,
   request: RetentionRequest,
@@ -66,17 +67,18 @@ export async function applyToSession(
   const { repository } = session;
   const plan = await planSession(repository, record, request);
   if (plan === undefined) {
-    if (request.thin && isActive(record)) await forgetReflog(repository.git, record);
+    // A gc that was killed may have left the reflog.
+    if (request.thin && isActive(record)) await forgetReflog(session, record);
     return undefined;
   }
-  const refused = await obstacle(repository, plan);
+  const refused = await reasonToSkip(repository, plan);
   if (refused !== undefined) return { plan, refused };
   if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, record, plan.chain) };
   await rewriteChain(session, record, plan.chain, plan.kept);
   return { plan };
 }
 
-/** The exit code that a list of failures comes to: busy only where nothing worse happened. */
+/** The exit code for several failures: 75 (busy) only if there is no worse one. */
 export function worstExitCode(failures: readonly Failure[]): number {
   const codes = failures.map(({ error }) => (error instanceof AgtError ? error.exitCode : EXIT.failed));
   return codes.find((code) => code !== EXIT.busy) ?? codes[0] ?? EXIT.done;

@@ -1,4 +1,4 @@
-/** What `agt gc` would do to each session, and what that would free. Looks only. */
+/** Plans what `agt gc` does to each session, and computes what that would free. It changes nothing. */
 
 import { branchNamespaces, snapshotNamespaces } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
@@ -9,11 +9,11 @@ import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
 import { type Chain, readChain } from './chain.ts';
-import { costOf, refsOfOthers, refsOfSnapshots } from './du.ts';
-import { keptWhenEnded, keptWhenThinned } from './keep.ts';
+import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
+import { keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
 
 export interface RetentionRequest {
-  /** Also thin the states of active sessions. */
+  /** Also thin the snapshots of active sessions. */
   readonly thin: boolean;
   readonly now: Date;
 }
@@ -21,21 +21,22 @@ export interface RetentionRequest {
 export interface SessionPlan {
   readonly record: SessionRecord;
   readonly chain: Chain;
-  /** `drop`: everything goes; `reduce`: all but what a person has labelled; `thin`: by age. */
+  /** `drop` deletes all snapshots; `reduce` keeps those that a person labelled; `thin` keeps some by age. */
   readonly action: 'drop' | 'reduce' | 'thin';
-  /** Names of the snapshots that stay. */
+  /** The commits of the snapshots that stay. */
   readonly kept: ReadonlySet<string>;
+  /** How many snapshots agt deletes. */
   readonly going: number;
 }
 
-/** Undefined where there is nothing to do. @throws AgtError where git fails. */
+/** Undefined if there is nothing to do. @throws AgtError if git fails. */
 export async function planSession(
   repository: Repository,
   record: SessionRecord,
   { thin, now }: RetentionRequest,
 ): Promise<SessionPlan | undefined> {
   const seconds = now.getTime() / 1000;
-  const isOver = hasEnded(repository, record, seconds);
+  const isOver = retentionIsOver(repository, record, seconds);
   if (!isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(repository, record);
   const { snapshots } = chain;
@@ -47,32 +48,34 @@ export async function planSession(
   return { ...plan, action: isOver ? 'reduce' : 'thin' };
 }
 
-/** Removed longer ago than states are to be kept; or begun to be dropped. */
-function hasEnded(repository: Repository, record: SessionRecord, now: number): boolean {
+/** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */
+function retentionIsOver(repository: Repository, record: SessionRecord, now: number): boolean {
   if (!isRemoved(record)) return false;
   if (record.intent?.operation === 'drop') return true;
-  const ended = new Date(record.last_activity_at).getTime() / 1000;
-  return now - ended > repository.settings.retention;
+  const removed = new Date(record.last_activity_at).getTime() / 1000;
+  return now - removed > repository.settings.retention;
 }
 
-/** Why this plan must not be carried out, or undefined. */
-export async function obstacle(repository: Repository, plan: SessionPlan): Promise<string | undefined> {
+/** Why agt must not carry out this plan; undefined if it can. */
+export async function reasonToSkip(repository: Repository, plan: SessionPlan): Promise<string | undefined> {
   const { record, chain, action } = plan;
   const branch = shortBranch(record.branch);
-  if (record.intent?.operation === 'restore') return 'a restore is not complete (see: agt doctor)';
-  if (record.intent?.operation !== 'drop' && chain.branch !== chain.tip)
-    return `${branch} was moved by something else than agt (see: agt doctor)`;
+  const operation = record.intent?.operation;
+  if (operation === 'restore') return 'a restore is not complete (see: agt doctor)';
+  if (operation !== 'drop' && chain.branch !== chain.tip)
+    return `another program moved ${branch} (see: agt doctor)`;
+  if (action === 'thin') return undefined;
   const holder = (await listWorktrees(repository.git)).find((worktree) => worktree.branch === record.branch);
-  if (holder !== undefined && action !== 'thin') return `${branch} is checked out in ${holder.path}`;
-  return undefined;
+  return holder === undefined ? undefined : `${branch} is checked out in ${holder.path}`;
 }
 
-export interface Plans {
+interface Plans {
   readonly plans: readonly SessionPlan[];
-  /** Bytes that each would free alone, and all together. */
+  /** Bytes that each plan would free by itself, by session id. */
   readonly bytes: ReadonlyMap<string, number>;
+  /** Bytes that all plans together would free. */
   readonly total: number;
-  /** Sessions whose metadata are damaged: nothing is done to them. */
+  /** Problems of damaged metadata. agt does nothing to those sessions. */
   readonly damaged: readonly string[];
 }
 
@@ -92,29 +95,33 @@ async function freedBy(
   records: readonly SessionRecord[],
   plans: readonly SessionPlan[],
 ): Promise<{ bytes: Map<string, number>; total: number }> {
-  const others = await refsOfOthers(repository);
-  const planned = new Set(plans.map(({ record }) => record.session_id));
-  const staying = await refsOfSnapshots(
-    repository,
-    records.filter(({ session_id }) => !planned.has(session_id)),
-  );
-  const roots = [
-    ...[...staying.values()].flat(),
-    ...(await refsWithoutMetadata(repository, records)),
-    ...plans.flatMap(stayingObjects),
-  ];
-  const stays = new Set(await reachableObjects(repository.git, roots, others));
-  const going = new Map(
-    plans.map(({ record, chain }) => [
-      record.session_id as string,
-      chain.tip === undefined ? [] : [chain.tip],
-    ]),
-  );
-  const { each, total } = await costOf(repository.git, going, others, stays);
+  const others = await nonSnapshotRefs(repository);
+  const roots = await rootsThatStay(repository, records, plans);
+  const staying = new Set(await reachableObjects(repository.git, roots, others));
+  const histories = plans.map(({ record, chain }): [string, string[]] => [
+    record.session_id,
+    chain.tip === undefined ? [] : [chain.tip],
+  ]);
+  const { each, total } = await costOf(repository.git, new Map(histories), others, staying);
   return { bytes: new Map([...each].map(([id, { own }]) => [id, own])), total };
 }
 
-/** What snapshots that stay hold, and what the next of them takes over from those that go. */
+/** Refs and objects of snapshots that would still exist after all plans. */
+async function rootsThatStay(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  plans: readonly SessionPlan[],
+): Promise<string[]> {
+  const planned = new Set(plans.map(({ record }) => record.session_id));
+  const unplanned = records.filter(({ session_id }) => !planned.has(session_id));
+  return [
+    ...[...(await snapshotRefsBySession(repository, unplanned)).values()].flat(),
+    ...(await refsWithoutMetadata(repository, records)),
+    ...plans.flatMap(stayingObjects),
+  ];
+}
+
+/** The trees of the snapshots that stay, and the commits that they take over as parents from deleted ones. */
 function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
   if (action === 'drop') return [];
   return chain.snapshots.flatMap(({ commit, tree, parents }) => [
@@ -123,18 +130,18 @@ function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
   ]);
 }
 
-/** Shadow branches and tips that belong to no session here: they stay. */
+/** Shadow branches and tips that belong to no session here. agt keeps them. */
 async function refsWithoutMetadata(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<string[]> {
-  const known = new Set([...(await refsOfSnapshots(repository, records)).values()].flat());
+  const known = new Set([...(await snapshotRefsBySession(repository, records)).values()].flat());
   const prefixes = snapshotNamespaces(repository.settings);
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...prefixes]);
   return listed.split('\n').filter((ref) => ref !== '' && !known.has(ref));
 }
 
-/** Commits that no branch, tag or remote of the user's has. */
+/** Counts the commits that no branch, remote-tracking branch or tag of the user has; NaN if git fails. */
 export async function countUnmerged(repository: Repository, commit: string): Promise<number> {
   const agents = branchNamespaces(repository.settings).map((namespace) => `--exclude=${namespace}*`);
   const users = [...agents, '--glob=refs/heads/*', '--remotes', '--tags'];

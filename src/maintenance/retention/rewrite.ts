@@ -1,9 +1,10 @@
 /**
- * Makes a shorter chain of the snapshots that stay: the same trees, messages and dates, each on top of the previous one
- * that stays. What only a dropped snapshot kept reachable beside its state (commits of the agent, of the user, of others
- * who wrote on the branch) becomes a further parent of the next snapshot that stays.
+ * Shortens a history to the snapshots that stay. Each keeps its tree, message and dates, and gets the
+ * previous one that stays as its parent. A deleted snapshot may be the only one that keeps other commits
+ * reachable: of the agent, of the user, of another program that wrote to the branch. Those become further
+ * parents of the next snapshot that stays.
  *
- * Object names of the snapshots after the first one that goes change; trailers that name a snapshot follow.
+ * The snapshots after the first deleted one get new object names. agt updates trailers that name a snapshot.
  */
 
 import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
@@ -11,26 +12,25 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { commitName, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
-import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * `kept` is not empty. If agt is killed at any instant, either the old chain is valid or the new one: the refs move in
+ * `kept` must not be empty. If agt is killed, either the old or the new history is complete: the refs move in
  * one transaction, after the new commits are on disk.
  */
 export async function rewriteChain(
-  { repository }: LockedSession,
+  session: LockedSession,
   record: SessionRecord,
   chain: Chain,
   kept: ReadonlySet<string>,
 ): Promise<void> {
-  const { git } = repository;
-  const { contents, names } = await shorterChain(git, chain.snapshots, kept);
+  const { git } = session.repository;
+  const { contents, newNames } = await shortenChain(git, chain.snapshots, kept);
   const newest = chain.snapshots.find(({ commit }) => kept.has(commit)) as Snapshot;
-  const tip = names.get(newest.commit) ?? newest.commit;
+  const tip = newNames.get(newest.commit) ?? newest.commit;
   await storeCommits(git, contents, tip);
   failurePoint('gc: chain stored');
   const moves = [tipRef(record.session_id), record.branch].map(
@@ -38,100 +38,101 @@ export async function rewriteChain(
   );
   await gitText(git, [...FLUSHED, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
   failurePoint('gc: refs moved');
-  followScan(repository, record, chain.tip, tip);
-  await forgetReflog(git, record);
+  renameInStatCache(session, chain.tip, tip);
+  await forgetReflog(session, record);
 }
 
-/** A reflog of the shadow branch would hold on to all that goes. Only agt writes there. */
-export async function forgetReflog(git: Git, record: SessionRecord): Promise<void> {
-  await runGit(git, ['reflog', 'expire', '--expire=now', '--expire-unreachable=now', record.branch]);
+/** The reflog of the shadow branch would keep the deleted snapshots reachable. */
+export async function forgetReflog({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const args = ['reflog', 'expire', '--expire=now', '--expire-unreachable=now', record.branch];
+  await runGit(repository.git, args);
 }
 
-interface ShorterChain {
-  /** New commit objects, oldest first. */
+interface ShortChain {
+  /** The new commit objects, oldest first. */
   readonly contents: readonly Buffer[];
-  /** From the old name of a snapshot that stays to its new one, where that is another. */
-  readonly names: ReadonlyMap<string, string>;
+  /** From the old to the new name of each snapshot that stays, if the name changes. */
+  readonly newNames: ReadonlyMap<string, string>;
 }
 
-async function shorterChain(
+async function shortenChain(
   git: Git,
   snapshots: readonly Snapshot[],
   kept: ReadonlySet<string>,
-): Promise<ShorterChain> {
+): Promise<ShortChain> {
   const raw = await readCommits(git, [...kept]);
   const contents: Buffer[] = [];
-  const names = new Map<string, string>();
-  let before = snapshots.at(-1)?.parents[0] as string; // the base, then the last snapshot that stays
-  let loose: string[] = []; // commits that only dropped snapshots keep reachable, newest first
+  const newNames = new Map<string, string>();
+  // The start commit, then the last snapshot that stays.
+  let previous = snapshots.at(-1)?.parents[0] as string;
+  // Commits that only deleted snapshots keep reachable, newest first.
+  let unheld: string[] = [];
   for (const { commit, parents } of [...snapshots].reverse()) {
-    const [, ...beside] = parents;
+    const otherParents = parents.slice(1);
     if (!kept.has(commit)) {
-      loose = [...beside.filter((oid) => !loose.includes(oid)), ...loose];
+      unheld = [...otherParents.filter((oid) => !unheld.includes(oid)), ...unheld];
       continue;
     }
-    const carried = await notReachedFrom(git, [before, ...beside], loose);
-    const newParents = [names.get(before) ?? before, ...beside, ...carried];
-    const content = withParents(raw.get(commit) ?? '', newParents, names);
+    const takenOver = await notReachedFrom(git, [previous, ...otherParents], unheld);
+    const newParents = [newNames.get(previous) ?? previous, ...otherParents, ...takenOver];
+    const content = withParents(raw.get(commit) ?? '', newParents, newNames);
     const name = commitName(content, commit);
     if (name !== commit) {
-      names.set(commit, name);
+      newNames.set(commit, name);
       contents.push(content);
     }
-    before = commit;
-    loose = [];
+    previous = commit;
+    unheld = [];
   }
-  return { contents, names };
+  return { contents, newNames };
 }
 
 /**
- * Those of `candidates` that neither `from` nor another candidate reaches, in their order. An old snapshot may stand for
- * the new one in its place: what it reaches beside snapshots, the new one reaches too.
+ * The candidates that neither `from` nor another candidate reaches, in the same order. `from` may have the
+ * old name of a rewritten snapshot: besides snapshots, the old and the new commit reach the same.
  */
 async function notReachedFrom(
   git: Git,
   from: readonly string[],
   candidates: readonly string[],
 ): Promise<string[]> {
-  const open = candidates.filter((oid) => !from.includes(oid));
-  if (open.length === 0) return [];
-  const heads = new Set((await gitText(git, ['merge-base', '--independent', ...from, ...open])).split('\n'));
-  return open.filter((oid) => heads.has(oid));
+  const others = candidates.filter((oid) => !from.includes(oid));
+  if (others.length === 0) return [];
+  const output = await gitText(git, ['merge-base', '--independent', ...from, ...others]);
+  const independent = new Set(output.split('\n'));
+  return others.filter((oid) => independent.has(oid));
 }
 
-function withParents(raw: string, parents: readonly string[], names: ReadonlyMap<string, string>): Buffer {
-  const end = raw.indexOf('\n\n');
-  const [tree = '', ...fields] = raw.slice(0, end).split('\n');
+function withParents(raw: string, parents: readonly string[], newNames: ReadonlyMap<string, string>): Buffer {
+  const headerEnd = raw.indexOf('\n\n');
+  const [tree = '', ...fields] = raw.slice(0, headerEnd).split('\n');
   const others = fields.filter((field) => !field.startsWith('parent '));
   const header = [tree, ...parents.map((oid) => `parent ${oid}`), ...others].join('\n');
-  return Buffer.from(header + renamed(raw.slice(end), names), 'latin1');
+  return Buffer.from(header + renameInMessage(raw.slice(headerEnd), newNames), 'latin1');
 }
 
-/** In trailers, and in the subject that agt gives to a restore. */
-function renamed(message: string, names: ReadonlyMap<string, string>): string {
+/** Hexadecimal digits of a commit in the subject that agt gives to a restore (autocommit/write-commit.ts). */
+const ABBREVIATED = 10;
+
+/** Renames snapshots in trailers, and in the subject of a restore. */
+function renameInMessage(message: string, newNames: ReadonlyMap<string, string>): string {
   let text = message;
   for (const [, oid = ''] of message.matchAll(/^Agt-[\w-]+: ([0-9a-f]{40,64})$/gm)) {
-    const name = names.get(oid);
+    const name = newNames.get(oid);
     if (name === undefined) continue;
-    text = text
-      .replaceAll(`: ${oid}\n`, `: ${name}\n`)
-      .replace(new RegExp(`^(\n\nagt \\w+ to )${oid.slice(0, 10)}\n`), `$1${name.slice(0, 10)}\n`);
+    const subject = new RegExp(`^(\n\nagt \\w+ to )${oid.slice(0, ABBREVIATED)}\n`);
+    text = text.replaceAll(`: ${oid}\n`, `: ${name}\n`).replace(subject, `$1${name.slice(0, ABBREVIATED)}\n`);
   }
   return text;
 }
 
-/** The state is the same under its new name, so that nothing need be read again. A cache: trouble costs a scan. */
-function followScan(
-  repository: Repository,
-  record: SessionRecord,
-  from: string | undefined,
-  to: string,
-): void {
-  const path = statCacheFile(repository.agtDir, record.session_id);
+/** The snapshot has the same files under its new name, so the stat cache stays valid. */
+function renameInStatCache({ repository, id }: LockedSession, from: string | undefined, to: string): void {
+  const path = statCacheFile(repository.agtDir, id);
   try {
-    const known = readScanManifest(path);
-    if (known?.commit === from && known !== undefined) writeScanManifest(path, { ...known, commit: to });
+    const cached = readScanManifest(path);
+    if (cached !== undefined && cached.commit === from) writeScanManifest(path, { ...cached, commit: to });
   } catch {
-    // the next capture reads everything and says so
+    // Only a cache: the next capture reads every file, and warns.
   }
 }

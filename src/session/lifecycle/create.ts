@@ -1,13 +1,14 @@
 /**
- * Makes a session: metadata first, then folder, branches and worktree. Whatever fails on the way is undone in the
- * reverse order; whatever a crash leaves is named by metadata in the state `creating` (see doctor.ts).
+ * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, agt
+ * undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
+ * doctor` finds what is left.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, EXIT } from '../../errors.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { FLUSHED, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
@@ -17,23 +18,23 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
-import { readRecord, type SessionRecord, shadowRef, tipRef, workRef } from '../record.ts';
+import { readRecord, type SessionRecord, sessionFolder, shadowRef, tipRef, workRef } from '../record.ts';
 import { isRemoved, TRANSITIONS } from '../state.ts';
 
-export interface NewSession {
+interface NewSession {
   readonly id: SessionId;
-  /** Where the work branch starts. */
+  /** The work branch starts here. */
   readonly workCommit: string;
-  /** Where the shadow branch starts: the same, or for a fork the other session's state. */
+  /** The shadow branch starts here: the same commit, or for a fork a snapshot of the other session. */
   readonly shadowCommit: string;
   readonly userBranch: string | undefined;
   readonly from?: SessionId | undefined;
   readonly fromSpec?: string | undefined;
   readonly profile?: string | undefined;
   readonly now: Date;
-  /** Fills the session folder once branches and worktree stand; a fork writes the other session's files. */
-  readonly fill: (record: SessionRecord) => Promise<void>;
-  /** False: the worktree is registered but its files are left to `fill`. */
+  /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
+  readonly fill: (record: SessionRecord, session: LockedSession) => Promise<void>;
+  /** False: agt registers the worktree but leaves its files to `fill`. */
   readonly checkOut: boolean;
   readonly showProgress: boolean;
 }
@@ -43,45 +44,58 @@ export async function createSession(repository: Repository, wanted: NewSession):
   return withSessionLock(repository, wanted.id, (session) => create(session, wanted));
 }
 
+type Undo = () => Promise<unknown> | unknown;
+
 async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
   const { repository } = session;
   const folder = join(await repository.sessionsDir(), wanted.id);
   const record = describe(repository, wanted, folder);
-  await refuseTaken(repository, wanted.id);
-  const undo: (() => Promise<unknown> | unknown)[] = [];
+  await requireFreeId(repository, wanted.id);
+  const undo: Undo[] = [];
   try {
-    undo.push(() => session.forget());
-    session.write(record);
-    await hideFromFetch(repository);
-    failurePoint('create: hidden from fetch');
-
-    undo.push(() => removeTree(folder));
-    for (const part of ['xdg', 'config']) mkdirSync(join(folder, part), { recursive: true });
-    failurePoint('create: folder made');
-
-    for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(repository, ref));
-    await createRefs(repository, record, wanted);
-    failurePoint('create: refs made');
-
-    undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
-    await addWorktree(repository, record, wanted);
-    failurePoint('create: worktree added');
-
-    await wanted.fill(record);
+    await createResources(session, record, wanted, undo);
+    await wanted.fill(record, session);
     failurePoint('create: filled');
     return complete(session, record, 'create');
   } catch (error) {
-    // One step that cannot be undone keeps no other from it, nor the reason from being told.
     for (const step of undo.reverse()) await attempt(step);
     throw error;
   }
 }
 
-async function attempt(step: () => Promise<unknown> | unknown): Promise<void> {
+/** Each step adds to `undo` before it acts. */
+async function createResources(
+  session: LockedSession,
+  record: SessionRecord,
+  wanted: NewSession,
+  undo: Undo[],
+): Promise<void> {
+  const { repository } = session;
+  const folder = sessionFolder(record);
+  undo.push(() => session.forget());
+  session.write(record);
+  await hideFromFetch(repository);
+  failurePoint('create: hidden from fetch');
+
+  undo.push(() => removeTree(folder));
+  for (const name of ['xdg', 'config']) mkdirSync(join(folder, name), { recursive: true });
+  failurePoint('create: folder made');
+
+  for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(session, ref));
+  await createRefs(session, refsOf(record, wanted));
+  failurePoint('create: refs made');
+
+  undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
+  await addWorktree(session, record, wanted);
+  failurePoint('create: worktree added');
+}
+
+/** If one step cannot be undone, agt still undoes the others and reports the first error. */
+async function attempt(step: Undo): Promise<void> {
   try {
     await step();
   } catch {
-    // the reason for undoing is the one that is told
+    // agt reports the error that made it undo the steps
   }
 }
 
@@ -107,51 +121,53 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
   };
 }
 
-/** @throws AgtError where an id is taken, or one of the names that a session of it would have. */
-export async function refuseTaken(repository: Repository, id: SessionId): Promise<void> {
+/** @throws AgtError if a session, a folder or a ref with this id exists. */
+export async function requireFreeId(repository: Repository, id: SessionId): Promise<void> {
   const existing = readRecord(repository, id);
   if (existing !== undefined && isRemoved(existing)) {
-    throw new AgtError(`session "${id}" was removed, and its states are kept`, {
-      hints: [`choose another id, or forget them: agt session remove --id ${id} --delete-branch`],
+    throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
+      hints: [`choose another id, or delete the snapshots: agt session remove --id ${id} --delete-branch`],
     });
   }
-  if (existing !== undefined) throw alreadyThere(`session "${id}"`);
+  if (existing !== undefined) throw alreadyExists('session', id);
   const folder = join(await repository.sessionsDir(), id);
-  if (existsSync(folder)) throw alreadyThere(`the folder ${folder}`);
+  if (existsSync(folder)) throw alreadyExists('folder', folder);
   const refs = [shadowRef(repository, id), workRef(repository, id), tipRef(id)];
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
   const found = listed.split('\n').find((ref) => refs.includes(ref));
-  if (found !== undefined) throw alreadyThere(`branch ${shortBranch(found)}`);
+  if (found !== undefined) throw alreadyExists('branch', shortBranch(found));
 }
 
-function alreadyThere(what: string): AgtError {
-  return new AgtError(`${what} exists already`, { hints: ['choose another id'] });
+function alreadyExists(kind: string, name: string): AgtError {
+  return new AgtError(`${kind} "${name}" already exists`, { hints: ['choose another id'] });
 }
 
 type NewRef = readonly [ref: string, commit: string];
 
-function refsOf(record: SessionRecord, at: NewSession): NewRef[] {
+function refsOf(record: SessionRecord, { workCommit, shadowCommit }: NewSession): NewRef[] {
   return [
-    [record.work_branch, at.workCommit],
-    [record.branch, at.shadowCommit],
-    [tipRef(record.session_id), at.shadowCommit],
+    [record.work_branch, workCommit],
+    [record.branch, shadowCommit],
+    [tipRef(record.session_id), shadowCommit],
   ];
 }
 
-/** In one transaction, which a disk that fails can break half way all the same. */
-async function createRefs(repository: Repository, record: SessionRecord, at: NewSession): Promise<void> {
-  const input = refsOf(record, at)
-    .map(([ref, commit]) => `create ${ref} ${commit}\n`)
-    .join('');
+/** In one transaction. On a disk that fails, git can still leave some of the refs. */
+async function createRefs({ repository }: LockedSession, refs: readonly NewRef[]): Promise<void> {
+  const input = refs.map(([ref, commit]) => `create ${ref} ${commit}\n`).join('');
   await gitText(repository.git, [...FLUSHED, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
 }
 
-/** Unless it is somewhere else by now. */
-async function deleteRef(repository: Repository, [ref, commit]: NewRef): Promise<void> {
+/** Keeps the ref if somebody has moved it. */
+async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): Promise<void> {
   await gitText(repository.git, [...FLUSHED, 'update-ref', '-d', ref, commit]);
 }
 
-async function addWorktree(repository: Repository, record: SessionRecord, wanted: NewSession): Promise<void> {
+async function addWorktree(
+  { repository }: LockedSession,
+  record: SessionRecord,
+  wanted: NewSession,
+): Promise<void> {
   dropUnfinishedWorktrees(repository.commonDir);
   const options = [
     wanted.checkOut ? '--checkout' : '--no-checkout',
@@ -162,19 +178,19 @@ async function addWorktree(repository: Repository, record: SessionRecord, wanted
   const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
   const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
   if (run.exitCode !== 0) {
-    throw new AgtError(`git could not make the sandbox ${record.sandbox}`, {
+    throw new AgtError(`git could not create the sandbox ${record.sandbox}`, {
       hints: run.stderr.split('\n').filter((line) => line !== ''),
-      exitCode: 128,
+      exitCode: EXIT.git,
     });
   }
 }
 
-/** Left alone, git writes one file after the other, and mostly waits for the disk. The user's own setting stands. */
+/** By default git writes one file at a time and mostly waits for the disk. A user's setting has priority. */
 async function checkoutWorkers({ git }: Repository): Promise<string[]> {
-  const own = await gitAnswer(git, ['config', '--get', 'checkout.workers']);
-  return own === undefined
-    ? ['-c', `checkout.workers=${Math.max(FEWEST_WORKERS, availableParallelism())}`]
-    : [];
+  const configured = await gitAnswer(git, ['config', '--get', 'checkout.workers']);
+  if (configured !== undefined) return [];
+  return ['-c', `checkout.workers=${Math.max(FEWEST_WORKERS, availableParallelism())}`];
 }
 
+/** On few cores, too, more workers keep the disk busy. */
 const FEWEST_WORKERS = 4;

@@ -1,6 +1,7 @@
 /**
- * `agt session export`: pushes the work branch, and nothing else. A commit that holds a whole session folder (`.env`
- * files, tokens, conversation logs) must never leave: each commit that would be new to the remote is looked at first.
+ * `agt session export`: pushes the work branch and nothing else. A commit that contains a whole session
+ * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
+ * that is new to the remote.
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { shadowNamespace } from '../../filter/agent-refs.ts';
@@ -8,21 +9,21 @@ import { HEADS, shortBranch } from '../../git/files/refnames.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../record.ts';
-import { requireSandbox, sandboxHead, uncommittedPaths } from '../sandbox.ts';
+import { requireSandbox, type SandboxHead, sandboxHead, uncommittedPaths } from '../sandbox.ts';
 
-export interface ExportRequest {
-  /** Branch name at the remote; by default that of the work branch. */
+interface ExportRequest {
+  /** Branch name at the remote; by default the name of the work branch. */
   readonly as: string | undefined;
   readonly remote: string | undefined;
   readonly dryRun: boolean;
   readonly allowDirty: boolean;
 }
 
-export interface Exported {
+interface Exported {
   readonly remote: string;
   readonly branch: string;
   readonly commit: string;
-  /** Commits that the remote is not known to have. */
+  /** How many commits are new to the remote, according to its remote-tracking branches. */
   readonly commits: number;
 }
 
@@ -32,88 +33,78 @@ export async function exportSession(
   request: ExportRequest,
 ): Promise<Exported> {
   const commit = await exportableCommit(repository, record, request.allowDirty);
-  const remote = request.remote ?? (await defaultRemote(repository, record));
-  const remotes = (await gitText(repository.git, ['remote'])).split('\n');
-  if (!remotes.includes(remote)) {
-    throw usageError(
-      `no remote '${remote}'`,
-      `remotes here: ${remotes.filter(Boolean).join(', ') || 'none'}`,
-    );
-  }
+  const remote = await chooseRemote(repository, record, request.remote);
   const branch = request.as ?? shortBranch(record.work_branch);
-  await checkTarget(repository, branch);
-  const fresh = await newCommits(repository, commit, remote);
-  await refuseSessionTrees(repository, fresh);
-
-  const options = request.dryRun ? ['--dry-run'] : [];
-  const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
-  const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'inherit', stdin: 'inherit' });
-  if (run.exitCode !== 0) {
-    throw new AgtError(`git push to '${remote}' failed, and nothing was exported`, {
-      exitCode: run.exitCode,
-      hints: [`export under another name: agt session export --session-id ${record.session_id} --as NAME`],
-    });
-  }
-  return { remote, branch, commit, commits: fresh.length };
+  await checkBranchName(repository, branch);
+  const newCommits = await commitsNewTo(repository, commit, remote);
+  await refuseSessionFolders(repository, newCommits);
+  await push(repository, record, remote, branch, request.dryRun);
+  return { remote, branch, commit, commits: newCommits.length };
 }
 
-/** The work branch's tip, when it is what the sandbox shows and nothing is left uncommitted. */
+/** The tip of the work branch. @throws AgtError if the sandbox is not on it, or has uncommitted changes. */
 async function exportableCommit(
   repository: Repository,
   record: SessionRecord,
   allowDirty: boolean,
 ): Promise<string> {
   requireSandbox(record);
-  const id = record.session_id;
+  const commit = commitOnWorkBranch(record, await sandboxHead(repository, record));
+  const uncommitted = await uncommittedPaths(repository, record);
+  if (uncommitted.length > 0 && !allowDirty) {
+    const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
+    const changes = `uncommitted changes (${files}: ${shorten(uncommitted)})`;
+    throw new AgtError(`sandbox of "${record.session_id}" has ${changes}`, {
+      hints: ['commit them, or export only the commits with --allow-dirty'],
+    });
+  }
+  return commit;
+}
+
+function commitOnWorkBranch(record: SessionRecord, { ref, commit }: SandboxHead): string {
+  const sandbox = `sandbox of "${record.session_id}"`;
   const work = shortBranch(record.work_branch);
-  const head = await sandboxHead(repository, record);
-  if (head.ref === undefined) {
-    throw new AgtError(`sandbox of "${id}" has a detached HEAD`, {
+  if (ref === undefined) {
+    throw new AgtError(`${sandbox} has a detached HEAD`, {
       hints: [
-        `bring its commits onto the work branch: git switch ${work} && git merge ${head.commit ?? 'COMMIT'}`,
+        `merge its commits into the work branch: git switch ${work} && git merge ${commit ?? 'COMMIT'}`,
       ],
     });
   }
-  if (head.commit === undefined) {
-    throw new AgtError(`sandbox of "${id}" is on '${shortBranch(head.ref)}', which has no commits yet`, {
-      hints: [`go back to the work branch: git switch ${work}`],
+  const branch = shortBranch(ref);
+  if (commit === undefined) {
+    throw new AgtError(`${sandbox} is on "${branch}", which has no commits yet`, {
+      hints: [`switch to the work branch: git switch ${work}`],
     });
   }
-  if (head.ref !== record.work_branch) {
-    throw new AgtError(
-      `sandbox of "${id}" is on '${shortBranch(head.ref)}', not on its work branch '${work}'`,
-      {
-        hints: [`bring its commits over: git switch ${work} && git merge ${shortBranch(head.ref)}`],
-      },
-    );
-  }
-  const dirty = await uncommittedPaths(repository, record);
-  if (dirty.length > 0 && !allowDirty) {
-    const files = dirty.length === 1 ? '1 file' : `${dirty.length} files`;
-    throw new AgtError(`sandbox of "${id}" has uncommitted changes (${files}: ${shorten(dirty)})`, {
-      hints: ['commit them, or export what is committed with --allow-dirty'],
+  if (ref !== record.work_branch) {
+    throw new AgtError(`${sandbox} is on "${branch}", not on its work branch "${work}"`, {
+      hints: [`merge its commits into the work branch: git switch ${work} && git merge ${branch}`],
     });
   }
-  return head.commit;
+  return commit;
 }
+
+/** Paths that a message lists. */
+const LISTED_PATHS = 3;
 
 function shorten(paths: readonly string[]): string {
-  return paths.length > 3 ? `${paths.slice(0, 3).join(', ')}, …` : paths.join(', ');
+  const listed = paths.slice(0, LISTED_PATHS).join(', ');
+  return paths.length > LISTED_PATHS ? `${listed}, …` : listed;
 }
 
-async function checkTarget(repository: Repository, branch: string): Promise<void> {
-  if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', branch])) === undefined) {
-    throw usageError(`'${branch}' is not a valid branch name`, 'see git-check-ref-format(1)');
-  }
-  if (`${HEADS}${branch}`.startsWith(shadowNamespace(repository.settings))) {
-    throw usageError(
-      `'${branch}' is among the shadow branches, which are never published`,
-      'choose another name',
-    );
-  }
+async function chooseRemote(
+  repository: Repository,
+  record: SessionRecord,
+  requested: string | undefined,
+): Promise<string> {
+  const remote = requested ?? (await defaultRemote(repository, record));
+  const remotes = await listRemotes(repository);
+  if (remotes.includes(remote)) return remote;
+  throw usageError(`no remote "${remote}"`, `remotes here: ${remotes.join(', ') || 'none'}`);
 }
 
-/** The remote that the user branch pushes or pulls from, or the only one, or origin. */
+/** The remote that the user branch pushes to or pulls from, else the only remote, else origin. */
 async function defaultRemote(repository: Repository, record: SessionRecord): Promise<string> {
   const user = record.user_branch === undefined ? undefined : shortBranch(record.user_branch);
   const keys = [
@@ -125,7 +116,7 @@ async function defaultRemote(repository: Repository, record: SessionRecord): Pro
     const value = await gitAnswer(repository.git, ['config', '--get', key]);
     if (value && value !== '.') return value;
   }
-  const remotes = (await gitText(repository.git, ['remote'])).split('\n').filter((name) => name !== '');
+  const remotes = await listRemotes(repository);
   if (remotes.length === 0) {
     throw new AgtError('this repository has no remote to export to', {
       hints: ['add one: git remote add origin URL'],
@@ -134,27 +125,61 @@ async function defaultRemote(repository: Repository, record: SessionRecord): Pro
   return remotes.length === 1 ? (remotes[0] as string) : 'origin';
 }
 
-async function newCommits(repository: Repository, commit: string, remote: string): Promise<string[]> {
+async function listRemotes(repository: Repository): Promise<string[]> {
+  return (await gitText(repository.git, ['remote'])).split('\n').filter((name) => name !== '');
+}
+
+async function checkBranchName(repository: Repository, branch: string): Promise<void> {
+  if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', branch])) === undefined) {
+    throw usageError(`"${branch}" is not a valid branch name`, 'see git-check-ref-format(1)');
+  }
+  if (`${HEADS}${branch}`.startsWith(shadowNamespace(repository.settings))) {
+    throw usageError(
+      `"${branch}" is a name for shadow branches, which are never published`,
+      'choose another name',
+    );
+  }
+}
+
+async function commitsNewTo(repository: Repository, commit: string, remote: string): Promise<string[]> {
   const listed = await gitText(repository.git, ['rev-list', commit, '--not', `--remotes=${remote}`, '--']);
   return listed.split('\n').filter((line) => line !== '');
 }
 
-async function refuseSessionTrees(repository: Repository, commits: readonly string[]): Promise<void> {
+/** @throws AgtError if one of the commits has the tree of a snapshot. */
+async function refuseSessionFolders(repository: Repository, commits: readonly string[]): Promise<void> {
   const input = commits.map((commit) => `${commit}:_/manifest.json\n${commit}:sandbox\n`).join('');
   if (input === '') return;
-  const answers = (
-    await gitText(repository.git, ['cat-file', '--batch-check=%(objecttype)'], { input })
-  ).split('\n');
-  const carrier = commits.find((_, i) => answers[2 * i] === 'blob' && answers[2 * i + 1] === 'tree');
-  if (carrier === undefined) return;
-  throw new AgtError(
-    `commit ${carrier.slice(0, 12)} holds a whole session folder and must not be published`,
-    {
-      exitCode: EXIT.failed,
-      hints: [
-        'an autocommit was merged into the work branch; rebase it away: git rebase -i',
-        `see it with: agt log --oneline --graph ${carrier.slice(0, 12)}`,
-      ],
-    },
-  );
+  const output = await gitText(repository.git, ['cat-file', '--batch-check=%(objecttype)'], { input });
+  const types = output.split('\n');
+  const snapshot = commits.find((_, i) => types[2 * i] === 'blob' && types[2 * i + 1] === 'tree');
+  if (snapshot === undefined) return;
+  const abbreviated = snapshot.slice(0, ABBREVIATED);
+  throw new AgtError(`commit ${abbreviated} contains a whole session folder and must not be published`, {
+    exitCode: EXIT.failed,
+    hints: [
+      'an autocommit was merged into the work branch; remove it: git rebase -i',
+      `see it with: agt log --oneline --graph ${abbreviated}`,
+    ],
+  });
+}
+
+/** Hexadecimal digits of a commit in messages. */
+const ABBREVIATED = 12;
+
+async function push(
+  repository: Repository,
+  record: SessionRecord,
+  remote: string,
+  branch: string,
+  dryRun: boolean,
+): Promise<void> {
+  const options = dryRun ? ['--dry-run'] : [];
+  const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
+  const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'inherit', stdin: 'inherit' });
+  if (run.exitCode === 0) return;
+  throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, {
+    exitCode: run.exitCode,
+    hints: [`export under another name: agt session export --session-id ${record.session_id} --as NAME`],
+  });
 }

@@ -1,16 +1,17 @@
-/** `agt session new`: an empty shadow branch, a work branch and a sandbox at the start commit. */
+/** `agt session new`: creates a session with an empty history and a sandbox at the start commit. */
 
 import { rmSync } from 'node:fs';
 import { seedScan } from '../../autocommit/stat-cache/seed.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
+import type { LockedSession } from '../lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { createSession } from './create.ts';
-import { resolveStart } from './start.ts';
-import { copyIncluded } from './worktree-include.ts';
+import { resolveStartPoint } from './start-point.ts';
+import { copyIncludedFiles } from './worktree-include.ts';
 
-export interface NewRequest {
+interface NewRequest {
   readonly id: string | undefined;
   readonly from: string | undefined;
   readonly profile: string | undefined;
@@ -19,12 +20,13 @@ export interface NewRequest {
   readonly showProgress: boolean;
 }
 
+/** `included`: the files that agt copied into the sandbox, because `.worktreeinclude` names them. */
 export async function newSession(
   repository: Repository,
   request: NewRequest,
 ): Promise<{ record: SessionRecord; included: string[] }> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
-  const start = await resolveStart(repository, request.from, request.cwd);
+  const start = await resolveStartPoint(repository, request.from, request.cwd);
   let included: string[] = [];
   const record = await createSession(repository, {
     id,
@@ -37,16 +39,16 @@ export async function newSession(
     now: request.now,
     checkOut: true,
     showProgress: request.showProgress,
-    fill: async (record) => {
-      await seed(repository, record);
-      included = await copyIncluded(repository, record.sandbox);
+    fill: async (record, session) => {
+      await seedStatCache(session, record);
+      included = await copyIncludedFiles(session, record);
     },
   });
   return { record, included };
 }
 
-/** Spares the first autocommit the reading; where that fails, it reads. */
-async function seed(repository: Repository, record: SessionRecord): Promise<void> {
+/** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */
+async function seedStatCache({ repository }: LockedSession, record: SessionRecord): Promise<void> {
   const manifest = statCacheFile(repository.agtDir, record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {

@@ -1,6 +1,7 @@
 /**
- * `agt session remove`: the last state is captured, then the sandbox goes. The branches stay, so that the session can
- * be brought back, unless --delete-branch. A removal that was interrupted is finished by the next one.
+ * `agt session remove`: captures the session a last time, then deletes its folder. The branches stay, so the
+ * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
+ * this one.
  */
 import { existsSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,17 +17,23 @@ import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { begin, complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../record.ts';
-import { sandboxHead, sandboxIsThere, uncommittedPaths } from '../sandbox.ts';
+import { sandboxExists, sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { isActive } from '../state.ts';
+
+interface RefAndCommit {
+  readonly ref: string;
+  readonly commit: string;
+}
 
 export interface RemovalPlan {
   readonly record: SessionRecord;
+  /** Undefined if the folder is gone already. */
   readonly folder: string | undefined;
-  /** Whether its branches and states go too. */
+  /** Whether agt also deletes the branches, and so the snapshots. */
   readonly deleteBranch: boolean;
-  /** Refs that will be deleted, with where they point. */
-  readonly refs: readonly { ref: string; commit: string }[];
-  /** Why deleting the branches would lose work, one reason each. */
+  /** The refs to delete, with the commits that they point to. */
+  readonly refs: readonly RefAndCommit[];
+  /** Work that would be lost with the branches, one entry each. */
   readonly unsaved: readonly string[];
 }
 
@@ -36,32 +43,19 @@ export async function planRemoval(
   deleteBranch: boolean,
 ): Promise<RemovalPlan> {
   const folder = sessionFolder(record);
-  const plan = {
+  return {
     record,
     folder: existsSync(folder) ? folder : undefined,
     deleteBranch,
-    refs: [],
-    unsaved: [],
-  };
-  if (!deleteBranch) return plan;
-  return {
-    ...plan,
-    refs: await existingRefs(repository, record),
-    unsaved: await unsavedWork(repository, record),
+    refs: deleteBranch ? await existingRefs(repository, record) : [],
+    unsaved: deleteBranch ? await unsavedWork(repository, record) : [],
   };
 }
 
-async function existingRefs(
-  repository: Repository,
-  record: SessionRecord,
-): Promise<{ ref: string; commit: string }[]> {
+async function existingRefs(repository: Repository, record: SessionRecord): Promise<RefAndCommit[]> {
   const names = [record.work_branch, record.branch, tipRef(record.session_id)];
-  const listed = await gitText(repository.git, [
-    'for-each-ref',
-    '--format=%(refname) %(objectname)',
-    '--',
-    ...names,
-  ]);
+  const format = '--format=%(refname) %(objectname)';
+  const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
   return listed
     .split('\n')
     .map((line) => line.split(' '))
@@ -69,52 +63,43 @@ async function existingRefs(
     .map(([ref = '', commit = '']) => ({ ref, commit }));
 }
 
-/** What would be reachable from nowhere: commits that are neither exported nor merged, files that are not committed. */
+/** Files that are not committed, and commits that are neither exported nor merged. */
 async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const reasons: string[] = [];
-  if (sandboxIsThere(record)) {
-    const dirty = await uncommittedPaths(repository, record);
-    if (dirty.length > 0) reasons.push(`${count(dirty.length, 'file')} not committed`);
+  const unsaved: string[] = [];
+  if (sandboxExists(record)) {
+    const uncommitted = await uncommittedPaths(repository, record);
+    if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
     const { commit } = await sandboxHead(repository, record);
-    if (commit !== undefined) await collectUnmerged(repository, record, commit, 'HEAD', reasons);
+    if (commit !== undefined) unsaved.push(...(await unmergedCommits(repository, record, commit, 'HEAD')));
   }
   const tip = await resolveObject(repository.git, record.work_branch);
-  if (tip !== undefined && reasons.length === 0)
-    await collectUnmerged(repository, record, tip, 'work branch', reasons);
-  return reasons;
+  if (tip === undefined || unsaved.length > 0) return unsaved;
+  return unmergedCommits(repository, record, tip, 'work branch');
 }
 
-async function collectUnmerged(
+/** `name` is what the message calls `commit`. */
+async function unmergedCommits(
   repository: Repository,
   record: SessionRecord,
   commit: string,
-  what: string,
-  reasons: string[],
-): Promise<void> {
-  const own = [record.work_branch, record.branch].map((ref) => `--exclude=${ref}`);
-  const others = `--exclude=${shadowNamespace(repository.settings)}*`;
-  const args = [
-    'rev-list',
-    '--count',
-    commit,
-    '--not',
-    ...own,
-    others,
-    '--glob=refs/heads/*',
-    '--remotes',
-    '--tags',
-    '--',
-  ];
-  const missing = Number(await gitText(repository.git, args));
-  if (missing > 0) reasons.push(`${count(missing, 'commit')} on its ${what} neither exported nor merged`);
+  name: string,
+): Promise<string[]> {
+  const excluded = [record.work_branch, record.branch, `${shadowNamespace(repository.settings)}*`].map(
+    (ref) => `--exclude=${ref}`,
+  );
+  const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
+  const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
+  const unmerged = Number(await gitText(repository.git, args));
+  if (unmerged === 0) return [];
+  return [`${count(unmerged, 'commit')} on its ${name} neither exported nor merged`];
 }
 
 function count(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
-export interface RemovalOptions {
-  /** Go on although something could not be captured. */
+interface RemovalOptions {
+  /** Remove the session even if agt could not capture all of it. */
   readonly force: boolean;
   readonly now: Date;
 }
@@ -134,75 +119,84 @@ async function remove(session: LockedSession, plan: RemovalPlan, options: Remova
     await captureLastTime(session, record, options);
     begin(session, record, { operation: 'remove' });
   }
-  const registration = registrationOf(repository.commonDir, record.sandbox);
-  // Twice: also a locked worktree goes, since agt's own record says that it is to go. One that is not registered any
-  // more is no failure.
-  await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
-  failurePoint('remove: worktree removed');
-  removeTree(sessionFolder(record));
-  // What git could not remove of it.
-  if (registration !== undefined) dropRegistration(registration, record.sandbox);
-  failurePoint('remove: folder removed');
-  if (repository.area === undefined)
-    removeWhileEmpty(dirname(sessionFolder(record)), dirname(dirname(sessionFolder(record))));
-  // Killed after it deleted the branches, it was to forget the session.
-  const hasForgotten = record.intent?.operation === 'remove' && !(await keepsSnapshots(repository, record));
-  if (!plan.deleteBranch && !hasForgotten) {
+  await removeWorktree(session, record);
+  if (repository.area === undefined) removeEmptyParents(sessionFolder(record));
+  if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
+    await deleteRefs(session, record);
+    failurePoint('remove: refs deleted');
+    session.forget();
+  } else {
     complete(session, record, 'remove', options.now);
-    return;
-  }
-  const refs = await existingRefs(repository, record); // the last capture has moved them since the plan
-  const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
-  if (refs.length > 0) await gitText(repository.git, ['update-ref', '--stdin'], { input });
-  failurePoint('remove: refs deleted');
-  session.forget();
-}
-
-async function keepsSnapshots(repository: Repository, record: SessionRecord): Promise<boolean> {
-  return (await existingRefs(repository, record)).some(({ ref }) => ref !== record.work_branch);
-}
-
-function cannotCapture(record: SessionRecord): AgtError {
-  return new AgtError(
-    `session "${record.session_id}" cannot be captured: its sandbox is no worktree any more`,
-    {
-      hints: [
-        `its folder still holds files: ${sessionFolder(record)}`,
-        'move them away or mend the sandbox (see: agt doctor), or remove the session and them with --force',
-      ],
-    },
-  );
-}
-
-/** Beside an ordinary repository, agt leaves no empty folder behind. */
-function removeWhileEmpty(...dirs: string[]): void {
-  try {
-    for (const dir of dirs) rmdirSync(dir);
-  } catch {
-    // other sessions live there
   }
 }
 
-/** @throws AgtError, nothing removed, when something in the folder would not survive. */
+/** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
 async function captureLastTime(
   session: LockedSession,
   record: SessionRecord,
   { force, now }: RemovalOptions,
 ): Promise<void> {
-  if (!sandboxIsThere(record)) {
+  if (!sandboxExists(record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     return;
   }
   const captured = await captureSession(session, record, { now, label: 'before remove' });
   const lost = [...captured.skipped, ...captured.failed];
   if (lost.length === 0 || force) return;
-  throw new AgtError(
-    `session "${record.session_id}" holds ${count(lost.length, 'file')} that cannot be captured`,
-    {
-      hints: [
-        ...lost.slice(0, 10).map(({ path, reason }) => `${path}: ${reason}`),
-        'move them away, or remove the session and them with --force',
-      ],
-    },
-  );
+  throw new AgtError(`cannot capture ${count(lost.length, 'file')} of session "${record.session_id}"`, {
+    hints: [
+      ...lost.slice(0, LISTED_FILES).map(({ path, reason }) => `${path}: ${reason}`),
+      'move them away, or delete them together with the session: --force',
+    ],
+  });
+}
+
+/** Files that a message lists. */
+const LISTED_FILES = 10;
+
+function cannotCapture(record: SessionRecord): AgtError {
+  return new AgtError(`cannot capture session "${record.session_id}": its sandbox is no longer a worktree`, {
+    hints: [
+      `its folder still contains files: ${sessionFolder(record)}`,
+      'move them away, or repair the sandbox: agt doctor',
+      'or delete them together with the session: --force',
+    ],
+  });
+}
+
+async function removeWorktree({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const registration = registrationOf(repository.commonDir, record.sandbox);
+  // With --force given twice, git also removes a locked worktree. If git does not know the worktree, that is
+  // fine.
+  await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
+  failurePoint('remove: worktree removed');
+  removeTree(sessionFolder(record));
+  // git leaves the registration if it could not remove all of the worktree.
+  if (registration !== undefined) dropRegistration(registration, record.sandbox);
+  failurePoint('remove: folder removed');
+}
+
+/** Beside an ordinary repository agt leaves no empty folder: `sessions`, and `<repository>.agt` above it. */
+function removeEmptyParents(folder: string): void {
+  const sessions = dirname(folder);
+  try {
+    for (const directory of [sessions, dirname(sessions)]) rmdirSync(directory);
+  } catch {
+    // not empty: other sessions are there
+  }
+}
+
+/** Whether this removal finishes one that was killed after it had deleted the branches. */
+async function hadDeletedBranches(repository: Repository, record: SessionRecord): Promise<boolean> {
+  if (record.intent?.operation !== 'remove') return false;
+  const refs = await existingRefs(repository, record);
+  return refs.every(({ ref }) => ref === record.work_branch);
+}
+
+/** Reads the refs again: the last capture has moved them since the plan. */
+async function deleteRefs({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const refs = await existingRefs(repository, record);
+  if (refs.length === 0) return;
+  const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
+  await gitText(repository.git, ['update-ref', '--stdin'], { input });
 }

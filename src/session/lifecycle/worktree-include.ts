@@ -1,7 +1,8 @@
 /**
- * `.worktreeinclude`: a file of gitignore patterns at the top of the user's worktree. What it names and git ignores
- * (`.env`, local settings) is copied into a new sandbox, by reflink where the file system can. Tracked files come with
- * the checkout; files that are neither tracked nor ignored are the user's own work and stay where they are.
+ * `.worktreeinclude`: a file of gitignore patterns at the top of the user's worktree. agt copies the files
+ * that it names and that git ignores (`.env`, local settings) into a new sandbox, by reflink if the file
+ * system has those. Tracked files come with the checkout. Untracked files that are not ignored are the user's
+ * work in progress; agt leaves them.
  */
 import {
   constants,
@@ -16,30 +17,23 @@ import { dirname, join } from 'node:path';
 import ignore from 'ignore';
 import { errorCode } from '../../errors.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
-import { gitBytes, inDirectory } from '../../git/run/git.ts';
-import type { Repository } from '../../repository/repository.ts';
+import { type Git, gitBytes, inDirectory } from '../../git/run/git.ts';
+import type { LockedSession } from '../lock.ts';
+import type { SessionRecord } from '../record.ts';
 
 const FILE = '.worktreeinclude';
 
-/** Paths that were copied, relative to the sandbox. */
-export async function copyIncluded(repository: Repository, sandbox: string): Promise<string[]> {
+/** Returns the copied paths, relative to the sandbox. */
+export async function copyIncludedFiles(
+  { repository }: LockedSession,
+  { sandbox }: SessionRecord,
+): Promise<string[]> {
   const source = repository.worktree ?? (await listWorktrees(repository.git)).find(({ bare }) => !bare)?.path;
   if (source === undefined || source === sandbox) return [];
   const patterns = readPatterns(join(source, FILE));
   if (patterns === undefined) return [];
-  const wanted = ignore().add(patterns);
-  const listed = await gitBytes(inDirectory(repository.git, source), [
-    'ls-files',
-    '--others',
-    '--ignored',
-    '--exclude-standard',
-    '-z',
-  ]);
-  const paths = listed
-    .toString()
-    .split('\0')
-    .filter((path) => path !== '' && wanted.ignores(path));
-  return paths.filter((path) => copyEntry(join(source, path), join(sandbox, path)));
+  const included = await findIncludedFiles(inDirectory(repository.git, source), patterns);
+  return included.filter((path) => copyFile(join(source, path), join(sandbox, path)));
 }
 
 function readPatterns(path: string): string | undefined {
@@ -51,7 +45,68 @@ function readPatterns(path: string): string | undefined {
   }
 }
 
-function copyEntry(from: string, to: string): boolean {
+/** With more candidates, a listing of all ignored files costs less than a pathspec for each. */
+const MOST_PATHSPECS = 200;
+
+/**
+ * The files to copy; `git` runs at the top of the worktree. fast-glob finds candidates and opens only
+ * directories that can have some: for `local/*.json` it reads `local` and never enters `node_modules`. Then
+ * the `ignore` library applies all rules of gitignore, such as negation, and git tells which files are
+ * untracked and ignored.
+ */
+export async function findIncludedFiles(git: Git, patterns: string): Promise<string[]> {
+  const globs = patterns.split(/\r?\n/).flatMap(toGlobs);
+  if (globs.length === 0) return [];
+  const matcher = ignore().add(patterns);
+  const candidates = (await findFiles(git.cwd, globs)).filter((path) => matcher.ignores(path));
+  if (candidates.length === 0) return [];
+  const pathspecs = candidates.length > MOST_PATHSPECS ? [] : candidates;
+  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '-z', '--', ...pathspecs];
+  const ignored = (await gitBytes(git, ['--literal-pathspecs', ...args])).toString().split('\0');
+  const isCandidate = new Set(candidates);
+  return ignored.filter((path) => isCandidate.has(path));
+}
+
+/** Files and symlinks. It does not follow symlinks. */
+async function findFiles(directory: string, globs: readonly string[]): Promise<string[]> {
+  // Loaded late: only `session new` needs it, and only if there is a .worktreeinclude.
+  const { default: glob } = await import('fast-glob');
+  // fast-glob begins in the directory that a glob starts with, and takes its name literally: `Local/*` would
+  // not find `local`. With FILE, a glob for the top, it begins at the top.
+  const found = await glob([FILE, ...globs], {
+    cwd: directory,
+    ignore: ['**/.git'],
+    dot: true,
+    onlyFiles: false,
+    objectMode: true,
+    followSymbolicLinks: false,
+    caseSensitiveMatch: false,
+    suppressErrors: true,
+  });
+  return found.filter(({ dirent }) => !dirent.isDirectory()).map(({ path }) => path);
+}
+
+/** Characters that can mean something else in a glob, such as `[`. They become `*`, with all that follows. */
+const SPECIAL = /[^\p{L}\p{M}\p{N}._~ */-]/u;
+
+/** Globs that match every file that a gitignore pattern matches, and maybe more. */
+function toGlobs(line: string): string[] {
+  const pattern = line.replace(/ +$/, '');
+  if (/^[#!]/.test(pattern)) return [];
+  const special = pattern.search(SPECIAL);
+  const plain = special < 0 ? pattern.replace(/\/+$/, '') : pattern.slice(0, special);
+  const names = (special < 0 ? plain : `${plain}*`).replace(/^\/+/, '').split('/').map(toGlobName);
+  if (names.join('') === '' || names.includes('..')) return [];
+  // gitignore(5): with a slash before its end, a pattern matches from the top; otherwise at any depth.
+  const glob = (plain.includes('/') ? '' : '**/') + names.join('/');
+  return [glob, `${glob}/**`];
+}
+
+function toGlobName(name: string): string {
+  return /^\*{2,}$/.test(name) ? '**' : name.replace(/\*+/g, '*');
+}
+
+function copyFile(from: string, to: string): boolean {
   const stat = lstatSync(from, { throwIfNoEntry: false });
   if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return false;
   if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;

@@ -6,7 +6,7 @@
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitText, resolveObject } from '../../git/run/git.ts';
-import { ancestors } from '../../snapshot/snapshot.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import { decodeName, encodePath } from '../../snapshot/tree-names.ts';
 import { type Namesakes, OTHER_FOLDERS } from '../agent-paths.ts';
 import type { Side } from './sides.ts';
@@ -19,7 +19,7 @@ export async function agentTree(
   tops: readonly string[],
 ): Promise<string> {
   const encoded = (side.manifest?.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
-  const touched = new Set(encoded.flatMap(ancestors));
+  const touched = new Set(encoded.flatMap(parentDirectories));
   const folder = async (name: string) => {
     const tree = await resolveObject(git, `${side.tree}:${name}`);
     return tree === undefined || !tops.includes(name) ? undefined : decoded(git, tree, name, touched);

@@ -10,7 +10,7 @@ import { gitBytes, inDirectory } from '../../git/run/git.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { sandboxIsThere } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
@@ -53,7 +53,7 @@ export function showDiff(
       await agentTree(git, after, namesakes, tops),
     ];
     // There git reads the attributes of the files that are compared.
-    const place = sandboxIsThere(record) ? inDirectory(git, record.sandbox) : git;
+    const place = sandboxExists(record) ? inDirectory(git, record.sandbox) : git;
     const paths = pathspecs.flatMap((spec) => inView(spec, namesakes));
     return { exitCode: await showGit(place, ['diff', ...options, one, other, '--', ...paths]) };
   });

@@ -3,8 +3,8 @@
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { Git } from '../../git/run/git.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import { readModes } from '../../snapshot/manifest.ts';
-import { ancestors } from '../../snapshot/snapshot.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import type { Side } from './sides.ts';
 
@@ -63,6 +63,7 @@ async function readKinds(git: Git, tree: string, empty: readonly string[]): Prom
     const kind = mode === '040000' ? 'directory' : mode === '100755' ? 'program' : 'file';
     kinds.set(decodePath(path), kind);
   }
-  for (const path of empty) for (const part of [path, ...ancestors(path)]) kinds.set(part, 'directory');
+  for (const path of empty)
+    for (const part of [path, ...parentDirectories(path)]) kinds.set(part, 'directory');
   return kinds;
 }

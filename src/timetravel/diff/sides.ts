@@ -21,7 +21,7 @@ import type { SessionRecord } from '../../session/record.ts';
 import { requireSandbox } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { CapturedManifest } from '../../snapshot/manifest.ts';
-import { readSnapshot } from '../../snapshot/snapshot.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 
 export interface Side {
@@ -34,7 +34,7 @@ export interface Side {
 }
 
 export async function sideOfSnapshot(git: Git, { commit }: Snapshot): Promise<Side> {
-  return { tree: commit, manifest: (await readSnapshot(git, commit)).manifest, unsure: [] };
+  return { tree: commit, manifest: (await readSnapshotMetadata(git, commit)).manifest, unsure: [] };
 }
 
 /** The sandbox as `session new` made it. Submodules are no files of it. */

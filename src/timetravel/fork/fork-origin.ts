@@ -7,11 +7,11 @@ import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs, workRef } from '../../session/record.ts';
-import { sandboxIsThere } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox.ts';
 import { isActive } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import { findSnapshot } from '../../snapshot/select.ts';
-import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 
 export interface OriginRequest {
@@ -22,7 +22,7 @@ export interface OriginRequest {
 
 /** What the forks begin with. */
 export interface Origin {
-  readonly content: SnapshotContent;
+  readonly content: SnapshotMetadata;
   /** The work branch of the session that the snapshot is of. */
   readonly workBranchThen: string;
   /** Where the work branches start. */
@@ -38,7 +38,7 @@ export async function readOrigin(
   request: OriginRequest,
   id: SessionId,
 ): Promise<Origin> {
-  if (request.at === undefined && isActive(source) && sandboxIsThere(source)) {
+  if (request.at === undefined && isActive(source) && sandboxExists(source)) {
     const { now } = request;
     const captured = await autocommit(repository, source, { now, label: `before fork to ${id}` });
     const warnings = [
@@ -64,7 +64,7 @@ export async function readOrigin(
   const warnings =
     request.at === undefined
       ? [
-          `"${source.session_id}" has no sandbox now: forked from its last snapshot, of ${snapshot.at.toISOString()}`,
+          `"${source.session_id}" has no sandbox now: forked from its last snapshot, of ${snapshot.time.toISOString()}`,
         ]
       : [];
   const earlier = history.slice(history.indexOf(snapshot) + 1);
@@ -79,7 +79,7 @@ async function describeOrigin(
   workBranch: () => Promise<string | undefined>,
   warnings: string[],
 ): Promise<Origin> {
-  const content = await readSnapshot(repository.git, snapshot.commit);
+  const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit } = content.manifest.head;
   const workBranchThen = workRef(repository, snapshot.session as SessionId);
   if (commit !== null && ref === workBranchThen)
@@ -99,7 +99,7 @@ async function describeOrigin(
 /** In a rebase the branch stays where it was until the end, and git notes where that is. */
 function rebasedBranch(
   repository: Repository,
-  { commit, manifest }: SnapshotContent,
+  { commit, manifest }: SnapshotMetadata,
 ): Promise<string | undefined> {
   const place = `${commit}:_/operation/rebase-merge/orig-head`;
   return manifest.operation === 'rebase'
@@ -113,7 +113,7 @@ async function lastWorkCommit(
   snapshots: readonly Snapshot[],
 ): Promise<string | undefined> {
   for (const { commit, session } of snapshots) {
-    const { head } = (await readSnapshot(repository.git, commit)).manifest;
+    const { head } = (await readSnapshotMetadata(repository.git, commit)).manifest;
     if (head.commit !== null && head.ref === workRef(repository, session as SessionId)) return head.commit;
   }
   return undefined;

@@ -10,7 +10,7 @@ import { AgtError, isAgtError } from '../../errors.ts';
 import { inDirectory, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
-import { createSession, refuseTaken } from '../../session/lifecycle/create.ts';
+import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type Origin, readOrigin } from './fork-origin.ts';
 
@@ -35,7 +35,7 @@ export async function forkSession(
   request: ForkRequest,
 ): Promise<Forked> {
   const ids = idsOf(request);
-  for (const id of ids) await refuseTaken(repository, id);
+  for (const id of ids) await requireFreeId(repository, id);
   const origin = await readOrigin(repository, source, request, ids[0] as SessionId);
   const records: SessionRecord[] = [];
   try {

@@ -11,7 +11,7 @@ import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.
 import { gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxIsThere } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox.ts';
 
 /** Returns true where nothing was there: no file to capture, no index. */
 export async function ensureWorktree(
@@ -19,7 +19,7 @@ export async function ensureWorktree(
   record: SessionRecord,
   commit: string,
 ): Promise<boolean> {
-  if (sandboxIsThere(record)) return false;
+  if (sandboxExists(record)) return false;
   if (statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) {
     throw new AgtError(`${record.sandbox} has become a repository of its own`, {
       hints: ['move it away first: agt captures no .git directory'],
@@ -32,8 +32,8 @@ export async function ensureWorktree(
   failurePoint('place: folder made');
   // Writes a `.git` that is missing where the registration is still there.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
-  if (!sandboxIsThere(record)) await register(repository, record, commit);
-  if (!sandboxIsThere(record)) throw new AgtError(`git could not register ${record.sandbox} as a worktree`);
+  if (!sandboxExists(record)) await register(repository, record, commit);
+  if (!sandboxExists(record)) throw new AgtError(`git could not register ${record.sandbox} as a worktree`);
   return wasEmpty;
 }
 

@@ -2,7 +2,7 @@
 import { AgtError } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
-import { resolveSnapshot } from '../../snapshot/select.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { restoreSession } from './restore.ts';
 
 export async function finishRestore(repository: Repository, record: SessionRecord): Promise<void> {

@@ -5,17 +5,13 @@ import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { sandboxIsThere } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox.ts';
+import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
+import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes } from '../../snapshot/manifest.ts';
-import {
-  type Difference,
-  listDifferences,
-  listDirectories,
-  readSnapshot,
-  type SnapshotContent,
-} from '../../snapshot/snapshot.ts';
-import { readShadowTree } from '../../snapshot/tree.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotTree } from '../../snapshot/tree.ts';
 import type { RestoreRequest } from './restore.ts';
 
 export interface Preview {
@@ -27,10 +23,10 @@ export interface Preview {
 
 /** What the folder holds, beside the last snapshot that was captured of it. */
 interface Now {
-  readonly content: SnapshotContent | undefined;
+  readonly content: SnapshotMetadata | undefined;
   readonly directories: ReadonlySet<string>;
   /** Paths that are not as in `snapshot.commit`, with what they are now. */
-  readonly differences: readonly Difference[];
+  readonly differences: readonly ChangedFile[];
 }
 
 export async function previewRestore(
@@ -41,14 +37,14 @@ export async function previewRestore(
   const { git } = repository;
   const now = await readNow(repository, record, request.now);
   const snapshot = await request.choose(now.differences.length > 0);
-  const to = await readSnapshot(git, snapshot.commit);
+  const to = await readSnapshotMetadata(git, snapshot.commit);
   const plan = planCheckout({
     from: now.content,
     to,
-    differences: overlay(await listDifferences(git, now.content?.commit, to.commit), now.differences),
+    differences: overlay(await diffSnapshots(git, now.content?.commit, to.commit), now.differences),
     directories: await listDirectories(git, to),
     directoriesBefore: now.directories,
-    files: isOtherwiseUsual(now.content, to) ? (await readShadowTree(git, to.commit)).files : undefined,
+    files: isOtherwiseUsual(now.content, to) ? (await readSnapshotTree(git, to.commit)).files : undefined,
     scope: request.scope,
   });
   const paths = [
@@ -67,7 +63,7 @@ export async function previewRestore(
 }
 
 async function readNow(repository: Repository, record: SessionRecord, now: Date): Promise<Now> {
-  if (!sandboxIsThere(record)) return { content: undefined, directories: new Set(), differences: [] };
+  if (!sandboxExists(record)) return { content: undefined, directories: new Set(), differences: [] };
   const { agentEmail, maxFileSize } = repository.settings;
   const { at, previous, scanned, manifest } = await observeFolder(
     repository.git,
@@ -89,7 +85,7 @@ async function readNow(repository: Repository, record: SessionRecord, now: Date)
 }
 
 /** From what is there to the snapshot, by way of the last capture. */
-function overlay(toSnapshot: readonly Difference[], uncaptured: readonly Difference[]): Difference[] {
+function overlay(toSnapshot: readonly ChangedFile[], uncaptured: readonly ChangedFile[]): ChangedFile[] {
   const all = new Map(toSnapshot.map((difference) => [difference.path, difference]));
   for (const { path, before, after: now } of uncaptured) {
     const wanted = all.has(path) ? all.get(path)?.after : before;

@@ -20,10 +20,10 @@ import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, requireAllowed } from '../../session/operation.ts';
 import { readRecord, type SessionRecord, sessionFolder, workRef } from '../../session/record.ts';
-import { sandboxIsThere } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
-import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { compareSnapshots } from './verify.ts';
 
@@ -75,7 +75,7 @@ async function restore(
     begin(session, found, { operation: 'restore', snapshot: commit, scope });
 
   // A sandbox that is gone is made again: the intent comes first.
-  const chosen = sandboxIsThere(record) ? undefined : await request.choose(false);
+  const chosen = sandboxExists(record) ? undefined : await request.choose(false);
   if (chosen !== undefined) beginWith(chosen);
   const wasEmpty = await ensureWorktree(repository, record, record.from_commit);
   const before = wasEmpty
@@ -85,7 +85,7 @@ async function restore(
   failurePoint('restore: captured before');
   const begun = beginWith(snapshot);
 
-  const wanted = await readSnapshot(repository.git, snapshot.commit);
+  const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   const { changed, captured } = await bringBack(session, record, before, wanted, request);
   const warnings = [...(before?.warnings ?? []), ...leftAlone(before)];
@@ -98,7 +98,7 @@ async function restore(
     now,
     restored: { commit: snapshot.commit, by: request.by },
   });
-  const after = await readSnapshot(repository.git, commit);
+  const after = await readSnapshotMetadata(repository.git, commit);
   const { mismatches, ignored } = await compareSnapshots(repository.git, after, wanted, scope);
   warnings.push(...ignored.map((path) => `not compared, since .agtignore names it: ${path}`));
   failurePoint('restore: compared');
@@ -117,14 +117,14 @@ async function bringBack(
   session: LockedSession,
   record: SessionRecord,
   first: CaptureResult | undefined,
-  wanted: SnapshotContent,
+  wanted: SnapshotMetadata,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; captured: string | undefined }> {
   const { repository } = session;
   const changed = new Set<string>();
   let captured = first?.commit;
   for (let attempt = 1; ; attempt++) {
-    const from = captured === undefined ? undefined : await readSnapshot(repository.git, captured);
+    const from = captured === undefined ? undefined : await readSnapshotMetadata(repository.git, captured);
     const plan = await prepareCheckout(repository.git, from, wanted, scope);
     for (const path of pathsOf(plan)) changed.add(path);
     try {
@@ -164,7 +164,7 @@ async function restoreSandbox(
   record: SessionRecord,
   snapshot: Snapshot,
   captured: string | undefined,
-  wanted: SnapshotContent,
+  wanted: SnapshotMetadata,
 ): Promise<string[]> {
   const then = readRecord(repository, snapshot.session as SessionRecord['session_id']);
   const wish = {

@@ -11,7 +11,7 @@ import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { serialize } from '../../snapshot/manifest.ts';
-import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 
 /** The steps, oldest first, and which of them the session is at. */
 export interface Line {
@@ -84,8 +84,8 @@ export async function stepForth(
 async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> {
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
-  const [one, other] = await Promise.all([readSnapshot(git, a), readSnapshot(git, b)]);
-  const bare = ({ manifest }: SnapshotContent) =>
+  const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
+  const bare = ({ manifest }: SnapshotMetadata) =>
     serialize({ ...manifest, session: '', label: null, tool: null });
   return bare(one) === bare(other);
 }

@@ -4,10 +4,11 @@ import { prepareCheckout } from '../../checkout/checkout.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
+import { haveSameIndex } from '../../snapshot/diff.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
-import { haveSameIndex, type SnapshotContent } from '../../snapshot/snapshot.ts';
+import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
 
 export interface Comparison {
   /** What is not as it was, readable. */
@@ -19,8 +20,8 @@ export interface Comparison {
 /** `kept` is what the restore had to leave. */
 export async function compareSnapshots(
   git: Git,
-  now: SnapshotContent,
-  wanted: SnapshotContent,
+  now: SnapshotMetadata,
+  wanted: SnapshotMetadata,
   scope: readonly string[],
 ): Promise<Comparison> {
   const plan = await prepareCheckout(git, now, wanted, scope);
@@ -48,20 +49,20 @@ export async function compareSnapshots(
 }
 
 function missingDirectories(
-  now: SnapshotContent,
-  wanted: SnapshotContent,
+  now: SnapshotMetadata,
+  wanted: SnapshotMetadata,
   scope: readonly string[],
 ): string[] {
   const before = new Set(now.emptyDirectories);
   return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !before.has(path));
 }
 
-async function meanSameIndex(git: Git, a: SnapshotContent, b: SnapshotContent): Promise<boolean> {
+async function meanSameIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
   if (await haveSameIndex(git, a.commit, b.commit)) return true;
   return (await indexDigest(git, a)) === (await indexDigest(git, b));
 }
 
-async function indexDigest(git: Git, { commit }: SnapshotContent): Promise<string> {
+async function indexDigest(git: Git, { commit }: SnapshotMetadata): Promise<string> {
   const index = await runGit(git, ['cat-file', 'blob', `${commit}:_/index`]);
   return index.exitCode === 0 ? summarizeIndex(index.stdout, commit.length / 2).digest : '';
 }

@@ -11,7 +11,7 @@ import { recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { isBusy, patiently } from '../../session/wait.ts';
+import { isBusy, retryWhileBusy } from '../../session/retry.ts';
 import { autocommit } from '../autocommit.ts';
 import { Alarm } from './alarm.ts';
 import { Debounce } from './debounce.ts';
@@ -178,7 +178,7 @@ export class SessionWatch {
     if (session.reason === undefined || !LIMITS.includes(session.reason)) this.follow(session);
     session.retryAt = session.folder === undefined ? Date.now() + interval : undefined;
     try {
-      const result = await patiently(wait, () => autocommit(this.repository, record, { now: now() }));
+      const result = await retryWhileBusy(wait, () => autocommit(this.repository, record, { now: now() }));
       if (result.failed.length > 0) session.retryAt = Date.now() + interval;
       told({ kind: 'captured', record, result });
       return result.failed.length === 0;

@@ -1,8 +1,8 @@
-/** Thinning over random histories: what stays is as it was, and nothing but dropped snapshots becomes unreachable. */
+/** Thins random histories: kept snapshots do not change, and only deleted ones become unreachable. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readChain } from '../../../src/maintenance/retention/chain.ts';
-import { keptWhenThinned } from '../../../src/maintenance/retention/keep.ts';
+import { keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
 import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
 import { withSessionLock } from '../../../src/session/lock.ts';
 import { openSession } from '../../harness/opened.ts';
@@ -14,11 +14,11 @@ const NOW = 20_000 * 86_400;
 interface Step {
   /** Seconds since the snapshot before. */
   readonly after: number;
-  /** What the user and the agent did meanwhile: nothing, another commit, or the last one anew. */
+  /** What the user and the agent do before it: nothing, a new commit, or an amended one. */
   readonly user: 'none' | 'commit' | 'amend';
   readonly agent: 'none' | 'commit' | 'amend';
   readonly label: boolean;
-  /** How many snapshots back this one restores, if it does. */
+  /** It restores the snapshot that is so many steps older; undefined if it restores none. */
   readonly restores: number | undefined;
 }
 
@@ -33,19 +33,19 @@ const steps = fc.array(
   { minLength: 3, maxLength: 40 },
 );
 
-test('over random histories', async () => {
+test('thinning a random history deletes nothing but the dropped snapshots', async () => {
   const session = makeSession();
   const { repository: dir } = session;
   const { repository, record } = openSession(session);
   const start = git(dir, 'rev-parse', 'main');
   const blob = (text: string) =>
     run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: dir, input: text }).stdout;
-  const commit = (tree: string, parents: readonly string[], message: string, at: number) => {
+  const commit = (tree: string, parents: readonly string[], message: string, time: number) => {
     const env = Object.fromEntries(
       ['AUTHOR', 'COMMITTER'].flatMap((who) => [
         [`GIT_${who}_NAME`, 'agt'],
         [`GIT_${who}_EMAIL`, 'agt@local'],
-        [`GIT_${who}_DATE`, `${at} +0000`],
+        [`GIT_${who}_DATE`, `${time} +0000`],
       ]),
     );
     const args = ['commit-tree', tree, ...[...new Set(parents)].flatMap((oid) => ['-p', oid])];
@@ -58,15 +58,15 @@ test('over random histories', async () => {
 
   const build = (history: readonly Step[]): string => {
     const length = history.reduce((sum, { after }) => sum + after, 0);
-    let at = NOW - length;
+    let time = NOW - length;
     let [user, agent, tip] = [start, start, start];
     const snapshots: string[] = [];
     for (const [i, step] of history.entries()) {
-      at += step.after;
+      time += step.after;
       const move = (from: string, how: Step['user'], who: string) => {
         if (how === 'none') return from;
         const [parent = start] = how === 'commit' || from === start ? [from] : list('--no-walk', `${from}^`);
-        return commit(tree(`${who} ${runs} ${i}`), [parent], `${who} ${i}`, at);
+        return commit(tree(`${who} ${runs} ${i}`), [parent], `${who} ${i}`, time);
       };
       user = move(user, step.user, 'user');
       const before = agent;
@@ -79,7 +79,12 @@ test('over random histories', async () => {
         ...(restored === undefined ? [] : [`Agt-Restored: ${restored}`]),
       ];
       const parents = [tip, user, ...(agent === before ? [] : [agent])];
-      tip = commit(tree(`snapshot ${runs} ${i}`), parents, `agt autocommit\n\n${trailers.join('\n')}\n`, at);
+      tip = commit(
+        tree(`snapshot ${runs} ${i}`),
+        parents,
+        `agt autocommit\n\n${trailers.join('\n')}\n`,
+        time,
+      );
       snapshots.push(tip);
     }
     return tip;
@@ -105,11 +110,13 @@ test('over random histories', async () => {
       expect(after.snapshots.map((snapshot) => snapshot.tree)).toEqual(
         stayed.map((snapshot) => snapshot.tree),
       );
-      expect(after.snapshots.map((snapshot) => snapshot.at)).toEqual(stayed.map((snapshot) => snapshot.at));
+      expect(after.snapshots.map((snapshot) => snapshot.time)).toEqual(
+        stayed.map((snapshot) => snapshot.time),
+      );
       const reachable = new Set(list(after.tip as string));
       for (const oid of others) expect(reachable.has(oid)).toBe(true);
       expect(reachable.size).toBe(others.length + stayed.length);
-      // A restore names what it brought back, under its new name.
+      // A restore has the new name of the snapshot that it brought back.
       const treeOf = new Map(
         [...chain.snapshots, ...after.snapshots].map((snapshot) => [snapshot.commit, snapshot.tree]),
       );
@@ -120,7 +127,7 @@ test('over random histories', async () => {
         expect(reachable.has(restored)).toBe(true);
         expect(treeOf.get(restored)).toBe(treeOf.get(was));
       }
-      // What is thinned already stays under the same names.
+      // Thinning again deletes nothing.
       expect([...keptWhenThinned(after.snapshots, NOW)].sort()).toEqual(
         after.snapshots.map(({ commit }) => commit).sort(),
       );

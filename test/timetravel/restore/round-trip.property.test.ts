@@ -21,7 +21,7 @@ import { readSettings } from '../../../src/config/settings.ts';
 import { openGit } from '../../../src/git/run/git.ts';
 import { findRepository } from '../../../src/repository/find-repository.ts';
 import { openRepository } from '../../../src/repository/repository.ts';
-import { namedSession } from '../../../src/session/locate.ts';
+import { namedSession } from '../../../src/session/find-session.ts';
 import { snapshotRefs } from '../../../src/session/record.ts';
 import { TOP_FOLDERS } from '../../../src/snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../../src/snapshot/history.ts';

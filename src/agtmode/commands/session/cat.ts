@@ -1,6 +1,6 @@
 import { usageError } from '../../../errors.ts';
 import { showGit } from '../../../git/run/attended.ts';
-import { namedSession, sessionOfFolder } from '../../../session/locate.ts';
+import { namedSession, sessionOfFolder } from '../../../session/find-session.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
 import { defineCommand } from '../../command-line/command.ts';

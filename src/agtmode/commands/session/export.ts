@@ -1,5 +1,5 @@
+import { findSession } from '../../../session/find-session.ts';
 import { exportSession } from '../../../session/lifecycle/export.ts';
-import { findSession } from '../../../session/locate.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { json, plural } from '../../output/print.ts';
 

@@ -1,5 +1,5 @@
 import { usageError } from '../../../errors.ts';
-import { namedSession } from '../../../session/locate.ts';
+import { namedSession } from '../../../session/find-session.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { json } from '../../output/print.ts';

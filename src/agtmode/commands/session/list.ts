@@ -1,6 +1,6 @@
 import { shortBranch } from '../../../git/files/refnames.ts';
-import { viewSession } from '../../../session/inspect.ts';
 import { listRecords } from '../../../session/record.ts';
+import { readSessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { json, table } from '../../output/print.ts';
 import { lastAutocommitText, sessionJson } from '../../output/session.ts';
@@ -21,7 +21,7 @@ export const sessionList = defineCommand({
     const repository = await program.repository();
     const { records, damaged } = listRecords(repository);
     const shown = records.filter((record) => args.all || record.state !== 'removed');
-    const views = await Promise.all(shown.map((record) => viewSession(repository, record)));
+    const views = await Promise.all(shown.map((record) => readSessionStatus(repository, record)));
     for (const { problem } of damaged) program.err(`warning: ${problem}\n`);
     if (args.json) {
       program.out(json(views.map(sessionJson)));

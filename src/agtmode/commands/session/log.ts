@@ -1,10 +1,10 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { findSession } from '../../../session/locate.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory, type Snapshot } from '../../../snapshot/history.ts';
-import { parseTime } from '../../../snapshot/select.ts';
+import { parseTime } from '../../../snapshot/parse-time.ts';
 import {
   type Namesakes,
   pathOfAgent,
@@ -52,7 +52,7 @@ export const sessionLog = defineCommand({
     const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
     const pathspecs = wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
 
-    const recent = history.filter(({ at }) => since === undefined || at >= since);
+    const recent = history.filter(({ time }) => since === undefined || time >= since);
     // Which snapshots touch a path is known only when all have been looked at.
     const looked = pathspecs.length > 0 ? recent : recent.slice(0, number);
     const timeline = (await readTimeline(repository.git, looked, { pathspecs, countLines: args.stat }))
@@ -98,7 +98,7 @@ function entryRow(entry: SnapshotChanges, place: number, session: string): strin
   ];
   return [
     `@{${place}}`,
-    localTime(snapshot.at),
+    localTime(snapshot.time),
     snapshot.commit.slice(0, 10),
     ...[changed, added, deleted].map(String),
     fileSize(size),
@@ -128,7 +128,7 @@ function entryJson(entry: SnapshotChanges, place: number, withFiles: boolean, na
   return {
     state: `@{${place}}`,
     commit: snapshot.commit,
-    at: snapshot.at.toISOString(),
+    at: snapshot.time.toISOString(),
     session_id: snapshot.session,
     label: snapshot.label ?? null,
     tool: snapshot.tool ?? null,

@@ -1,4 +1,4 @@
-import { findSession } from '../../../session/locate.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
 
 export const sessionPath = defineCommand({

@@ -1,7 +1,7 @@
-import { findSession } from '../../../session/locate.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
-import { resolveSnapshot } from '../../../snapshot/select.ts';
+import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { readNamesakes } from '../../../timetravel/agent-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';

@@ -1,6 +1,6 @@
 import { shortBranch } from '../../../git/files/refnames.ts';
-import { viewSession } from '../../../session/inspect.ts';
-import { findSession } from '../../../session/locate.ts';
+import { findSession } from '../../../session/find-session.ts';
+import { readSessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { json, plural, table } from '../../output/print.ts';
 import { lastAutocommitText, sessionJson } from '../../output/session.ts';
@@ -14,7 +14,7 @@ export const sessionShow = defineCommand({
   examples: [['agt session show fix-login', 'everything about it']],
   run: async (args, program) => {
     const repository = await program.repository();
-    const view = await viewSession(repository, findSession(repository, args.id, program.cwd));
+    const view = await readSessionStatus(repository, findSession(repository, args.id, program.cwd));
     if (args.json) {
       program.out(json(sessionJson(view)));
       return 0;

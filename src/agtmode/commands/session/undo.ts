@@ -1,4 +1,4 @@
-import { findSession } from '../../../session/locate.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';

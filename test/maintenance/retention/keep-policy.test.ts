@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { parseRetention } from '../../../src/config/keys.ts';
-import { keptWhenEnded, keptWhenThinned } from '../../../src/maintenance/retention/keep.ts';
+import { keptWhenEnded, keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
 
 const DAY = 86_400;
 /** Noon, UTC. */
 const NOW = 20_000 * DAY + DAY / 2;
 
 function snapshot(commit: string, age: number, marks: { label?: string; restored?: string } = {}) {
-  return { commit, at: new Date((NOW - age) * 1000), label: marks.label, restored: marks.restored };
+  return { commit, time: new Date((NOW - age) * 1000), label: marks.label, restored: marks.restored };
 }
 
-describe('which snapshots stay when a history is thinned', () => {
-  test('all of the last day, the last of each hour of a week, the last of each day before', () => {
+describe('agt gc keeps', () => {
+  test('all of the last day, the last of each hour of the last week, the last of each earlier day', () => {
     const snapshots = [
       snapshot('tip', 60),
       snapshot('today', DAY - 1),
@@ -30,10 +30,10 @@ describe('which snapshots stay when a history is thinned', () => {
     expect(dropped).toEqual(['hour a, earlier', 'day a, earlier']);
   });
 
-  test('whatever has a label; a restore, what it brought back and what it replaced', () => {
+  test('labelled snapshots, and restores with the snapshots that they brought back and replaced', () => {
     const snapshots = [
       snapshot('tip', 9 * DAY),
-      snapshot('restoring', 9 * DAY + 1, { restored: 'source' }),
+      snapshot('restores', 9 * DAY + 1, { restored: 'source' }),
       snapshot('replaced', 9 * DAY + 1),
       snapshot('between', 9 * DAY + 2),
       snapshot('labelled', 9 * DAY + 3, { label: 'tests pass' }),
@@ -47,7 +47,7 @@ describe('which snapshots stay when a history is thinned', () => {
     expect(dropped).toEqual(['between', 'gone']);
   });
 
-  test('thinning what was thinned takes nothing at the same time, and a snapshot of the future stays', () => {
+  test('everything in a second run at the same time, and snapshots from the future', () => {
     const snapshots = Array.from({ length: 2000 }, (_, i) => snapshot(`${i}`, i * 600 - 3600));
     const kept = keptWhenThinned(snapshots, NOW);
     expect(kept.size).toBeLessThan(400);
@@ -59,7 +59,7 @@ describe('which snapshots stay when a history is thinned', () => {
     expect(again).toEqual(kept);
   });
 
-  test('of an ended session only what a person has labelled', () => {
+  test('only the snapshots that a person labelled, for a session that ended', () => {
     const snapshots = [
       snapshot('a', 1, { label: 'before remove' }),
       snapshot('b', 2, { label: 'before remove of old files' }),

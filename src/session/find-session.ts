@@ -1,10 +1,13 @@
-/** Which session a command means: the one that is named, or the one whose folder the user is in. */
+/** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId } from './id.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
+
+/** Ids that a hint lists; the newest ones. */
+const LISTED_IDS = 10;
 
 export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
   return id === undefined ? sessionOfFolder(repository, cwd) : namedSession(repository, id);
@@ -13,30 +16,29 @@ export function findSession(repository: Repository, id: string | undefined, cwd:
 export function namedSession(repository: Repository, id: string): SessionRecord {
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
-  const known = listRecords(repository).records.map((session) => session.session_id);
+  const ids = listRecords(repository).records.map((session) => session.session_id);
+  const list = `sessions here: ${ids.slice(-LISTED_IDS).join(', ')}`;
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
-    hints: [
-      known.length === 0 ? 'make one: agt session new' : `sessions here: ${known.slice(-10).join(', ')}`,
-    ],
+    hints: [ids.length === 0 ? 'create one: agt session new' : list],
   });
 }
 
 export function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
-  throw new AgtError('no session named, and the current folder belongs to none', {
-    hints: ['name one (see: agt session list), or go into its folder'],
+  throw new AgtError('no session given, and the current directory belongs to none', {
+    hints: ['give a session id (see: agt session list), or change to the folder of a session'],
   });
 }
 
 export function sessionContaining(repository: Repository, cwd: string): SessionRecord | undefined {
-  const here = `${resolved(cwd)}${sep}`;
+  const directory = `${withoutSymlinks(cwd)}${sep}`;
   return listRecords(repository).records.find((record) =>
-    here.startsWith(`${resolved(sessionFolder(record))}${sep}`),
+    directory.startsWith(`${withoutSymlinks(sessionFolder(record))}${sep}`),
   );
 }
 
-function resolved(path: string): string {
+function withoutSymlinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -8,7 +8,7 @@ import { idProblem } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
 
-export function strayFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
+export function orphanFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
   const known = new Set(records.map((record) => basename(sessionFolder(record))));
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names
@@ -17,21 +17,21 @@ export function strayFolders(sessionsDir: string, records: readonly SessionRecor
       level: 'warning',
       about: name,
       problem: `a session folder without metadata: ${join(sessionsDir, name)}`,
-      mend: 'look into it, and move it away',
+      mend: 'check what it contains, then move it away',
     }));
 }
 
-export function strayRefs(
+export function orphanRefs(
   repository: Repository,
   records: readonly SessionRecord[],
   refs: ReadonlySet<string>,
 ): Finding[] {
-  const own = new Set(
+  const known = new Set(
     records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
   );
   const namespaces = sessionNamespaces(repository.settings);
   return [...refs]
-    .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !own.has(ref))
+    .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !known.has(ref))
     .map((ref) => ({
       level: 'note',
       about: shortBranch(ref),

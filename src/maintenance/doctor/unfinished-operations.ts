@@ -3,9 +3,9 @@ import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Intent, Operation } from '../../session/state.ts';
-import { applyToSession } from '../retention/gc.ts';
+import { applyRetentionToSession } from '../retention/gc.ts';
 import type { Finding, FinishRestore } from './finding.ts';
-import { finishRemoving, undoCreation } from './finish.ts';
+import { finishRemoval, undoCreation } from './finish-operation.ts';
 
 interface Row<I extends Intent> {
   readonly problem: string;
@@ -16,8 +16,8 @@ interface Row<I extends Intent> {
     record: SessionRecord,
     finishRestore: FinishRestore,
   ) => Promise<void>;
-  /** Whether the rest of the session can be examined all the same. */
-  readonly examineRest: boolean;
+  /** Whether agt can also check the refs and the sandbox of such a session. */
+  readonly checkRest: boolean;
 }
 
 type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>> };
@@ -27,52 +27,51 @@ const UNFINISHED: Table = {
     problem: 'agt did not finish creating it',
     command: (id) => `agt session remove --id ${id} --delete-branch --force`,
     fix: undoCreation,
-    examineRest: false,
+    checkRest: false,
   },
   remove: {
     problem: 'agt did not finish removing it',
     command: (id) => `agt session remove --id ${id}`,
-    fix: finishRemoving,
-    examineRest: false,
+    fix: finishRemoval,
+    checkRest: false,
   },
   drop: {
     problem: 'agt did not finish dropping its snapshots',
     command: () => 'agt gc',
     fix: (repository, record) =>
       withSessionLock(repository, record.session_id, async (session) => {
-        await applyToSession(session, record, { thin: false, now: new Date() });
+        await applyRetentionToSession(session, record, { thin: false, now: new Date() });
       }),
-    examineRest: false,
+    checkRest: false,
   },
   restore: {
     problem: 'agt did not finish restoring it',
     command: (id, { scope, snapshot }) =>
-      isPartial(scope) ? 'agt doctor --fix' : `agt session restore ${id} --to ${snapshot.slice(0, 10)}`,
+      isPartial(scope)
+        ? 'agt doctor --fix'
+        : `agt session restore ${id} --to ${snapshot.slice(0, ABBREVIATED)}`,
     fix: (repository, record, finishRestore) => finishRestore(repository, record),
-    examineRest: true,
+    checkRest: true,
   },
 };
 
-/** Single files were restored: their names are in the metadata alone. */
+/** Hexadecimal digits of a commit in a command that a person types. */
+const ABBREVIATED = 10;
+
+/** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
 function isPartial(scope: readonly string[]): boolean {
   return scope.some((path) => path.includes('/'));
 }
 
-export function examineIntent(
+export function checkIntent(
   repository: Repository,
   record: SessionRecord,
   finishRestore: FinishRestore,
-): { readonly findings: Finding[]; readonly examineRest: boolean } {
+): { readonly findings: Finding[]; readonly checkRest: boolean } {
   const { session_id: about, intent } = record;
-  if (intent === undefined) return { findings: [], examineRest: true };
+  if (intent === undefined) return { findings: [], checkRest: true };
   const row = UNFINISHED[intent.operation] as Row<Intent>;
   const fix = () => row.fix(repository, record, finishRestore);
-  const finding = {
-    level: 'error',
-    about,
-    problem: row.problem,
-    mend: row.command(about, intent),
-    fix,
-  } as const;
-  return { findings: [finding], examineRest: row.examineRest };
+  const { problem, checkRest } = row;
+  return { findings: [{ level: 'error', about, problem, mend: row.command(about, intent), fix }], checkRest };
 }

@@ -1,0 +1,117 @@
+/**
+ * Checks whether metadata, refs, worktrees and folders agree. It changes nothing. Each finding names the
+ * thing, the problem, and the command that fixes it. A finding that needs no decision of a person also has a
+ * `fix`.
+ */
+
+import { rmSync, statSync } from 'node:fs';
+import { removeTree } from '../../disk/remove-tree.ts';
+import { shortBranch } from '../../git/files/refnames.ts';
+import {
+  listWorktrees,
+  unfinishedWorktrees,
+  type WorktreeEntry,
+} from '../../git/files/worktree-registrations.ts';
+import { leftScratch } from '../../git/objects/scratch.ts';
+import { gitText, runGit } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
+import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { type DamagedRecord, listRecords, type SessionRecord, shadowRef } from '../../session/record.ts';
+import { isActive } from '../../session/state.ts';
+import { checkSession } from './check-session.ts';
+import type { Finding, FinishRestore } from './finding.ts';
+import { findLeftovers } from './leftovers.ts';
+import { orphanFolders, orphanRefs } from './orphans.ts';
+
+export async function checkRepository(
+  repository: Repository,
+  finishRestore: FinishRestore,
+): Promise<Finding[]> {
+  const unfinished = unfinishedWorktrees(repository.commonDir);
+  // With such a registration git can refuse every other question.
+  if (unfinished.length > 0) return unfinished.map(describeUnfinishedWorktree);
+  const { records, damaged } = listRecords(repository);
+  const worktrees = await listWorktrees(repository.git);
+  const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
+  const sessionsDir = await repository.sessionsDir();
+  const ofSessions: Finding[] = [];
+  for (const record of records)
+    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
+  return [
+    ...damaged.map((record) => describeDamaged(repository, record)),
+    ...ofSessions,
+    ...orphanFolders(sessionsDir, records),
+    ...orphanRefs(repository, records, refs),
+    ...worktrees.flatMap((worktree) => [
+      ...checkRegistration(repository, worktree, records, sessionsDir),
+      ...checkConfigInWorktree(worktree),
+    ]),
+    ...findLeftovers(repository, records, worktrees, sessionsDir),
+    ...leftScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
+    ...(records.length > 0 ? await checkHideRefs(repository) : []),
+  ];
+}
+
+function describeUnfinishedWorktree(path: string): Finding {
+  const problem =
+    'a killed git left this worktree half registered, and other git commands fail because of it';
+  const mend = `rm -rf ${shellQuote(path)}`;
+  return { level: 'error', about: path, problem, mend, fix: () => removeTree(path) };
+}
+
+function describeDamaged(repository: Repository, { session_id: id, problem }: DamagedRecord): Finding {
+  const branch = shortBranch(shadowRef(repository, id));
+  const mend = `restore the file, or delete it: the snapshots stay on ${branch}`;
+  return { level: 'error', about: id, problem, mend };
+}
+
+function checkRegistration(
+  repository: Repository,
+  { path, prunable }: WorktreeEntry,
+  records: readonly SessionRecord[],
+  sessionsDir: string,
+): Finding[] {
+  if (prunable === undefined) return [];
+  const isInSessions = path.startsWith(`${sessionsDir}/`);
+  const isSandbox = records.some((record) => record.sandbox === path && isActive(record));
+  // An earlier fix can have removed it already, so the exit code does not matter.
+  const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', path]);
+  return [
+    {
+      level: 'note',
+      about: path,
+      problem: `git would prune this worktree: ${prunable}`,
+      mend: 'agt git worktree prune',
+      ...(isInSessions && !isSandbox ? { fix } : {}),
+    },
+  ];
+}
+
+function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
+  const file = areaConfigFile(worktree.path);
+  if (worktree.bare || !statSync(file, { throwIfNoEntry: false })?.isFile()) return [];
+  const problem = 'agt ignores this file: a configuration file in a worktree can come from other people';
+  return [{ level: 'note', about: file, problem, mend: 'set what you want with: agt config set' }];
+}
+
+function describeScratch(path: string): Finding {
+  const problem = 'a killed agt session diff left this directory; the next agt session diff deletes it';
+  const fix = () => rmSync(path, { recursive: true, force: true });
+  return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
+}
+
+async function checkHideRefs(repository: Repository): Promise<Finding[]> {
+  const missing = await missingHideRefs(repository.git, repository.settings);
+  if (missing.length === 0) return [];
+  return [
+    {
+      level: 'warning',
+      about: 'uploadpack.hideRefs',
+      problem: `a fetch from this repository would receive ${missing.join(', ')}`,
+      mend: missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && '),
+      fix: () => hideFromFetch(repository),
+    },
+  ];
+}

@@ -1,0 +1,115 @@
+/** Checks one session: its intent, its refs, its sandbox. */
+import { existsSync } from 'node:fs';
+import { isLocked } from '../../disk/lock.ts';
+import { shortBranch } from '../../git/files/refnames.ts';
+import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
+import { gitText, resolveObject } from '../../git/run/git.ts';
+import { sessionLockFile } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { captureSession } from '../../session/capture-session.ts';
+import { withSessionLock } from '../../session/lock.ts';
+import { type SessionRecord, tipRef } from '../../session/record.ts';
+import { isActive, isRemoved } from '../../session/state.ts';
+import type { Finding, FinishRestore } from './finding.ts';
+import { checkIntent } from './unfinished-operations.ts';
+
+/** `refs`: the full names of all refs. */
+export async function checkSession(
+  repository: Repository,
+  record: SessionRecord,
+  worktrees: readonly WorktreeEntry[],
+  refs: ReadonlySet<string>,
+  finishRestore: FinishRestore,
+): Promise<Finding[]> {
+  // Another process is changing it.
+  if (isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
+  const { findings, checkRest } = checkIntent(repository, record, finishRestore);
+  if (!checkRest) return findings;
+  return [
+    ...findings,
+    ...(await checkRefs(repository, record, refs)),
+    ...(isRemoved(record) ? [] : checkWorkBranch(record, refs)),
+    ...(isRemoved(record) ? [] : await checkSandbox(repository, record, worktrees)),
+  ];
+}
+
+/** The shadow branch and agt's own tip: each can be made again from the other. */
+async function checkRefs(
+  repository: Repository,
+  record: SessionRecord,
+  refs: ReadonlySet<string>,
+): Promise<Finding[]> {
+  const about = record.session_id;
+  const pair = [record.branch, tipRef(about)];
+  const missing = pair.filter((ref) => !refs.has(ref));
+  if (missing.length === 0) return checkTip(repository, record);
+  return missing.map((ref) => {
+    const finding = { level: 'error', about, problem: `${shortBranch(ref)} is missing` } as const;
+    const other = pair.find((name) => !missing.includes(name));
+    if (other === undefined)
+      return { ...finding, mend: 'its snapshots are lost; look for them: agt git fsck --lost-found' };
+    const fix = () => recreateRef(repository, record, ref, other);
+    return { ...finding, mend: `agt git update-ref ${ref} ${other}`, fix };
+  });
+}
+
+/** @throws AgtError if the ref exists by now. */
+function recreateRef(
+  repository: Repository,
+  record: SessionRecord,
+  ref: string,
+  target: string,
+): Promise<unknown> {
+  const noCommit = '0'.repeat(record.from_commit.length);
+  return withSessionLock(repository, record.session_id, () =>
+    gitText(repository.git, ['update-ref', ref, target, noCommit]),
+  );
+}
+
+async function checkTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+  const about = record.session_id;
+  const tip = tipRef(about);
+  const [branchCommit, tipCommit] = await Promise.all(
+    [record.branch, tip].map((ref) => resolveObject(repository.git, ref)),
+  );
+  if (branchCommit === tipCommit) return [];
+  const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
+  const finding = {
+    level: 'warning',
+    about,
+    problem,
+    mend: `agt git update-ref ${record.branch} ${tip}`,
+  } as const;
+  if (!isActive(record)) return [finding];
+  // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
+  const fix = () =>
+    withSessionLock(repository, about, (session) => captureSession(session, record, { now: new Date() }));
+  return [{ ...finding, fix }];
+}
+
+function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Finding[] {
+  if (refs.has(record.work_branch)) return [];
+  const branch = shortBranch(record.work_branch);
+  // The third parent of a snapshot is the agent's commit.
+  const mend = `agt git branch ${branch} ${record.branch}^3`;
+  return [{ level: 'warning', about: record.session_id, problem: `${branch} is missing`, mend }];
+}
+
+async function checkSandbox(
+  repository: Repository,
+  record: SessionRecord,
+  worktrees: readonly WorktreeEntry[],
+): Promise<Finding[]> {
+  const { session_id: about, sandbox } = record;
+  if (!existsSync(sandbox)) {
+    const tip = await resolveObject(repository.git, tipRef(about));
+    const hasSnapshots = tip !== record.from_commit;
+    const mend = hasSnapshots ? `agt session restore ${about} --to @` : `agt session remove --id ${about}`;
+    return [{ level: 'error', about, problem: `its sandbox is gone: ${sandbox}`, mend }];
+  }
+  if (worktrees.some(({ path }) => path === sandbox)) return [];
+  const fix = () =>
+    withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
+  const problem = 'its sandbox is not a worktree of this repository';
+  return [{ level: 'error', about, problem, mend: `agt git worktree repair ${sandbox}`, fix }];
+}

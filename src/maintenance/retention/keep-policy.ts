@@ -1,0 +1,62 @@
+/**
+ * Decides which snapshots agt keeps when it shortens a history. Pure: takes snapshots and a time, returns
+ * commits.
+ *
+ * Hours and days are in UTC. So a second thinning in another time zone deletes nothing more.
+ */
+import type { Snapshot } from '../../snapshot/history.ts';
+
+/** In seconds. */
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+
+type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored'>;
+
+/**
+ * Keeps every snapshot of the last day, the last one of each hour of the last week, the last one of each
+ * earlier day, the newest and the oldest, every labelled one, and the ones that undo and redo need. `now` in
+ * Unix seconds.
+ */
+export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
+  const kept = new Set([...labelled(snapshots, () => true), ...neededForUndo(snapshots)]);
+  const filledSlots = new Set<string>();
+  for (const { commit, time } of snapshots) {
+    const slot = slotOf(commit, time.getTime() / 1000, now);
+    if (!filledSlots.has(slot)) kept.add(commit);
+    filledSlots.add(slot);
+  }
+  for (const end of [snapshots[0], snapshots.at(-1)]) if (end !== undefined) kept.add(end.commit);
+  return kept;
+}
+
+/** Thinning keeps the newest snapshot of each slot. Times in Unix seconds. */
+function slotOf(commit: string, time: number, now: number): string {
+  const age = now - time;
+  if (age < DAY) return commit;
+  return age < WEEK ? `hour ${Math.floor(time / HOUR)}` : `day ${Math.floor(time / DAY)}`;
+}
+
+/** For sessions whose `agt.retention` is over: agt keeps the snapshots that a person labelled. */
+export function keptWhenEnded(snapshots: readonly Marked[]): Set<string> {
+  return new Set(labelled(snapshots, (label) => !isOwnLabel(label)));
+}
+
+function labelled(snapshots: readonly Marked[], isWanted: (label: string) => boolean): string[] {
+  return snapshots.filter(({ label }) => label !== undefined && isWanted(label)).map(({ commit }) => commit);
+}
+
+/** Undo and redo need each restore, the snapshot that it brought back, and the one that it replaced. */
+function neededForUndo(snapshots: readonly Marked[]): string[] {
+  const all = new Set(snapshots.map(({ commit }) => commit));
+  return snapshots.flatMap(({ commit, restored }, i) => {
+    if (restored === undefined) return [];
+    const replaced = snapshots[i + 1]?.commit ?? commit;
+    return [commit, restored, replaced].filter((needed) => all.has(needed));
+  });
+}
+
+/** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
+function isOwnLabel(label: string): boolean {
+  return /^before (remove|fork to [A-Za-z0-9._-]+|git .*)$/.test(label);
+}

@@ -1,0 +1,121 @@
+/**
+ * Deletes unreachable objects, then joins loose objects and small packs.
+ *
+ * To delete objects of a pack, git writes the rest of the pack anew beside it. So that this never needs twice
+ * the disk, agt rewrites only packs that lose a good part of their objects, and limits what git writes to
+ * three quarters of the object store and half of the free disk. It leaves the other packs for later.
+ */
+
+import { join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { withLock } from '../../disk/lock.ts';
+import { usageError } from '../../errors.ts';
+import { type Survey, type SurveyedPack, storeSize, surveyObjects } from '../../git/objects/object-store.ts';
+import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { packLockFile } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
+import { freeDisk } from './du.ts';
+import { LONGEST_WAIT_MS, withIdleSessions } from './idle-sessions.ts';
+import { requireReadableRefs } from './readable-refs.ts';
+import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
+
+/** agt rewrites a pack if it loses at least this part. A small pack costs little to rewrite. */
+const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
+const SMALL_PACK_BYTES = 32 * 1024 * 1024;
+
+/** New packs may take these parts of the object store and the free disk, beside the old packs. */
+const MOST_OF_STORE = 3 / 4;
+const MOST_OF_FREE_DISK = 1 / 2;
+
+/** Of git-gc(1), if `gc.pruneExpire` is not set. */
+const DEFAULT_EXPIRE = '2.weeks.ago';
+
+export interface PruneResult {
+  /** Bytes of the object store, before and after. */
+  readonly before: number;
+  readonly after: number;
+  /** Bytes of unreachable objects that are too young. */
+  readonly young: number;
+  /** Bytes of unreachable objects in packs that agt did not rewrite. */
+  readonly left: number;
+}
+
+/** `expire` is a time in git's date syntax, `now` or `never`. */
+export function pruneAndRepack(repository: Repository, expire: string): Promise<PruneResult> {
+  return retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withLock(packLockFile(repository.agtDir), 'the object store', () => pruneLocked(repository, expire)),
+  );
+}
+
+async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
+  const { git, commonDir } = repository;
+  const objectsDir = join(commonDir, 'objects');
+  requireReadableRefs(commonDir);
+  const before = storeSize(objectsDir);
+  const survey = await surveyObjects(git, objectsDir, await expireSeconds(git, expire));
+  const isPartial = await isPartialClone(git);
+  const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
+  if (chosen.length + survey.loose.count > 0) {
+    await withIdleSessions(repository, async () => {
+      failurePoint('gc: before prune');
+      await gitText(git, ['prune', `--expire=${expire}`]);
+      failurePoint('gc: pruned');
+      if (chosen.length > 0) await rewritePacks(git, objectsDir, chosen, expire);
+    });
+  }
+  if (!isPartial) await joinPacks(git, objectsDir, writeLimit(commonDir, before));
+  const left = survey.packs.filter((pack) => !chosen.includes(pack));
+  return {
+    before,
+    after: storeSize(objectsDir),
+    young: survey.young,
+    left: left.reduce((sum, { expired }) => sum + expired, 0),
+  };
+}
+
+/** In Unix seconds. git may delete unreachable objects that are older. */
+async function expireSeconds(git: Git, expire: string): Promise<number> {
+  if (expire === 'now') return Number.POSITIVE_INFINITY;
+  if (expire === 'never') return Number.NEGATIVE_INFINITY;
+  const answer = await gitText(git, ['rev-parse', `--since=${expire}`]);
+  return Number(answer.replace('--max-age=', ''));
+}
+
+/** In bytes. */
+function writeLimit(commonDir: string, storeBytes: number): number {
+  return Math.min(storeBytes * MOST_OF_STORE, freeDisk(commonDir) * MOST_OF_FREE_DISK);
+}
+
+/** Prefers the packs that lose the largest part. Rewriting them writes at most `limit` bytes. */
+function choosePacks({ packs }: Survey, limit: number): SurveyedPack[] {
+  const lostPart = ({ expired, bytes }: SurveyedPack) => expired / bytes;
+  const chosen: SurveyedPack[] = [];
+  let written = 0;
+  for (const pack of [...packs].sort((a, b) => lostPart(b) - lostPart(a))) {
+    const isWorthwhile = lostPart(pack) >= WORTHWHILE[pack.bytes <= SMALL_PACK_BYTES ? 'small' : 'large'];
+    const rest = pack.bytes - pack.expired;
+    if (pack.special || !isWorthwhile || written + rest > limit) continue;
+    written += rest;
+    chosen.push(pack);
+  }
+  return chosen;
+}
+
+/**
+ * The age from which unreachable objects may be deleted: the user's --prune, or the setting of git-gc(1).
+ * `git rev-parse --since` finds a time in any text, so agt lets a command that expires something check it:
+ * those are strict.
+ * @throws AgtError if the text is not a time.
+ */
+export async function expiryTime(git: Git, asked: string | undefined): Promise<string> {
+  const configured = await gitAnswer(git, ['config', '--get', 'gc.pruneExpire']);
+  const expire = asked ?? configured?.trim() ?? DEFAULT_EXPIRE;
+  // Names no reflog, so it does nothing.
+  const check = await runGit(git, ['reflog', 'expire', '--dry-run', `--expire=${expire}`]);
+  if (check.exitCode === 0) return expire;
+  throw usageError(
+    `"${expire}" is not a time`,
+    "for example: --prune='3 days ago', --prune=now, --prune=never",
+  );
+}

@@ -1,0 +1,81 @@
+/** Collects what `session list`, `session show` and `status` report about a session. */
+import { readTimestamp } from '../autocommit/timestamp.ts';
+import { shortBranch } from '../git/files/refnames.ts';
+import { gitText } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type SessionRecord, sessionFolder } from './record.ts';
+import { sandboxExists, sandboxHead } from './sandbox.ts';
+
+export interface SessionStatus {
+  readonly record: SessionRecord;
+  readonly folder: string;
+  readonly sandboxPresent: boolean;
+  /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
+  readonly head: string | undefined;
+  readonly headCommit: string | undefined;
+  /** Commits on the work branch that the user branch does not have; undefined if a branch is gone. */
+  readonly ahead: number | undefined;
+  readonly autocommits: number;
+  readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
+  /** The last time that agt captured everything or found nothing changed. */
+  readonly lastComplete: Date | undefined;
+}
+
+export async function readSessionStatus(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<SessionStatus> {
+  const sandboxPresent = sandboxExists(record);
+  const head = sandboxPresent ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
+  const branches = await readBranches(repository, record);
+  const autocommits = await countAutocommits(repository, record);
+  return {
+    record,
+    folder: sessionFolder(record),
+    sandboxPresent,
+    head: head.ref === undefined ? undefined : shortBranch(head.ref),
+    headCommit: head.commit ?? branches.work?.commit,
+    ahead: await countCommits(repository, record.work_branch, `^${record.user_branch ?? record.from_commit}`),
+    autocommits,
+    lastAutocommit: autocommits === 0 ? undefined : branches.shadow,
+    lastComplete: readTimestamp(repository.agtDir, record.session_id),
+  };
+}
+
+async function readBranches({ git }: Repository, record: SessionRecord) {
+  const format = '--format=%(refname) %(objectname) %(committerdate:unix)';
+  const output = await gitText(git, ['for-each-ref', format, '--', record.branch, record.work_branch]);
+  const lines = output.split('\n').map((line) => line.split(' '));
+  const find = (ref: string) => {
+    const [, commit, seconds] = lines.find(([name]) => name === ref) ?? [];
+    return commit === undefined ? undefined : { commit, time: new Date(Number(seconds) * 1000) };
+  };
+  return { work: find(record.work_branch), shadow: find(record.branch) };
+}
+
+/** Counts the autocommits since the start commit, in a fork also those before the fork. */
+async function countAutocommits(repository: Repository, record: SessionRecord): Promise<number> {
+  const author = `--author=<${repository.settings.agentEmail}>`;
+  const count = (...excluded: string[]) =>
+    countCommits(
+      repository,
+      '--first-parent',
+      '--fixed-strings',
+      author,
+      record.branch,
+      '--not',
+      record.from_commit,
+      ...excluded,
+    );
+  const excluded = record.user_branch === undefined ? [] : [record.user_branch];
+  return (await count(...excluded)) ?? (await count()) ?? 0;
+}
+
+/** Undefined if git cannot read one of the branches. */
+async function countCommits({ git }: Repository, ...args: string[]): Promise<number | undefined> {
+  try {
+    return Number(await gitText(git, ['rev-list', '--count', ...args, '--']));
+  } catch {
+    return undefined;
+  }
+}

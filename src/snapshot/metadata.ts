@@ -1,0 +1,26 @@
+/** Reads what a snapshot records beside its files. Paths hold one byte per character, as on disk. */
+
+import { pathFromJson } from '../disk/path-bytes.ts';
+import { type Git, gitText } from '../git/run/git.ts';
+import { type CapturedManifest, readModes } from './manifest.ts';
+
+export interface SnapshotMetadata {
+  readonly commit: string;
+  readonly manifest: CapturedManifest;
+  readonly modes: ReturnType<typeof readModes>;
+  readonly emptyDirectories: readonly string[];
+  /** Paths that were on disk but are not in the snapshot, by a rule or because of a failure. */
+  readonly skipped: readonly string[];
+}
+
+export async function readSnapshotMetadata(git: Git, commit: string): Promise<SnapshotMetadata> {
+  const text = await gitText(git, ['cat-file', 'blob', `${commit}:_/manifest.json`]);
+  const manifest = JSON.parse(text) as CapturedManifest;
+  return {
+    commit,
+    manifest,
+    modes: readModes(manifest),
+    emptyDirectories: manifest.empty_directories.map(pathFromJson),
+    skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
+  };
+}

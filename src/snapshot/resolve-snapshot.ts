@@ -1,0 +1,87 @@
+/**
+ * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, a time. A label
+ * wins over an abbreviated object name, because a person chose it. If several snapshots have the label, the
+ * newest one wins.
+ */
+import { AgtError } from '../errors.ts';
+import { type Git, resolveObject } from '../git/run/git.ts';
+import { readHistory, type Snapshot, type SnapshotRefs } from './history.ts';
+import { parseTime } from './parse-time.ts';
+
+/** @throws AgtError if the session has no such snapshot. */
+export async function resolveSnapshot(
+  git: Git,
+  refs: SnapshotRefs,
+  spec: string,
+  now: Date,
+): Promise<Snapshot> {
+  return findSnapshot(git, refs, await readHistory(git, refs), spec, now);
+}
+
+/** The same in a history that the caller has read. */
+export async function findSnapshot(
+  git: Git,
+  refs: SnapshotRefs,
+  history: readonly Snapshot[],
+  spec: string,
+  now: Date,
+): Promise<Snapshot> {
+  const found = await findByName(git, history, spec, now);
+  if (typeof found !== 'string') return found;
+  throw new AgtError(`no snapshot "${spec}" in session "${refs.session}": ${found}`, {
+    hints: [`see: agt session log ${refs.session}`],
+  });
+}
+
+type Reason = string;
+
+/** The snapshot, or the reason why there is none. */
+async function findByName(
+  git: Git,
+  history: readonly Snapshot[],
+  spec: string,
+  now: Date,
+): Promise<Snapshot | Reason> {
+  if (history.length === 0) return 'it has no autocommits yet';
+  const number = spec === '@' ? '0' : /^@\{(\d+)\}$/.exec(spec)?.[1];
+  if (number !== undefined) return history[Number(number)] ?? describeRange(history.length);
+  const text = spec.replace(/\s+/g, ' ').trim(); // agt stores labels in this form
+  return (
+    history.find(({ label }) => label === text) ??
+    findByAbbreviation(history, spec) ??
+    (await findByRevisionOrTime(git, history, spec, text, now))
+  );
+}
+
+function describeRange(count: number): Reason {
+  return count === 1 ? 'it has 1 autocommit, @{0}' : `it has ${count} autocommits, @{0} to @{${count - 1}}`;
+}
+
+function findByAbbreviation(history: readonly Snapshot[], spec: string): Snapshot | Reason | undefined {
+  if (!/^[0-9a-f]{4,64}$/i.test(spec)) return undefined;
+  const matches = history.filter(({ commit }) => commit.startsWith(spec.toLowerCase()));
+  return matches.length > 1 ? `the names of ${matches.length} autocommits begin with it` : matches[0];
+}
+
+async function findByRevisionOrTime(
+  git: Git,
+  history: readonly Snapshot[],
+  spec: string,
+  text: string,
+  now: Date,
+): Promise<Snapshot | Reason> {
+  const commit = await resolveObject(git, `${spec}^{commit}`);
+  const named = history.find((snapshot) => snapshot.commit === commit);
+  if (named !== undefined) return named;
+  const time = await parseTime(git, /^@\{(.+)\}$/.exec(text)?.[1] ?? text, now);
+  if (time === undefined) {
+    return commit === undefined
+      ? 'it is not a label, a commit or a time'
+      : `commit ${commit.slice(0, ABBREVIATED)} is not one of its autocommits`;
+  }
+  const newest = history.find((snapshot) => snapshot.time.getTime() <= time.getTime());
+  return newest ?? `its first autocommit is from ${history.at(-1)?.time.toISOString()}`;
+}
+
+/** Hexadecimal digits of a commit in messages. */
+const ABBREVIATED = 10;

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { openGit } from '../../src/git/run/git.ts';
+import { parseTime } from '../../src/snapshot/parse-time.ts';
+import { REAL_GIT } from '../harness/world.ts';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const parse = (text: string) => parseTime(openGit(REAL_GIT, process.cwd(), process.env), text, now);
+
+test.each([
+  ['now', '2026-11-20T12:00:00.000Z'],
+  ['10 minutes ago', '2026-11-20T11:50:00.000Z'],
+  ['10.minutes.ago', '2026-11-20T11:50:00.000Z'],
+  ['two hours ago', '2026-11-20T10:00:00.000Z'],
+  ['yesterday', '2026-11-19T12:00:00.000Z'],
+  ['yesterday noon', '2026-11-19T12:00:00.000Z'],
+  ['2026-11-20 09:30', '2026-11-20T09:30:00.000Z'],
+  ['2026-11-20T09:30:00+0100', '2026-11-20T08:30:00.000Z'],
+  ['2026-11-20T09:30:00Z', '2026-11-20T09:30:00.000Z'],
+  ['Nov 19 2026 10:00', '2026-11-19T10:00:00.000Z'],
+  ['last friday', '2026-11-13T12:00:00.000Z'],
+  ['9:30', '2026-11-20T09:30:00.000Z'],
+  ['@1795170000', '2026-11-20T10:20:00.000Z'],
+])('"%s" is a time', async (text, iso) => {
+  expect((await parse(text))?.toISOString()).toBe(iso);
+});
+
+test.each([
+  '',
+  '4',
+  '20',
+  'monkey 3',
+  'step 4',
+  'tests pass',
+  'before git reset',
+  'x',
+  'at',
+  'one',
+  'second',
+  'last',
+  '10 минут',
+])('%j is not a time', async (text) => {
+  expect(await parse(text)).toBeUndefined();
+});
