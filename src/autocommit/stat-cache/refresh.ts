@@ -2,9 +2,10 @@
  * Looks whether every file and directory of the last scan is what it was. Several threads do it together: each takes a
  * stretch after the other until none is left. What comes out is what the scan proper has to look at.
  */
+import { lstatSync } from 'node:fs';
+import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';
 import { isSamePlace } from './known-places.ts';
-import { lstatOfMany } from './quick-lstat.ts';
 import { type Columns, inFolder, ScanTable, type StatData } from './scan-table.ts';
 
 export interface ToConfirm {
@@ -29,6 +30,7 @@ export interface Differences {
 
 /** Rows or places that are taken at once. */
 const STRETCH = 256;
+const QUIET = { throwIfNoEntry: false } as const;
 
 export function confirm({ folder, columns, places, clock, take }: ToConfirm): Differences {
   const table = new ScanTable(columns);
@@ -36,10 +38,9 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
   const base = folder === '' ? '' : `${folder}/`;
   const different = { rows: [] as number[], places: [] as number[] };
   let failed = false;
-  const lstat = lstatOfMany();
-  const look = (start: number, end: number): StatData | undefined => {
+  const look = (path: string): StatData | undefined => {
     try {
-      return lstat.look(names, start, end);
+      return lstatSync(systemPath(path), QUIET);
     } catch (error) {
       if (errorCode(error) !== 'ENOTDIR') failed = true;
       return undefined;
@@ -48,21 +49,21 @@ export function confirm({ folder, columns, places, clock, take }: ToConfirm): Di
   const lookAtPlaces = (start: number) => {
     const end = Math.min(places.paths.length, start + STRETCH);
     for (let place = start; place < end; place++) {
-      lstat.enter(base + places.paths[place]);
-      const stat = look(0, 0);
+      const stat = look(base + places.paths[place]);
       if (stat === undefined || !isSamePlace(places.data, place, stat, clock)) different.places.push(place);
     }
   };
   const lookAtRows = (start: number) => {
     const end = Math.min(table.length, start + STRETCH);
-    let within = -1;
+    let [within, prefix] = [-1, ''];
     for (let row = start; row < end; row++) {
       // Files of one folder mostly stand together.
       if (folderOf[row] !== within) {
         within = folderOf[row] as number;
-        lstat.enter(base + inFolder(folders[within] as string, ''));
+        prefix = base + inFolder(folders[within] as string, '');
       }
-      const stat = look(nameEnds[row - 1] ?? 0, (nameEnds[row] as number) - 1);
+      const name = names.toString('latin1', nameEnds[row - 1] ?? 0, (nameEnds[row] as number) - 1);
+      const stat = look(prefix + name);
       if (stat === undefined || !table.isSame(row, stat, clock)) different.rows.push(row);
     }
   };
