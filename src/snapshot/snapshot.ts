@@ -3,13 +3,13 @@
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
-import { type CapturedManifest, readModes } from './manifest.ts';
+import { readModes, type SnapshotManifest } from './manifest.ts';
 import { readShadowTree, type TreeEntry } from './tree.ts';
 import { decodePath } from './tree-names.ts';
 
 export interface SnapshotContent {
   readonly commit: string;
-  readonly manifest: CapturedManifest;
+  readonly manifest: SnapshotManifest;
   readonly modes: ReturnType<typeof readModes>;
   readonly emptyDirectories: readonly string[];
   /** What was there and could not be captured, or was not to be. */
@@ -18,7 +18,7 @@ export interface SnapshotContent {
 
 export async function readSnapshot(git: Git, commit: string): Promise<SnapshotContent> {
   const text = await gitText(git, ['cat-file', 'blob', `${commit}:_/manifest.json`]);
-  const manifest = JSON.parse(text) as CapturedManifest;
+  const manifest = JSON.parse(text) as SnapshotManifest;
   return {
     commit,
     manifest,

@@ -11,7 +11,7 @@ export interface TreeFiles {
   /** By path on disk, relative to the session folder, one byte per character. */
   readonly files: Map<string, TreeEntry>;
   /** Paths of the tree that have no place in a shadow commit, as they stand in the tree. */
-  readonly foreign: string[];
+  readonly unstorable: string[];
 }
 
 /** The state in a shadow commit. */
@@ -20,19 +20,19 @@ export async function readShadowTree(git: Git, tree: string): Promise<TreeFiles>
   for (const { path, mode, oid } of await listTree(git, tree)) {
     if (!path.startsWith('_/')) files.set(decodePath(path), { mode, oid });
   }
-  return { files, foreign: [] };
+  return { files, unstorable: [] };
 }
 
 /** The state that a sandbox starts with: a tree of the user's, set under `sandbox/`. Submodules are no files. */
 export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> {
   const files = new Map<string, TreeEntry>();
-  const foreign: string[] = [];
+  const unstorable: string[] = [];
   for (const entry of await listTree(git, tree)) {
     const path = `sandbox/${entry.path}`;
-    if (entry.mode === '160000' || encodePath(path) !== path) foreign.push(path);
+    if (entry.mode === '160000' || encodePath(path) !== path) unstorable.push(path);
     else files.set(path, { mode: entry.mode, oid: entry.oid });
   }
-  return { files, foreign };
+  return { files, unstorable };
 }
 
 async function listTree(git: Git, tree: string): Promise<{ path: string; mode: string; oid: string }[]> {

@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Previous, readPrevious } from '../../autocommit/last-snapshot.ts';
+import { readLastSnapshot } from '../../autocommit/last-snapshot.ts';
 import { scan } from '../../autocommit/scan/scan.ts';
-import { placeCheck } from '../../disk/is-inside.ts';
+import { insideCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { gitAnswer, runGit } from '../../git/run/git.ts';
@@ -29,22 +29,23 @@ export async function uncapturedFiles(repository: Repository, record: SessionRec
   const tipTree = (await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${tip}^{tree}`])) ?? '';
   const tipManifest = await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]);
   const at = { tip, tipTree, tipManifest };
-  const previous: Previous = { ...(await readPrevious(git, target, at)), cache: undefined };
-  const { writes, skipped, failed } = await scan(target, previous, {
+  const last = await readLastSnapshot(git, target, at);
+  const folder = Buffer.from(target.folder).toString('latin1');
+  const { writes, skipped, failed } = await scan(folder, last, {
     hash: tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: Number.POSITIVE_INFINITY,
-    tops: TOP_FOLDERS,
+    topFolders: TOP_FOLDERS,
     ignore: undefined,
-    confirming: undefined,
+    refreshed: undefined,
     rereadSince: undefined,
-    isHere: placeCheck(Buffer.from(target.folder).toString('latin1')),
+    isInside: insideCheck(folder),
     keep: async () => true,
   });
   const found = [...skipped, ...failed].map(({ path }) => path);
   for (const [path, { oid }] of writes) {
     if (found.length >= ENOUGH) break;
-    if (oid === previous.find(path)?.oid || /(^|\/)\.agt-\d+\.tmp$/.test(path)) continue;
-    if (!(await isElsewhere(repository, record, path, previous.find(path)?.oid))) found.push(path);
+    if (oid === last.find(path)?.oid || /(^|\/)\.agt-\d+\.tmp$/.test(path)) continue;
+    if (!(await isElsewhere(repository, record, path, last.find(path)?.oid))) found.push(path);
   }
   return found.map(displayPath);
 }

@@ -6,7 +6,7 @@
  * Object names of the snapshots after the first one that goes change; trailers that name a snapshot follow.
  */
 
-import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
+import { readStatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { commitName, storeCommits } from '../../git/objects/store-commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
@@ -129,8 +129,8 @@ function followScan(
 ): void {
   const path = statCacheFile(repository.agtDir, record.session_id);
   try {
-    const known = readScanManifest(path);
-    if (known?.commit === from && known !== undefined) writeScanManifest(path, { ...known, commit: to });
+    const known = readStatCache(path);
+    if (known?.commit === from && known !== undefined) writeStatCache(path, { ...known, commit: to });
   } catch {
     // the next capture reads everything and says so
   }

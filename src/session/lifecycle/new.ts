@@ -1,7 +1,7 @@
 /** `agt session new`: an empty shadow branch, a work branch and a sandbox at the start commit. */
 
 import { rmSync } from 'node:fs';
-import { seedScan } from '../../autocommit/stat-cache/seed.ts';
+import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
@@ -47,12 +47,12 @@ export async function newSession(
 
 /** Spares the first autocommit the reading; where that fails, it reads. */
 async function seed(repository: Repository, record: SessionRecord): Promise<void> {
-  const manifest = statCacheFile(repository.agtDir, record.session_id);
+  const statCache = statCacheFile(repository.agtDir, record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {
     const { git, commonDir } = repository;
-    await seedScan(git, { folder: sessionFolder(record), sandbox, commonDir, manifest, commit });
+    await seedStatCache(git, { folder: sessionFolder(record), sandbox, commonDir, statCache, commit });
   } catch {
-    rmSync(manifest, { force: true });
+    rmSync(statCache, { force: true });
   }
 }
