@@ -91,7 +91,7 @@ for (const [entry, outfile] of [
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),
-      AGT_CONFIRM_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
+      AGT_REFRESH_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',
     },

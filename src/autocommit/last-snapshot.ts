@@ -1,103 +1,96 @@
-/** What the last capture recorded: the tree, what the tree cannot say, and the cache of stat data if it can be used. */
-
+/** The last snapshot: its files, its manifest, and the stat cache if it can be used. */
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, runGit } from '../git/run/git.ts';
 import { statCacheFile } from '../repository/layout.ts';
-import type { CapturedManifest } from '../snapshot/manifest.ts';
+import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { readSnapshotTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
 import type { CaptureTarget } from './request.ts';
-import type { Circumstances } from './starting-refs.ts';
-import { readScanManifest, type ScanManifest } from './stat-cache/scan-manifest.ts';
-import type { ScanTable } from './stat-cache/scan-table.ts';
+import type { RefsAtStart } from './starting-refs.ts';
+import type { CachedFiles } from './stat-cache/cached-files.ts';
+import { readStatCache, type StatCache } from './stat-cache/stat-cache.ts';
 
-export interface Previous {
-  /** True where the tip is the start commit, whose tree is not a session folder. */
+export interface LastSnapshot {
+  /** Whether there is no snapshot yet: the tip is the start commit, whose tree is that of the sandbox alone. */
   readonly isFirst: boolean;
-  /** Every file of the last state, once; of a cache, in the order of its rows. */
+  /** Every file once. Paths are relative to the session folder, one byte per character. */
   readonly paths: Iterable<string>;
   readonly isEmpty: boolean;
   readonly find: (path: string) => TreeEntry | undefined;
-  /** Paths of the start tree that cannot stay as they are. */
-  readonly foreign: readonly string[];
-  /** Undefined: every file is read. */
-  readonly cache: ScanManifest | undefined;
-  /** Digest of the index that is captured; undefined where none is. */
-  readonly index: string | undefined;
-  readonly manifest: CapturedManifest | undefined;
+  /** Paths of the start tree, under `sandbox/`, that a shadow commit cannot hold as they are. */
+  readonly unstorable: readonly string[];
+  /** Undefined: every file must be read. */
+  readonly cache: StatCache | undefined;
+  /** Digest of the captured index; undefined before the first snapshot. */
+  readonly indexDigest: string | undefined;
+  readonly manifest: SnapshotManifest | undefined;
   readonly warnings: readonly string[];
 }
 
-export async function readPrevious(
+export async function readLastSnapshot(
   git: Git,
   target: CaptureTarget,
-  at: Pick<Circumstances, 'tip' | 'tipTree' | 'tipManifest'>,
-  left: LeftManifest = readLeftManifest(target),
-): Promise<Previous> {
-  if (at.tipManifest === undefined) {
-    const { cache, warnings } = cacheFor(left, at.tip);
-    const first = { isFirst: true, index: undefined, manifest: undefined, warnings };
+  refs: Pick<RefsAtStart, 'tip' | 'tipTree' | 'tipManifest'>,
+  loaded: LoadedCache = loadStatCache(target),
+): Promise<LastSnapshot> {
+  const cache = loaded.cache?.commit === refs.tip ? loaded.cache : undefined;
+  const warnings =
+    loaded.problem === undefined
+      ? []
+      : [`the stat cache could not be used (${loaded.problem}); every file was read`];
+  if (refs.tipManifest === undefined) {
+    const first = { isFirst: true, cache, indexDigest: undefined, manifest: undefined, warnings };
     if (cache !== undefined)
-      return { ...first, ...inTable(cache.files), foreign: cache.foreign ?? [], cache };
-    const { files, unstorable: foreign } = await readStartTree(git, at.tipTree);
-    return { ...first, ...inTree(files), foreign, cache };
+      return { ...first, ...filesOfCache(cache.files), unstorable: cache.unstorable ?? [] };
+    const { files, unstorable } = await readStartTree(git, refs.tipTree);
+    return { ...first, ...filesOfTree(files), unstorable };
   }
-  const manifest = JSON.parse(at.tipManifest) as CapturedManifest;
-  const { cache, warnings } = cacheFor(left, at.tip);
-  const common = { isFirst: false, foreign: [], cache, manifest, warnings };
-  if (cache !== undefined) return { ...common, ...inTable(cache.files), index: cache.index.digest };
-  const { files } = await readSnapshotTree(git, at.tipTree);
-  return { ...common, ...inTree(files), index: await capturedIndex(git, at.tip) };
+  const manifest = JSON.parse(refs.tipManifest) as SnapshotManifest;
+  const common = { isFirst: false, unstorable: [], cache, manifest, warnings };
+  if (cache !== undefined)
+    return { ...common, ...filesOfCache(cache.files), indexDigest: cache.index.digest };
+  const { files } = await readSnapshotTree(git, refs.tipTree);
+  return { ...common, ...filesOfTree(files), indexDigest: await digestOfCapturedIndex(git, refs.tip) };
 }
 
-type Files = Pick<Previous, 'paths' | 'isEmpty' | 'find'>;
+type Files = Pick<LastSnapshot, 'paths' | 'isEmpty' | 'find'>;
 
-function inTree(files: ReadonlyMap<string, TreeEntry>): Files {
+function filesOfTree(files: ReadonlyMap<string, TreeEntry>): Files {
   return { paths: [...files.keys()], isEmpty: files.size === 0, find: (path) => files.get(path) };
 }
 
-function inTable(table: ScanTable): Files {
+function filesOfCache(files: CachedFiles): Files {
   return {
-    paths: { [Symbol.iterator]: () => table.paths() },
-    isEmpty: table.length === 0,
+    paths: { [Symbol.iterator]: () => files.paths() },
+    isEmpty: files.length === 0,
     find: (path) => {
-      const row = table.find(path);
-      return row < 0 ? undefined : { mode: treeMode(table.mode(row)), oid: table.oid(row) };
+      const row = files.find(path);
+      return row < 0 ? undefined : { mode: treeMode(files.mode(row)), oid: files.oid(row) };
     },
   };
 }
 
-/** The scan manifest that the last capture left, or what is wrong with it. */
-export interface LeftManifest {
-  readonly manifest: ScanManifest | undefined;
+export interface LoadedCache {
+  /** Of whichever commit. */
+  readonly cache: StatCache | undefined;
+  /** Why there is none, although there is a file. */
   readonly problem?: string;
 }
 
-export function readLeftManifest(target: CaptureTarget): LeftManifest {
+export function loadStatCache({ agtDir, sessionId }: CaptureTarget): LoadedCache {
   try {
-    return { manifest: readScanManifest(statCacheFile(target.agtDir, target.sessionId)) };
+    return { cache: readStatCache(statCacheFile(agtDir, sessionId)) };
   } catch (error) {
-    return { manifest: undefined, problem: (error as Error).message };
+    return { cache: undefined, problem: (error as Error).message };
   }
 }
 
-function cacheFor(
-  { manifest, problem }: LeftManifest,
-  tip: string,
-): { cache: ScanManifest | undefined; warnings: string[] } {
-  if (problem === undefined) return { cache: manifest?.commit === tip ? manifest : undefined, warnings: [] };
-  return {
-    cache: undefined,
-    warnings: [`the scan manifest could not be used (${problem}); every file was read`],
-  };
-}
-
-/** The mode that git gives a file or link with this st_mode. */
+/** The mode of a git tree entry for a file or link with this st_mode. */
 export function treeMode(mode: number): string {
   if ((mode & 0o170000) === 0o120000) return '120000';
   return mode & 0o100 ? '100755' : '100644';
 }
 
-async function capturedIndex(git: Git, tip: string): Promise<string | undefined> {
+async function digestOfCapturedIndex(git: Git, tip: string): Promise<string> {
   const run = await runGit(git, ['cat-file', 'blob', `${tip}:_/index`]);
   return run.exitCode === 0 ? summarizeIndex(run.stdout, tip.length / 2).digest : '';
 }

@@ -1,6 +1,6 @@
-/** What a capture is asked for. */
+/** What to capture, where to store it, and how. */
 
-/** What is captured, and where it goes. Paths are absolute. */
+/** Paths are absolute. */
 export interface CaptureTarget {
   readonly sessionId: string;
   readonly folder: string;
@@ -9,29 +9,29 @@ export interface CaptureTarget {
   /** `<commonDir>/agt`. */
   readonly agtDir: string;
   readonly shadowRef: string;
-  /** Where agt itself keeps the chain's end, whatever others do to the branch. */
+  /** agt's own ref for the last shadow commit, which nobody else moves. */
   readonly tipRef: string;
-  /** Undefined where the session was started from a detached HEAD. */
+  /** Undefined if the session was started from a detached HEAD. */
   readonly userRef: string | undefined;
   readonly startCommit: string;
 }
 
 export interface CaptureOptions {
   readonly agentEmail: string;
-  /** Bytes. */
+  /** In bytes. */
   readonly maxFileSize: number;
   readonly now: Date;
-  /** Top-level folders to scan; the others keep their last state. */
+  /** The top-level folders to scan; the others stay as in the last snapshot. */
   readonly siblings?: readonly string[];
-  /** Unix seconds: files modified then or later are read again, whatever their stat data say. */
+  /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince?: number;
   readonly dryRun?: boolean;
   readonly label?: string;
   readonly tool?: string;
-  /** The state that has just been brought back, and by which command. */
+  /** The snapshot that the folder has just been restored to, and the command that did it. */
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
-  /** Commits that the new state has to keep reachable beside the sandbox's HEAD. */
+  /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
-  /** The label is for a state that is captured anyway, and worth none of its own. */
+  /** The label alone is no reason for a commit. */
   readonly onlyIfChanged?: boolean;
 }

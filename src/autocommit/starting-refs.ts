@@ -1,4 +1,4 @@
-/** Where the refs and the sandbox's HEAD stand when a capture begins. */
+/** The refs and the sandbox's HEAD when a capture begins. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
@@ -9,26 +9,26 @@ import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type Operation, readOperation } from '../snapshot/git-operation.ts';
 import type { CaptureTarget } from './request.ts';
 
-export interface Circumstances {
+export interface RefsAtStart {
   /** The sandbox's own git directory. */
   readonly gitDir: string;
-  /** The last shadow commit according to agt, or the start commit before the first one. */
+  /** The last shadow commit according to agt's own ref; the start commit before the first one. */
   readonly tip: string;
   readonly tipTree: string;
-  /** `_/manifest.json` of the tip; undefined where it has none. */
+  /** `_/manifest.json` of the tip; undefined if it has none. */
   readonly tipManifest: string | undefined;
-  /** Where the shadow branch is; undefined when somebody deleted it. */
+  /** The tip of the shadow branch; undefined if somebody deleted the branch. */
   readonly shadow: string | undefined;
-  /** The user branch's tip, or the start commit where there is none. */
+  /** The tip of the user branch; the start commit if there is no such branch. */
   readonly user: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
   readonly operation: Operation | undefined;
 }
 
-export async function readCircumstances(git: Git, target: CaptureTarget): Promise<Circumstances> {
+export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
   const sandboxGit = inDirectory(git, target.sandbox);
   const gitDir = worktreeGitDir(target.sandbox);
-  if (gitDir === undefined) throw new AgtError(`${target.sandbox} is no worktree`);
+  if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const names = [
     'HEAD^{commit}',
     target.tipRef,
@@ -46,7 +46,7 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
     (answer) => /^([0-9a-f]+) (commit|tree|blob)$/.exec(answer)?.[1],
   );
   if (tip === undefined || tipTree === undefined) {
-    throw new AgtError(`agt's own record of session "${target.sessionId}" is missing: ${target.tipRef}`, {
+    throw new AgtError(`agt's own ref of session "${target.sessionId}" is missing: ${target.tipRef}`, {
       hints: ['see: agt doctor'],
     });
   }
@@ -62,13 +62,13 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
   };
 }
 
-/** The branch that HEAD names, empty where it names a commit; undefined where only git can tell. */
+/** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
 function headRef(gitDir: string): string | undefined {
   const path = join(gitDir, 'HEAD');
   if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
   const text = readLine(path) ?? '';
   if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return '';
   const ref = /^ref: (refs\/\S+)$/.exec(text)?.[1];
-  // What stands there where refs are in a table.
+  // In a repository with reftables HEAD always names this one.
   return ref === 'refs/heads/.invalid' ? undefined : ref;
 }

@@ -1,16 +1,15 @@
-/** `timestamps/<id>`: Unix seconds of the last complete capture, for scripts and for `agt status`. */
-
+/** `timestamps/<id>`: Unix seconds of the last complete autocommit, for scripts and for `agt status`. */
 import { readFileSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { errorCode } from '../errors.ts';
 import { timestampFile } from '../repository/layout.ts';
 
-/** Not flushed: it is written where nothing has changed, too, and one that power loss damaged is like none. */
+/** Not flushed: every autocommit writes it, even if nothing has changed. After a power cut it may be damaged. */
 export function writeTimestamp(agtDir: string, sessionId: string, now: Date): void {
   writeFileAtomic(timestampFile(agtDir, sessionId), `${Math.floor(now.getTime() / 1000)}\n`, { cache: true });
 }
 
-/** Undefined before the first one, and where the file is lost or damaged. */
+/** Undefined before the first one, and if the file is lost or damaged. */
 export function readTimestamp(agtDir: string, sessionId: string): Date | undefined {
   try {
     const text = readFileSync(timestampFile(agtDir, sessionId), 'utf8');

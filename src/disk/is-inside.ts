@@ -1,58 +1,58 @@
 /**
- * Whether an open file lies where its path says. Links are not followed at the end of a path, but a directory on the way
- * may be replaced by a link while it is walked; what then is read lies outside of the session folder, and may be
- * something that the agent itself cannot read. Where the system does not tell (no /proc), nothing is checked.
+ * Whether an open file really lies at its path inside a folder. Opening a path does not follow a link at its end, but an
+ * agent may replace a directory on the way by a link while agt works; agt would then read a file outside the session
+ * folder, maybe one that the agent itself cannot read. Without /proc nothing is checked.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { systemPath } from './long-path.ts';
 
-export type PlaceCheck = (fd: number, path: string) => boolean;
+export type IsInside = (fd: number, path: string) => boolean;
 
-/** For files in `folder`, whose paths begin with it; all hold one byte per character. */
-export function placeCheck(folder: string): PlaceCheck {
+/** A check for files whose paths begin with `folder`; all paths hold one byte per character. */
+export function insideCheck(folder: string): IsInside {
   const fd = openSync(systemPath(folder), constants.O_RDONLY);
   try {
-    const real = placeOf(fd);
-    if (real === undefined) return () => true;
+    const realFolder = pathOf(fd);
+    if (realFolder === undefined) return () => true;
     return (opened, path) => {
-      const place = real + path.slice(folder.length);
-      // What is longer than the system says is looked for, step by step.
-      return place.length > LONGEST
-        ? liesIn(real, opened, path.slice(folder.length))
-        : placeOf(opened) === place;
+      const relative = path.slice(folder.length);
+      const expected = realFolder + relative;
+      return expected.length > LONGEST
+        ? isReachable(realFolder, opened, relative)
+        : pathOf(opened) === expected;
     };
   } finally {
     closeSync(fd);
   }
 }
 
-/** Undefined where that cannot be told, or is in no place that a path leads to. */
-function placeOf(fd: number): string | undefined {
+/** Undefined if the system does not tell it, or if no path leads to the file. */
+function pathOf(fd: number): string | undefined {
   try {
-    const place = readlinkSync(`/proc/self/fd/${fd}`, 'latin1');
-    return place.startsWith('/') ? place : undefined;
+    const path = readlinkSync(`/proc/self/fd/${fd}`, 'latin1');
+    return path.startsWith('/') ? path : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** PATH_MAX, of which the system takes one for the NUL; a bit less, for what it adds to the name of what is deleted. */
+/** In bytes: PATH_MAX less some room for ` (deleted)`, which Linux appends. It does not report longer paths. */
 const LONGEST = 4000;
 
-/** Goes there from the session folder, without following a link. */
-function liesIn(folder: string, opened: number, path: string): boolean {
+/** Descends from the folder directory by directory, without following a link, and compares device and inode. */
+function isReachable(folder: string, opened: number, path: string): boolean {
   const parts = path.split('/').slice(1);
   const name = parts.pop();
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   let directory = openSync(systemPath(folder), O_RDONLY);
   try {
     for (const part of parts) {
-      const next = openSync(within(directory, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      const next = openSync(pathIn(directory, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       closeSync(directory);
       directory = next;
     }
-    const [one, other] = [fstatSync(opened), lstatSync(within(directory, name as string))];
-    return one.dev === other.dev && one.ino === other.ino;
+    const [actual, found] = [fstatSync(opened), lstatSync(pathIn(directory, name as string))];
+    return actual.dev === found.dev && actual.ino === found.ino;
   } catch {
     return false;
   } finally {
@@ -60,6 +60,6 @@ function liesIn(folder: string, opened: number, path: string): boolean {
   }
 }
 
-function within(directory: number, name: string): string | Buffer {
+function pathIn(directory: number, name: string): string | Buffer {
   return systemPath(`/proc/self/fd/${directory}/${name}`);
 }

@@ -4,7 +4,7 @@
  */
 import { pathFromJson } from '../disk/path-bytes.ts';
 
-export interface CapturedManifest {
+export interface SnapshotManifest {
   readonly version: 1;
   readonly session: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
@@ -30,12 +30,12 @@ export interface CapturedManifest {
   readonly agtignore?: readonly string[];
 }
 
-export function serialize(manifest: CapturedManifest): string {
+export function serialize(manifest: SnapshotManifest): string {
   return `${JSON.stringify(manifest, null, 1)}\n`;
 }
 
 /** Permission bits by path, where they are not the usual ones; `usual` for all others. */
-export function readModes(manifest: CapturedManifest) {
+export function readModes(manifest: SnapshotManifest) {
   const number = (text: string) => Number.parseInt(text, 8);
   const { file, program, directory, others } = manifest.modes;
   return {

@@ -2,11 +2,11 @@
 
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { type Git, gitText } from '../git/run/git.ts';
-import { type CapturedManifest, readModes } from './manifest.ts';
+import { readModes, type SnapshotManifest } from './manifest.ts';
 
 export interface SnapshotMetadata {
   readonly commit: string;
-  readonly manifest: CapturedManifest;
+  readonly manifest: SnapshotManifest;
   readonly modes: ReturnType<typeof readModes>;
   readonly emptyDirectories: readonly string[];
   /** Paths that were on disk but are not in the snapshot, by a rule or because of a failure. */
@@ -15,7 +15,7 @@ export interface SnapshotMetadata {
 
 export async function readSnapshotMetadata(git: Git, commit: string): Promise<SnapshotMetadata> {
   const text = await gitText(git, ['cat-file', 'blob', `${commit}:_/manifest.json`]);
-  const manifest = JSON.parse(text) as CapturedManifest;
+  const manifest = JSON.parse(text) as SnapshotManifest;
   return {
     commit,
     manifest,

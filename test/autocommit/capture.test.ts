@@ -475,7 +475,7 @@ describe('options', () => {
 });
 
 describe('what can go wrong', () => {
-  test('a lost or damaged scan manifest costs a full scan and a warning, nothing else', () => {
+  test('a lost or damaged stat cache costs a full scan and a warning, nothing else', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     autocommit(session);
     const manifest = join(session.repository, '.git/agt/scan/s1');
@@ -486,7 +486,7 @@ describe('what can go wrong', () => {
     const report = autocommit(session);
     expect(changedPaths(report)).toEqual(['changed sandbox/a.txt']);
     expect(report.warnings).toEqual([
-      'the scan manifest could not be used (it is damaged); every file was read',
+      'the stat cache could not be used (it is damaged); every file was read',
     ]);
   });
 

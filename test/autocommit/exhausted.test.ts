@@ -156,7 +156,7 @@ test('a folder where the scan manifest is to be written: captured, with a warnin
   const outcome = agt(session.sandbox, 'autocommit');
   expect(outcome.exitCode).toBe(0);
   expect(outcome.stderr).toMatch(
-    /^warning: s1: captured, but what was seen could not be noted down: .*directory\n$/,
+    /^warning: s1: captured, but the stat cache could not be written: .*directory\n$/,
   );
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/f')).toBe('f');
   rmSync(obstacle, { recursive: true });

@@ -83,10 +83,10 @@ describe('what cannot be written leaves the old state or the new one, and nothin
   });
 });
 
-describe('what is only noted down for the next time costs that more work, and is said', () => {
+describe('a note for the next autocommit that cannot be written costs a warning', () => {
   test.for([
-    ['what was seen', 'scan/s1'],
-    ['the time of it', 'timestamps/s1'],
+    ['the stat cache', 'scan/s1'],
+    ['the timestamp', 'timestamps/s1'],
   ] as const)('%s', ([what, path], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
@@ -97,7 +97,7 @@ describe('what is only noted down for the next time costs that more work, and is
     );
     expect(outcome.exitCode).toBe(0);
     expect(outcome.stderr).toBe(
-      `warning: s1: captured, but ${what} could not be noted down: write: i/o error\n`,
+      `warning: s1: captured, but ${what} could not be written: write: i/o error\n`,
     );
     expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/good')).toBe('100644 changed\n');
     expect(leftovers(session)).toEqual([]);

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
-import type { CapturedManifest } from '../../src/snapshot/manifest.ts';
+import type { SnapshotManifest } from '../../src/snapshot/manifest.ts';
 import { decodePath } from '../../src/snapshot/tree-names.ts';
 import { AGT, agtOk, git, makeRepository, type Outcome, REAL_GIT, run } from './world.ts';
 
@@ -47,9 +47,9 @@ export function changedPaths(report: AutocommitReport): string[] {
   return report.changes.map(({ kind, path }) => `${kind} ${path}`);
 }
 
-export function manifestOf({ repository, id }: TestSession, commit = `agtsessions/${id}`): CapturedManifest {
+export function manifestOf({ repository, id }: TestSession, commit = `agtsessions/${id}`): SnapshotManifest {
   const text = git(repository, 'cat-file', 'blob', `${commit}:_/manifest.json`);
-  return JSON.parse(Buffer.from(text, 'latin1').toString()) as CapturedManifest;
+  return JSON.parse(Buffer.from(text, 'latin1').toString()) as SnapshotManifest;
 }
 
 /** Every file and link under a folder, by path (latin1), with its content, type and permission bits. */

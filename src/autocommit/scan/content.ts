@@ -1,6 +1,6 @@
 /**
- * Reads what a file holds, and names it as git would. A file that changes while it is read is read again; one that does
- * not come to rest is given up for this time and named. Large files are never held in memory.
+ * Reads the content of a file and computes its object name. A file that changes meanwhile is read again; if it never
+ * comes to rest, the scan reports it. Large files are never held in memory.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -13,15 +13,18 @@ import {
   readSync,
   type Stats,
 } from 'node:fs';
-import type { PlaceCheck } from '../../disk/is-inside.ts';
+import type { IsInside } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import type { FastImport } from '../../git/objects/fast-import.ts';
 
 export type HashName = 'sha1' | 'sha256';
 
-/** Files up to this size are read once; larger ones are hashed first and streamed only if they are new. */
-const IN_MEMORY = 4 * 1024 * 1024;
-const CHUNK = 1024 * 1024;
+const MIB = 1024 * 1024;
+/** Files up to this size are read once and held in memory. Larger ones are hashed first, and streamed if new. */
+const IN_MEMORY = 4 * MIB;
+/** How much of a large file is in memory at once. */
+const CHUNK = MIB;
+/** How often a changing file is read. */
 const ATTEMPTS = 5;
 
 /** A file's content with the stat data that belong to it. */
@@ -32,19 +35,20 @@ export interface Content {
   readonly bytes: Buffer | undefined;
 }
 
-/** The file would not come to rest, or is no longer what it was. */
+/** The file keeps changing, or is neither a regular file nor a link any more. */
 export class UnstableFile extends Error {}
 
 /** `path` is absolute, one byte per character. @throws system errors and UnstableFile. */
-export function readContent(path: string, hash: HashName, isHere: PlaceCheck): Content {
+export function readContent(path: string, hash: HashName, isInside: IsInside): Content {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const content = tryRead(path, hash, isHere);
+    const content = tryRead(path, hash, isInside);
     if (content !== undefined) return content;
   }
   throw new UnstableFile('changes all the time');
 }
 
-function tryRead(path: string, hash: HashName, isHere: PlaceCheck): Content | undefined {
+/** Undefined if the file changed meanwhile. */
+function tryRead(path: string, hash: HashName, isInside: IsInside): Content | undefined {
   const stat = lstatSync(systemPath(path));
   if (stat.isSymbolicLink()) {
     const bytes = readlinkSync(systemPath(path), 'buffer');
@@ -52,32 +56,33 @@ function tryRead(path: string, hash: HashName, isHere: PlaceCheck): Content | un
     return oid === undefined ? undefined : { stat, oid, bytes };
   }
   if (!stat.isFile()) throw new UnstableFile('has become something else');
-  return withFile(path, (fd) => {
+  const fd = open(path);
+  try {
     const before = fstatSync(fd);
-    if (before.ino !== stat.ino || !isHere(fd, path)) return undefined;
-    const small = before.size <= IN_MEMORY;
-    const bytes = small ? readExactly(fd, before.size) : undefined;
+    if (before.ino !== stat.ino || !isInside(fd, path)) return undefined;
+    const bytes = before.size <= IN_MEMORY ? readExactly(fd, before.size) : undefined;
     const oid = hashBlob(hash, before.size, bytes === undefined ? chunks(fd, before.size) : [bytes]);
-    return oid === undefined || !isUnchanged(before, fstatSync(fd))
-      ? undefined
-      : { stat: before, oid, bytes };
-  });
+    if (oid === undefined || !isUnchanged(before, fstatSync(fd))) return undefined;
+    return { stat: before, oid, bytes };
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /**
- * Writes a large file as a blob. False when it has changed since it was hashed: the blob is then useless. What goes wrong
- * is thrown where git has been told nothing yet, or has got all that it was promised.
+ * Writes a large file as a blob. False if it has changed since it was hashed: the blob is then useless. It throws only
+ * before the blob begins or after it is complete, so that the stream stays usable.
  */
 export async function streamContent(
   path: string,
   content: Content,
   to: Pick<FastImport, 'write'>,
-  isHere: PlaceCheck,
+  isInside: IsInside,
 ): Promise<boolean> {
   const { size } = content.stat;
   const fd = open(path);
   try {
-    if (!isHere(fd, path)) return false;
+    if (!isInside(fd, path)) return false;
     await to.write(`blob\ndata ${size}\n`);
     const { written, error } = await sendFile(fd, size, to);
     for (let sent = written; sent < size; sent += CHUNK)
@@ -90,7 +95,7 @@ export async function streamContent(
   }
 }
 
-/** How much could be read, and what then went wrong with reading. @throws what goes wrong with writing. */
+/** Returns the number of bytes sent, and the error if reading failed. @throws if writing fails. */
 async function sendFile(
   fd: number,
   size: number,
@@ -115,7 +120,7 @@ function isUnchanged(before: Stats, after: Stats): boolean {
   return before.size === after.size && before.mtimeMs === after.mtimeMs && before.ctimeMs === after.ctimeMs;
 }
 
-/** Undefined where there are not so many bytes. */
+/** Undefined if there are fewer or more bytes than `size`. */
 function hashBlob(hash: HashName, size: number, parts: Iterable<Buffer>): string | undefined {
   const digest = createHash(hash).update(`blob ${size}\0`);
   let length = 0;
@@ -126,38 +131,30 @@ function hashBlob(hash: HashName, size: number, parts: Iterable<Buffer>): string
   return length === size ? digest.digest('hex') : undefined;
 }
 
-/** The file's first `size` bytes, fewer where it has shrunk. The buffer is used again for each chunk. */
+/** The first `size` bytes of a file, fewer if it has shrunk. Every chunk is in the same buffer. */
 function* chunks(fd: number, size: number): Generator<Buffer> {
   const buffer = Buffer.allocUnsafe(CHUNK);
-  for (let at = 0; at < size; ) {
-    const length = readSync(fd, buffer, 0, Math.min(CHUNK, size - at), at);
+  for (let offset = 0; offset < size; ) {
+    const length = readSync(fd, buffer, 0, Math.min(CHUNK, size - offset), offset);
     if (length === 0) return;
-    at += length;
+    offset += length;
     yield buffer.subarray(0, length);
   }
 }
 
+/** Fewer bytes if the file has shrunk. */
 function readExactly(fd: number, size: number): Buffer {
   const bytes = Buffer.alloc(size);
-  let at = 0;
-  while (at < size) {
-    const length = readSync(fd, bytes, at, size - at, at);
+  let offset = 0;
+  while (offset < size) {
+    const length = readSync(fd, bytes, offset, size - offset, offset);
     if (length === 0) break;
-    at += length;
+    offset += length;
   }
-  return bytes.subarray(0, at);
+  return bytes.subarray(0, offset);
 }
 
-/** A link put in place of the file is not followed; a pipe put there does not block. */
+/** If the file was replaced meanwhile, a link is not followed and a pipe does not block. */
 function open(path: string): number {
   return openSync(systemPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-}
-
-function withFile<T>(path: string, action: (fd: number) => T): T {
-  const fd = open(path);
-  try {
-    return action(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

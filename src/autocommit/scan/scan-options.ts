@@ -1,23 +1,29 @@
-/** What a scan is asked for, and what it names. */
-
-import type { PlaceCheck } from '../../disk/is-inside.ts';
+/** What a scan needs to know, and how it names the paths that it leaves out. */
+import type { IsInside } from '../../disk/is-inside.ts';
 import type { IgnoreFile } from '../../snapshot/ignore-file.ts';
-import type { Confirming } from '../stat-cache/refresh-in-threads.ts';
+import type { UpToDate } from '../stat-cache/refresh.ts';
+import type { StatCache } from '../stat-cache/stat-cache.ts';
 import type { Content, HashName } from './content.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;
+  /** In bytes. */
   readonly maxFileSize: number;
-  /** Top-level folders. */
-  readonly tops: readonly string[];
+  readonly topFolders: readonly string[];
   readonly ignore: IgnoreFile | undefined;
-  /** Unix seconds. */
+  /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince: number | undefined;
-  readonly isHere: PlaceCheck;
-  /** What is being done about the last scan; undefined: the folder is walked. */
-  readonly confirming: Confirming | undefined;
-  /** Takes content that the last state does not hold; false when the file has changed meanwhile. */
+  readonly isInside: IsInside;
+  /** Undefined: every file is read. */
+  readonly refreshed: RefreshedCache | undefined;
+  /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */
   readonly keep: (path: string, content: Content) => Promise<boolean>;
+}
+
+/** The stat cache of the last snapshot, and what of it is up to date. */
+export interface RefreshedCache {
+  readonly cache: StatCache;
+  readonly upToDate: UpToDate;
 }
 
 export interface Skipped {

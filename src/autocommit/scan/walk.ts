@@ -1,79 +1,193 @@
 /**
- * One synchronous walk over a session folder: lstat of everything, content of nothing. Links are never followed, `.git`
- * entries never entered. Names are bytes: strings hold one byte per character, and only where a path is not plain ASCII
- * does it go to the system as a Buffer.
+ * Walks over a session folder and sorts its entries by what the stat cache says, without reading any content.
+ *
+ * A directory that is up to date has the entries that the cache lists; any other directory is listed. A file that is up
+ * to date is kept; any other entry gets an lstat. So a scan without a cache examines everything, and a scan of a folder
+ * in which nothing has changed examines nothing more than refresh.ts did. Both find the same.
+ *
+ * Links are never followed, and `.git` entries never entered. An entry counts only if the walk reaches it: a file below
+ * a directory that has become a link may look up to date, and is gone.
  */
-import { constants, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
-import { IGNORED } from '../../snapshot/ignore-file.ts';
-import type { StatData } from '../stat-cache/scan-table.ts';
+import { IGNORED, textOf } from '../../snapshot/ignore-file.ts';
+import {
+  type CachedDirectories,
+  CachedDirectoriesBuilder,
+  directoryTimesAreReliable,
+} from '../stat-cache/cached-directories.ts';
+import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
+import type { RefreshedCache, ScanOptions, Skipped } from './scan-options.ts';
 
-/** Told of everything in the order of the walk. Paths are relative to the session folder. */
-export interface Visitor {
-  /** A regular file or a symbolic link. */
-  readonly file: (path: string, stat: StatData) => void;
-  readonly directory: (path: string, stat: Stats, empty: boolean) => void;
+/** All paths are relative to the session folder, one byte per character. */
+export interface Walked {
+  /** For each row of the cached files: 1 if the file is as the cache has it. */
+  readonly kept: Uint8Array;
+  /** Regular files and links whose content must be read. */
+  readonly toRead: readonly string[];
+  /** st_mode of each directory. */
+  readonly directories: ReadonlyMap<string, number>;
+  readonly emptyDirectories: readonly string[];
   /** Left out by rule. */
-  readonly skipped: (path: string, reason: string) => void;
-  /** Could not be looked at, nor what is in it. */
-  readonly failed: (path: string, reason: string) => void;
-  /** Undefined: nothing is ignored. What is in an ignored directory is not looked at. */
-  readonly ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
+  readonly skipped: readonly Skipped[];
+  /** Entries that lstat refuses, and directories that cannot be listed. */
+  readonly failed: readonly Skipped[];
+  /** The directories for the next stat cache. */
+  readonly directoriesToCache: CachedDirectoriesBuilder;
+  /** Whether a directory was listed although the cache had times for it. It needs the new ones. */
+  readonly hasNewTimes: boolean;
 }
 
-/** `folder` is absolute, one byte per character like everything here. */
-export function walk(folder: string, tops: readonly string[], visitor: Visitor): void {
-  for (const top of tops) visit(folder, top, visitor);
+/** `folder` is absolute, one byte per character. */
+export function walk(folder: string, options: ScanOptions): Walked {
+  const walker = new Walker(folder, options);
+  walker.visitEntries('', options.topFolders);
+  return walker;
 }
 
-/** Whether a file that a visitor is told of is a regular one, and no link. */
-export function isRegular({ mode }: StatData): boolean {
-  return (mode & constants.S_IFMT) === constants.S_IFREG;
-}
+class Walker implements Walked {
+  readonly kept: Uint8Array;
+  readonly toRead: string[] = [];
+  readonly directories = new Map<string, number>();
+  readonly emptyDirectories: string[] = [];
+  readonly skipped: Skipped[] = [];
+  readonly failed: Skipped[] = [];
+  readonly directoriesToCache: CachedDirectoriesBuilder;
+  hasNewTimes = false;
+  private readonly folder: string;
+  private readonly options: ScanOptions;
+  private readonly refreshed: RefreshedCache | undefined;
+  /** For each row of the cached files: 1 if it need not be read. */
+  private readonly unchanged: Uint8Array;
+  /** Undefined if the rules of `.agtignore` were others: any entry may be ignored now, or not any more. */
+  private readonly cachedDirectories: CachedDirectories | undefined;
 
-/** A path that a directory is known to hold or to have held, and what is in it. */
-export function visitEntry(folder: string, path: string, visitor: Visitor): void {
-  if (!path.endsWith('/.git')) visit(folder, path, visitor);
-  else if (path !== 'sandbox/.git' && isThere(folder, path))
-    visitor.skipped(path, 'belongs to a nested repository');
-}
-
-/** The names in a directory; undefined where it is gone or cannot be listed, which the visitor is told. */
-export function listDirectory(folder: string, path: string, visitor: Visitor): string[] | undefined {
-  try {
-    return readdirSync(systemPath(`${folder}/${path}`), 'latin1').sort();
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') visitor.failed(path, failureReason('listed', error));
-    return undefined;
+  constructor(folder: string, options: ScanOptions) {
+    this.folder = folder;
+    this.options = options;
+    this.refreshed = options.refreshed;
+    this.unchanged = unchangedFiles(options);
+    this.kept = new Uint8Array(this.unchanged.length);
+    const cached = this.refreshed?.cache.directories;
+    this.cachedDirectories = cached?.ignore === textOf(options.ignore) ? cached : undefined;
+    this.directoriesToCache = new CachedDirectoriesBuilder(reliableDevice(folder));
   }
-}
 
-function visit(folder: string, path: string, visitor: Visitor): void {
-  let stat: Stats | undefined;
-  try {
-    stat = lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false });
-  } catch (error) {
-    visitor.failed(path, failureReason('looked at', error));
-    return;
+  /** The entries of a directory that was listed. */
+  visitEntries(directory: string, names: readonly string[]): void {
+    const rows = this.refreshed?.cache.files.namesIn(directory);
+    for (const name of names) {
+      const path = joinPath(directory, name);
+      const row = rows?.get(name);
+      if (row !== undefined && this.unchanged[row] === 1 && !this.isNewlyIgnored(path)) this.kept[row] = 1;
+      else this.visit(path);
+    }
   }
-  if (stat === undefined) return;
-  if (visitor.ignores?.(path, stat.isDirectory())) visitor.skipped(path, IGNORED);
-  else if (stat.isFile() || stat.isSymbolicLink()) visitor.file(path, stat);
-  else if (stat.isDirectory()) {
-    const names = listDirectory(folder, path, visitor);
+
+  private visit(path: string): void {
+    const row = this.cachedDirectories?.find(path) ?? -1;
+    if (this.refreshed?.upToDate.directories[row] === 1) this.keepDirectory(path, row);
+    else if (!path.endsWith('/.git')) this.examine(path, row);
+    else if (path !== 'sandbox/.git' && exists(`${this.folder}/${path}`))
+      this.skip(path, 'belongs to a nested repository');
+  }
+
+  /** `row` is that of a cached directory, or -1. */
+  private examine(path: string, row: number): void {
+    const stat = this.lstat(path);
+    if (stat === undefined) return;
+    const { ignore, maxFileSize } = this.options;
+    if (ignore?.ignores(path, stat.isDirectory())) this.skip(path, IGNORED);
+    else if (stat.isDirectory()) this.listDirectory(path, stat, row);
+    else if (stat.isFile() && stat.size > maxFileSize)
+      this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
+    else if (stat.isFile() || stat.isSymbolicLink()) this.toRead.push(path);
+    else this.skip(path, kindOf(stat));
+  }
+
+  private listDirectory(path: string, stat: Stats, row: number): void {
+    const names = this.readDirectory(path);
     if (names === undefined) return;
-    visitor.directory(path, stat, names.length === 0);
-    for (const name of names) visitEntry(folder, `${path}/${name}`, visitor);
-  } else visitor.skipped(path, kindOf(stat));
+    if (row >= 0 && this.cachedDirectories?.mustList(row) === false) this.hasNewTimes = true;
+    this.directoriesToCache.add(path, stat, names.length === 0);
+    this.noteDirectory(path, stat.mode, names.length === 0);
+    this.visitEntries(path, names);
+  }
+
+  /** A directory whose entries are those that the cache has. */
+  private keepDirectory(path: string, row: number): void {
+    const { files } = (this.refreshed as RefreshedCache).cache;
+    const cached = this.cachedDirectories as CachedDirectories;
+    this.directoriesToCache.copy(cached, row);
+    this.noteDirectory(path, cached.mode(row), cached.isEmpty(row));
+    this.keepUnchanged(files, files.rowsIn(path));
+    for (const child of cached.childrenOf(path)) this.visit(child);
+  }
+
+  private keepUnchanged(files: CachedFiles, rows: Uint32Array): void {
+    const { unchanged, kept } = this;
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i] as number;
+      if (unchanged[row] === 1) kept[row] = 1;
+      else this.visit(files.path(row));
+    }
+  }
+
+  private noteDirectory(path: string, mode: number, isEmpty: boolean): void {
+    this.directories.set(path, mode);
+    if (isEmpty) this.emptyDirectories.push(path);
+  }
+
+  private isNewlyIgnored(path: string): boolean {
+    return this.cachedDirectories === undefined && this.options.ignore?.ignores(path, false) === true;
+  }
+
+  private skip(path: string, reason: string): void {
+    this.skipped.push({ path, reason });
+  }
+
+  /** Undefined if there is nothing, or if the system refuses. */
+  private lstat(path: string): Stats | undefined {
+    try {
+      return lstatSync(systemPath(`${this.folder}/${path}`), { throwIfNoEntry: false });
+    } catch (error) {
+      this.failed.push({ path, reason: failureReason('looked at', error) });
+      return undefined;
+    }
+  }
+
+  /** The sorted names; undefined if the directory is gone or cannot be listed. */
+  private readDirectory(path: string): string[] | undefined {
+    try {
+      return readdirSync(systemPath(`${this.folder}/${path}`), 'latin1').sort();
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') this.failed.push({ path, reason: failureReason('listed', error) });
+      return undefined;
+    }
+  }
 }
 
-function isThere(folder: string, path: string): boolean {
+/** The marks of the files that are up to date and not to be read again. */
+function unchangedFiles({ refreshed, rereadSince }: ScanOptions): Uint8Array {
+  if (refreshed === undefined) return new Uint8Array();
+  const { files } = refreshed.upToDate;
+  if (rereadSince === undefined) return files;
+  return files.map((mark, row) => (refreshed.cache.files.mtimeMs(row) < rereadSince * 1000 ? mark : 0));
+}
+
+/** The device of a folder whose directories show by their times that an entry came or went. */
+function reliableDevice(folder: string): number | undefined {
+  const path = systemPath(folder);
+  return directoryTimesAreReliable(path) ? lstatSync(path).dev : undefined;
+}
+
+function exists(path: string): boolean {
   try {
-    return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false }) !== undefined;
+    return lstatSync(systemPath(path), { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return true; // it has a name, at least
+    return true; // its directory lists it, although lstat is refused
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Files that a checkout writes otherwise than their blobs are: by attributes (gitattributes(5)) and configuration. Whoever
- * takes a blob for what is on disk has to leave them out.
+ * Files whose bytes on disk differ from their blob (eol, ident, filter, encoding), by gitattributes(5) and configuration.
+ * Seeding a stat cache must skip them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,41 +8,29 @@ import { join } from 'node:path';
 import { type Git, gitAnswer, gitBytes } from '../../git/run/git.ts';
 
 const ATTRIBUTES = ['eol', 'ident', 'filter', 'working-tree-encoding'];
-/** What a line that sets one of them, or a macro that may, has in it. */
+/** Matches every attributes file that sets one of them, or defines a macro that may. */
 const SUSPECT = /eol=crlf|ident|filter|working-tree-encoding|\[attr\]/;
 
-interface Places {
-  /** Absolute, both. */
+interface Checkout {
+  /** Absolute. */
   readonly worktree: string;
+  /** Absolute. */
   readonly commonDir: string;
 }
 
-/** `paths` relative to the worktree that git runs in. 'all': the configuration converts, whatever the attributes say. */
+/** `paths` are relative to the worktree that git runs in. 'all' if the configuration alone converts files. */
 export async function listConverted(
   git: Git,
-  { worktree, commonDir }: Places,
+  checkout: Checkout,
   paths: readonly string[],
 ): Promise<ReadonlySet<string> | 'all'> {
+  if (process.platform === 'win32') return 'all';
   const config = await readConfig(git);
   if (/^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf') ?? '') || config.has('core.eol'))
     return 'all';
-  if (process.platform === 'win32') return 'all';
-  if (
-    !attributeFiles(git, { worktree, commonDir }, paths, config).some((path) =>
-      SUSPECT.test(readIfThere(path)),
-    )
-  ) {
-    return new Set();
-  }
-  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
-  const args = ['check-attr', '-z', '--stdin', ...ATTRIBUTES];
-  const fields = (await gitBytes(git, args, { input })).toString('latin1').split('\0');
-  const converted = new Set<string>();
-  for (let at = 0; at + 2 < fields.length; at += 3) {
-    const [path = '', name, value = ''] = fields.slice(at, at + 3);
-    if (name === 'eol' ? value === 'crlf' : !['unspecified', 'unset'].includes(value)) converted.add(path);
-  }
-  return converted;
+  const isSuspect = (path: string) => existsSync(path) && SUSPECT.test(readFileSync(path, 'latin1'));
+  if (!attributeFiles(git, checkout, paths, config).some(isSuspect)) return new Set();
+  return checkAttributes(git, paths);
 }
 
 async function readConfig(git: Git): Promise<Map<string, string>> {
@@ -52,9 +40,10 @@ async function readConfig(git: Git): Promise<Map<string, string>> {
   return new Map(entries.map((entry) => entry.split('\n', 2) as [string, string]));
 }
 
+/** Every file that git reads attributes from. */
 function attributeFiles(
   git: Git,
-  { worktree, commonDir }: Places,
+  { worktree, commonDir }: Checkout,
   paths: readonly string[],
   config: ReadonlyMap<string, string>,
 ): string[] {
@@ -69,6 +58,14 @@ function attributeFiles(
   ];
 }
 
-function readIfThere(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'latin1') : '';
+async function checkAttributes(git: Git, paths: readonly string[]): Promise<Set<string>> {
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  const args = ['check-attr', '-z', '--stdin', ...ATTRIBUTES];
+  const fields = (await gitBytes(git, args, { input })).toString('latin1').split('\0');
+  const converted = new Set<string>();
+  for (let i = 0; i + 2 < fields.length; i += 3) {
+    const [path = '', name, value = ''] = fields.slice(i, i + 3);
+    if (name === 'eol' ? value === 'crlf' : !['unspecified', 'unset'].includes(value)) converted.add(path);
+  }
+  return converted;
 }

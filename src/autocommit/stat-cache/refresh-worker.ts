@@ -1,35 +1,37 @@
-/** A thread that takes its part in confirming what the last scan saw, as soon as it is told what that was. */
-import { parentPort } from 'node:worker_threads';
-import { confirm, type Differences } from './refresh.ts';
-import { ConfirmControl } from './refresh-control.ts';
-import { columnsIn, placesIn, type SharedColumns } from './shared-columns.ts';
+/** A thread that helps to refresh a stat cache (refresh-in-threads.ts). */
+import { workerData } from 'node:worker_threads';
+import { CachedDirectories } from './cached-directories.ts';
+import { CachedFiles } from './cached-files.ts';
+import { refreshBatches, type UpToDate } from './refresh.ts';
+import { RefreshControl } from './refresh-control.ts';
+import { directoryNumbers, fileColumns, type SharedColumns } from './shared-columns.ts';
 
-export interface ConfirmWork {
-  /** Which thread this is. */
+export interface RefreshShare {
+  /** The number of this thread. */
   readonly thread: number;
   readonly folder: string;
+  readonly topFolders: readonly string[];
   readonly shared: SharedColumns;
-  readonly folders: readonly string[];
-  readonly places: readonly string[];
+  readonly fileDirectories: readonly string[];
+  readonly directoryPaths: readonly string[];
   readonly clock: number;
-  /** Of a ConfirmControl. */
+  /** In shared memory. */
+  readonly upToDate: UpToDate;
+  /** Of a RefreshControl. */
   readonly control: SharedArrayBuffer;
 }
 
-/** Of a thread that came too late. */
-const NOTHING: Differences = { rows: [], places: [], failed: false };
-
-parentPort?.once('message', ({ thread, folder, shared, folders, places, clock, control }: ConfirmWork) => {
-  const shares = new ConfirmControl(control);
-  try {
-    const columns = columnsIn(shared, folders);
-    const data = placesIn(shared);
-    parentPort?.postMessage(
-      shares.enter(thread)
-        ? confirm({ folder, columns, places: { paths: places, data }, clock, take: () => shares.take() })
-        : NOTHING,
-    );
-  } finally {
-    shares.leave(thread);
-  }
-});
+const { thread, shared, control: bytes, ...share } = workerData as RefreshShare;
+const control = new RefreshControl(bytes);
+try {
+  const files = new CachedFiles(fileColumns(shared, share.fileDirectories));
+  const directories = new CachedDirectories({
+    paths: share.directoryPaths,
+    data: directoryNumbers(shared),
+    ...{ excluded: [], encoded: [], ignore: '' },
+  });
+  if (control.enter(thread))
+    refreshBatches({ ...share, files, directories, takeBatch: () => control.takeBatch() });
+} finally {
+  control.leave(thread);
+}

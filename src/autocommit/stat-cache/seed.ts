@@ -1,9 +1,9 @@
 /**
- * The scan manifest of a sandbox that has just been checked out, taken from git's index, so that the first autocommit
- * reads no file. git has written each of these files itself and noted its stat data; where it wrote something else than
- * the blob (line ends, ident, filters, encodings) or nothing, the file is left to be read.
+ * Makes the stat cache of a sandbox that git has just checked out, so that the first autocommit reads no file. git wrote
+ * every file itself and noted its stat data in the index. Files that differ from their blob (converted.ts) or were not
+ * written are left for the autocommit to read.
  *
- * A cache, like every scan manifest: where something is not as expected there is none, and everything is read.
+ * If anything is unexpected, no cache is made, and the autocommit reads everything.
  */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,144 +14,161 @@ import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import {
+  type CachedDirectories,
+  CachedDirectoriesBuilder,
+  directoryTimesAreReliable,
+} from './cached-directories.ts';
+import type { CachedFiles, StatData } from './cached-files.ts';
+import { CachedFilesBuilder } from './cached-files-builder.ts';
 import { listConverted } from './converted.ts';
-import { type KnownPlaces, PlaceNotes, tellsByTimes } from './known-places.ts';
-import { writeScanManifest } from './scan-manifest.ts';
-import type { ScanTable, StatData } from './scan-table.ts';
-import { ScanTableBuilder } from './scan-table-builder.ts';
+import { writeStatCache } from './stat-cache.ts';
 
+/** Paths are absolute. */
 export interface Seed {
-  /** Absolute. */
+  /** The session folder. */
   readonly folder: string;
   readonly sandbox: string;
   readonly commonDir: string;
-  /** Where the scan manifest goes; absolute. */
-  readonly manifest: string;
-  /** The commit that was checked out. */
+  /** The file to write. */
+  readonly statCache: string;
+  /** The commit that git checked out. */
   readonly commit: string;
 }
 
-/** Nobody else works in the sandbox yet. */
-export async function seedScan(
-  git: Git,
-  { folder, sandbox, commonDir, manifest, commit }: Seed,
-): Promise<void> {
+/** To be called before anybody works in the sandbox. */
+export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
+  const { folder, sandbox, commonDir, statCache, commit } = seed;
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return;
-  const index = join(gitDir, 'index');
-  const bytes = readFileSync(index);
+  const indexFile = join(gitDir, 'index');
+  const bytes = readFileSync(indexFile);
   const { entries, split } = parseIndex(bytes, commit.length / 2);
   if (split || entries.some(({ stage }) => stage > 0)) return;
-  const own = inDirectory(git, sandbox);
-  const converted = await listConverted(
-    own,
-    { worktree: sandbox, commonDir },
-    entries.map(({ path }) => path),
-  );
+  const paths = entries.map(({ path }) => path);
+  const converted = await listConverted(inDirectory(git, sandbox), { worktree: sandbox, commonDir }, paths);
   if (converted === 'all') return;
 
+  const { files, unstorable } = seedFiles(bytes, entries, { converted, sandbox, commit });
+  const clock = await clockAfter(lstatSync(indexFile).ctimeMs, folder);
+  // From now on every change gives a directory a time at or after the clock.
+  const directories = seedDirectories(folder, files, entries);
+  const index = { digest: '', stat: '' }; // so that the first snapshot captures the index
+  writeStatCache(statCache, { commit, clock, index, files, directories, unstorable });
+}
+
+function seedFiles(
+  bytes: Buffer,
+  entries: readonly IndexEntry[],
+  { converted, sandbox, commit }: { converted: ReadonlySet<string>; sandbox: string; commit: string },
+): { files: CachedFiles; unstorable: string[] } {
   const modes = sampleModes(entries, bytes, sandbox);
-  const files = new ScanTableBuilder(commit.length / 2, entries.length);
-  const foreign: string[] = [];
+  const files = new CachedFilesBuilder(commit.length / 2, entries.length);
+  const unstorable: string[] = [];
   for (const entry of entries) {
     const path = `sandbox/${entry.path}`;
     const mode = modes.get(entry.mode);
-    if (entry.mode === SUBMODULE || encodePath(path) !== path) foreign.push(path);
+    if (entry.mode === SUBMODULE || encodePath(path) !== path) unstorable.push(path);
     else if (mode === undefined || entry.flags !== 0 || converted.has(entry.path))
-      files.addUnseen(path, entry.mode, entry.oid);
-    else files.add(path, { ...statIn(bytes, entry.at), mode }, entry.oid);
+      files.addUnread(path, entry.mode, entry.oid);
+    else files.add(path, { ...statOf(bytes, entry), mode }, entry.oid);
   }
-  const clock = await clockAfter(lstatSync(index).ctimeMs, folder);
-  const known = { digest: '', stat: '' }; // it is captured with the first state
-  const table = files.build();
-  const places = listPlaces(folder, table, entries);
-  writeScanManifest(manifest, { commit, clock, index: known, files: table, places, foreign });
-}
-
-/**
- * The directories that git made, and what it has not put there: a hook, or a submodule's place. Called when the clock
- * has gone on, so that what changes them afterwards gives them another time.
- */
-function listPlaces(folder: string, table: ScanTable, entries: readonly IndexEntry[]): KnownPlaces {
-  const root = Buffer.from(folder).toString('latin1');
-  const notes = new PlaceNotes(tellsByTimes(folder) ? lstatSync(folder).dev : undefined);
-  const directories = new Map<string, Set<string>>();
-  const note = (path: string): void => {
-    const slash = path.lastIndexOf('/');
-    const parent = path.slice(0, slash);
-    const names = directories.get(parent);
-    if (names !== undefined) names.add(path.slice(slash + 1));
-    else {
-      directories.set(parent, new Set([path.slice(slash + 1)]));
-      if (parent.includes('/')) note(parent);
-    }
-  };
-  for (const { path } of entries) note(`sandbox/${path}`);
-  const others: string[] = [];
-  for (const [directory, within] of directories) {
-    const place = systemPath(`${root}/${directory}`);
-    const stat = lstatSync(place, { throwIfNoEntry: false });
-    if (!stat?.isDirectory()) {
-      others.push(directory);
-      continue;
-    }
-    const names = readdirSync(place, 'latin1');
-    notes.add(directory, stat, names.length === 0);
-    const files = new Set(table.namesIn(directory));
-    const isKnown = (name: string) =>
-      files.has(name) || (within.has(name) && directories.has(`${directory}/${name}`));
-    const strange = names.filter((name) => !isKnown(name) && !(directory === 'sandbox' && name === '.git'));
-    others.push(...strange.map((name) => `${directory}/${name}`));
-  }
-  const tops = TOP_FOLDERS.filter((top) => !directories.has(top));
-  return notes.finish([...others, ...tops], [], '');
+  return { files: files.build(), unstorable };
 }
 
 const SUBMODULE = 0o160000;
 
-/** The numbers before the object name; gitformat-index(5). */
-function statIn(bytes: Buffer, at: number): Omit<StatData, 'mode'> {
-  const time = (offset: number) =>
-    bytes.readUInt32BE(at + offset) * 1000 + bytes.readUInt32BE(at + offset + 4) / 1e6;
+/** The directories that git made. Entries that git did not write, such as a hook's files, are excluded ones. */
+function seedDirectories(
+  folder: string,
+  files: CachedFiles,
+  entries: readonly IndexEntry[],
+): CachedDirectories {
+  const root = Buffer.from(folder).toString('latin1');
+  const builder = new CachedDirectoriesBuilder(
+    directoryTimesAreReliable(folder) ? lstatSync(folder).dev : undefined,
+  );
+  const directories = listDirectories(entries);
+  const excluded = TOP_FOLDERS.filter((top) => !directories.has(top));
+  for (const directory of directories) {
+    const path = systemPath(`${root}/${directory}`);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (!stat?.isDirectory()) {
+      excluded.push(directory);
+      continue;
+    }
+    const names = readdirSync(path, 'latin1');
+    builder.add(directory, stat, names.length === 0);
+    const rows = files.namesIn(directory);
+    for (const name of names) {
+      const entry = `${directory}/${name}`;
+      if (!rows.has(name) && !directories.has(entry) && entry !== 'sandbox/.git') excluded.push(entry);
+    }
+  }
+  return builder.build(excluded, [], '');
+}
+
+/** Every directory that holds an entry of the index, relative to the session folder. */
+function listDirectories(entries: readonly IndexEntry[]): Set<string> {
+  const directories = new Set<string>();
+  for (const { path } of entries) {
+    let directory = parentOf(`sandbox/${path}`);
+    while (directory !== '' && !directories.has(directory)) {
+      directories.add(directory);
+      directory = parentOf(directory);
+    }
+  }
+  return directories;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+}
+
+/** The stat data of an index entry, in the order of gitformat-index(5). */
+function statOf(bytes: Buffer, { at: offset }: IndexEntry): Omit<StatData, 'mode'> {
+  const time = (field: number) =>
+    bytes.readUInt32BE(offset + field) * 1000 + bytes.readUInt32BE(offset + field + 4) / 1e6;
   return {
     ctimeMs: time(0),
     mtimeMs: time(8),
-    ino: bytes.readUInt32BE(at + 20),
-    size: bytes.readUInt32BE(at + 36),
+    ino: bytes.readUInt32BE(offset + 20),
+    size: bytes.readUInt32BE(offset + 36),
   };
 }
 
+/** How many files of a mode to try. */
+const SAMPLES = 5;
+
 /**
- * The st_mode that each mode of the index came to on disk, from one file of each. Only of those whose other stat data
- * come out as the index has them: it keeps 32 bits of each number.
+ * The st_mode on disk for each mode in the index, from one file of each. Only a file whose other stat data are those in
+ * the index counts: the index has 32 bits for each number.
  */
 function sampleModes(entries: readonly IndexEntry[], bytes: Buffer, sandbox: string): Map<number, number> {
+  const root = Buffer.from(sandbox).toString('latin1');
   const modes = new Map<number, number>();
   const tried = new Map<number, number>();
-  for (const { mode, path, at, flags } of entries) {
+  for (const entry of entries) {
+    const { mode, path, flags } = entry;
     const tries = tried.get(mode) ?? 0;
     if (mode === SUBMODULE || flags !== 0 || modes.has(mode) || tries === SAMPLES) continue;
     tried.set(mode, tries + 1);
-    const place = `${Buffer.from(sandbox).toString('latin1')}/${path}`;
-    const stat = lstatSync(systemPath(place), { throwIfNoEntry: false });
-    const noted = statIn(bytes, at);
+    const stat = lstatSync(systemPath(`${root}/${path}`), { throwIfNoEntry: false });
+    const noted = statOf(bytes, entry);
     const names = ['mtimeMs', 'ctimeMs', 'size', 'ino'] as const;
     if (stat !== undefined && names.every((name) => noted[name] === stat[name])) modes.set(mode, stat.mode);
   }
   return modes;
 }
 
-const SAMPLES = 5;
+/** A clock that is this far behind the files was set back, and will not pass them soon. All files are read then. */
+const CLOCK_SET_BACK_MS = 100;
 
-/** The file system's clock once it has gone on: whatever is changed from then on has another time. */
+/** Waits until the file system's clock is past `last`, so that every later change gets another time. */
 async function clockAfter(last: number, folder: string): Promise<number> {
   for (;;) {
     const clock = readFileClock(folder);
-    if (clock > last) return clock;
-    if (clock < last - CLOCK_SET_BACK_MS) return clock;
+    if (clock > last || clock < last - CLOCK_SET_BACK_MS) return clock;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }
-
-/** Further back than that it will not go on soon; the files count as fresh then, and are read. */
-const CLOCK_SET_BACK_MS = 100;

@@ -6,9 +6,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Previous, readPrevious } from '../../autocommit/last-snapshot.ts';
+import { readLastSnapshot } from '../../autocommit/last-snapshot.ts';
 import { scan } from '../../autocommit/scan/scan.ts';
-import { placeCheck } from '../../disk/is-inside.ts';
+import { insideCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../../git/run/git.ts';
@@ -25,11 +25,11 @@ const TEMPORARY = /(^|\/)\.agt-\d+\.tmp$/;
 
 /** Some of these files: readable paths, relative to the session folder. */
 export async function uncapturedFiles(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const { previous, writes, notCaptured } = await scanAgainstTip(repository, record);
+  const { last, writes, notCaptured } = await scanAgainstTip(repository, record);
   const found = notCaptured;
   for (const [path, { oid }] of writes) {
     if (found.length >= MOST_LISTED) break;
-    const captured = previous.find(path)?.oid;
+    const captured = last.find(path)?.oid;
     if (oid === captured || TEMPORARY.test(path)) continue;
     if (!(await isElsewhere(repository, record, path, captured))) found.push(path);
   }
@@ -41,23 +41,23 @@ async function scanAgainstTip(repository: Repository, record: SessionRecord) {
   const { git } = repository;
   const target = captureTarget(repository, record);
   const tip = (await resolveObject(git, tipRef(record.session_id))) ?? record.from_commit;
-  const refs = {
+  const last = await readLastSnapshot(git, target, {
     tip,
     tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
     tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]),
-  };
-  const previous: Previous = { ...(await readPrevious(git, target, refs)), cache: undefined };
-  const { writes, skipped, failed } = await scan(target, previous, {
+  });
+  const folder = Buffer.from(target.folder).toString('latin1');
+  const { writes, skipped, failed } = await scan(folder, last, {
     hash: tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: Number.POSITIVE_INFINITY,
-    tops: TOP_FOLDERS,
+    topFolders: TOP_FOLDERS,
     ignore: undefined,
-    confirming: undefined,
+    refreshed: undefined,
     rereadSince: undefined,
-    isHere: placeCheck(Buffer.from(target.folder).toString('latin1')),
+    isInside: insideCheck(folder),
     keep: async () => true,
   });
-  return { previous, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
+  return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
 }
 
 /** Whether the file is the beginning of a file that is stored in another place. `captured` is a blob. */

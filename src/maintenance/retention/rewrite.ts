@@ -7,7 +7,7 @@
  * The snapshots after the first deleted one get new object names. agt updates trailers that name a snapshot.
  */
 
-import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
+import { readStatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { commitName, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
@@ -130,8 +130,8 @@ function renameInMessage(message: string, newNames: ReadonlyMap<string, string>)
 function renameInStatCache({ repository, id }: LockedSession, from: string | undefined, to: string): void {
   const path = statCacheFile(repository.agtDir, id);
   try {
-    const cached = readScanManifest(path);
-    if (cached !== undefined && cached.commit === from) writeScanManifest(path, { ...cached, commit: to });
+    const cached = readStatCache(path);
+    if (cached !== undefined && cached.commit === from) writeStatCache(path, { ...cached, commit: to });
   } catch {
     // Only a cache: the next capture reads every file, and warns.
   }

@@ -1,7 +1,7 @@
 /** `agt session new`: creates a session with an empty history and a sandbox at the start commit. */
 
 import { rmSync } from 'node:fs';
-import { seedScan } from '../../autocommit/stat-cache/seed.ts';
+import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
@@ -40,7 +40,7 @@ export async function newSession(
     checkOut: true,
     showProgress: request.showProgress,
     fill: async (record, session) => {
-      await seedStatCache(session, record);
+      await seed(session, record);
       included = await copyIncludedFiles(session, record);
     },
   });
@@ -48,13 +48,13 @@ export async function newSession(
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */
-async function seedStatCache({ repository }: LockedSession, record: SessionRecord): Promise<void> {
-  const manifest = statCacheFile(repository.agtDir, record.session_id);
+async function seed({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const statCache = statCacheFile(repository.agtDir, record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {
     const { git, commonDir } = repository;
-    await seedScan(git, { folder: sessionFolder(record), sandbox, commonDir, manifest, commit });
+    await seedStatCache(git, { folder: sessionFolder(record), sandbox, commonDir, statCache, commit });
   } catch {
-    rmSync(manifest, { force: true });
+    rmSync(statCache, { force: true });
   }
 }

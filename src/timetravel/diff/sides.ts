@@ -5,11 +5,11 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { observeFolder } from '../../autocommit/capture.ts';
 import { treeMode } from '../../autocommit/last-snapshot.ts';
+import { ObjectStream } from '../../autocommit/object-stream.ts';
+import { observeFolder } from '../../autocommit/observe.ts';
 import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
-import { ObjectStream } from '../../autocommit/write-commit.ts';
-import { type PlaceCheck, placeCheck } from '../../disk/is-inside.ts';
+import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
@@ -20,7 +20,7 @@ import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { requireSandbox } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import type { CapturedManifest } from '../../snapshot/manifest.ts';
+import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 
@@ -28,7 +28,7 @@ export interface Side {
   /** A tree, or a commit of one, that holds `sandbox`, `xdg` and `config`. */
   readonly tree: string;
   /** What the tree cannot say; undefined for the commit that a session started at. */
-  readonly manifest: CapturedManifest | undefined;
+  readonly manifest: SnapshotManifest | undefined;
   /** Paths of which the side is not sure, with the reason. */
   readonly unsure: readonly { readonly path: string; readonly reason: string }[];
 }
@@ -55,7 +55,7 @@ export async function sideOfDisk(
   requireSandbox(record);
   const { agentEmail, maxFileSize } = repository.settings;
   const target = captureTarget(repository, record);
-  const { at, previous, scanned, manifest } = await observeFolder(repository.git, target, {
+  const { refs, last, scanned, manifest } = await observeFolder(repository.git, target, {
     agentEmail,
     maxFileSize,
     now,
@@ -64,11 +64,11 @@ export async function sideOfDisk(
   const writes = new Map<string, string>();
   const objects = new ObjectStream(scratch.git, scratch.dir, target.sandbox);
   const folder = Buffer.from(target.folder).toString('latin1');
-  const hash = at.tip.length === 64 ? 'sha256' : 'sha1';
-  const isHere = placeCheck(folder);
+  const hash = refs.tip.length === 64 ? 'sha256' : 'sha1';
+  const isInside = insideCheck(folder);
   try {
     for (const path of scanned.writes.keys()) {
-      const kept = await keep(objects, `${folder}/${path}`, hash, isHere);
+      const kept = await keep(objects, `${folder}/${path}`, hash, isInside);
       if (kept === undefined) unsure.push({ path: displayPath(path), reason: 'it changes all the time' });
       else writes.set(encodePath(path), kept);
     }
@@ -76,8 +76,8 @@ export async function sideOfDisk(
   } finally {
     await objects.close();
   }
-  const base = previous.isFirst ? { tree: at.tipTree, prefix: 'sandbox/' } : { tree: at.tip, prefix: '' };
-  const deletions = [...previous.foreign, ...scanned.deletions.map(encodePath)];
+  const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
+  const deletions = [...last.unstorable, ...scanned.deletions.map(encodePath)];
   return { tree: await editTree(scratch, base, writes, deletions), manifest, unsure };
 }
 
@@ -88,12 +88,12 @@ async function keep(
   objects: ObjectStream,
   path: string,
   hash: 'sha1' | 'sha256',
-  isHere: PlaceCheck,
+  isInside: IsInside,
 ): Promise<string | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     try {
-      const content = readContent(path, hash, isHere);
-      if (await objects.keep(path, content, isHere)) return `${treeMode(content.stat.mode)} ${content.oid}`;
+      const content = readContent(path, hash, isInside);
+      if (await objects.keep(path, content, isInside)) return `${treeMode(content.stat.mode)} ${content.oid}`;
     } catch (error) {
       if (!(error instanceof UnstableFile) && errorCode(error) !== 'ENOENT') throw error;
     }

@@ -1,5 +1,5 @@
 /** What a restore would change, found without changing or storing anything. */
-import { observeFolder } from '../../autocommit/capture.ts';
+import { observeFolder } from '../../autocommit/observe.ts';
 import { isOtherwiseUsual, planCheckout } from '../../checkout/plan.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -65,17 +65,17 @@ export async function previewRestore(
 async function readNow(repository: Repository, record: SessionRecord, now: Date): Promise<Now> {
   if (!sandboxExists(record)) return { content: undefined, directories: new Set(), differences: [] };
   const { agentEmail, maxFileSize } = repository.settings;
-  const { at, previous, scanned, manifest } = await observeFolder(
+  const { refs, last, scanned, manifest } = await observeFolder(
     repository.git,
     captureTarget(repository, record),
     { agentEmail, maxFileSize, now },
   );
   const differences = [
-    ...[...scanned.writes].map(([path, after]) => ({ path, before: previous.find(path), after })),
-    ...scanned.deletions.map((path) => ({ path, before: previous.find(path), after: undefined })),
+    ...[...scanned.writes].map(([path, after]) => ({ path, before: last.find(path), after })),
+    ...scanned.deletions.map((path) => ({ path, before: last.find(path), after: undefined })),
   ];
   const content = {
-    commit: at.tip,
+    commit: refs.tip,
     manifest,
     modes: readModes(manifest),
     emptyDirectories: scanned.emptyDirectories,

@@ -5,7 +5,7 @@
  */
 
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { readScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
+import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { applyPlan, ChangedMeanwhile, type Folder } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
@@ -149,7 +149,7 @@ export function pathsOf(plan: CheckoutPlan): string[] {
 
 /** The folder, with what the last capture saw in it. */
 function openFolder(repository: Repository, record: SessionRecord): Folder {
-  const seen = readScanManifest(statCacheFile(repository.agtDir, record.session_id))?.files;
+  const seen = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
   return {
     path: Buffer.from(sessionFolder(record)).toString('latin1'),
     isCaptured: (path, stat) => {

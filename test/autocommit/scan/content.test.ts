@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readContent, streamContent, UnstableFile } from '../../../src/autocommit/scan/content.ts';
-import { placeCheck } from '../../../src/disk/is-inside.ts';
+import { insideCheck } from '../../../src/disk/is-inside.ts';
 import { git, makeTempDir } from '../../harness/world.ts';
 
 const LARGE = 5_000_000;
@@ -21,24 +21,24 @@ beforeEach(() => {
 
 describe('a large file', () => {
   test('is named as git names it, and streamed as one blob', async () => {
-    const content = readContent(path, 'sha1', placeCheck(folder));
+    const content = readContent(path, 'sha1', insideCheck(folder));
     expect(content.bytes).toBeUndefined();
     expect(content.oid).toBe(git(folder, 'hash-object', '--no-filters', path));
-    expect(await streamContent(path, content, to, placeCheck(folder))).toBe(true);
+    expect(await streamContent(path, content, to, insideCheck(folder))).toBe(true);
     expect(Buffer.concat(sent).toString()).toBe(`blob\ndata ${LARGE}\n${'x'.repeat(LARGE)}\n`);
   });
 
   test('that is gone since it was named: nothing is written, so that the stream goes on', async () => {
-    const content = readContent(path, 'sha1', placeCheck(folder));
+    const content = readContent(path, 'sha1', insideCheck(folder));
     rmSync(path);
-    await expect(streamContent(path, content, to, placeCheck(folder))).rejects.toThrow('ENOENT');
+    await expect(streamContent(path, content, to, insideCheck(folder))).rejects.toThrow('ENOENT');
     expect(sent).toEqual([]);
   });
 
   test('that has shrunk since: as many bytes as were promised, and no', async () => {
-    const content = readContent(path, 'sha1', placeCheck(folder));
+    const content = readContent(path, 'sha1', insideCheck(folder));
     truncateSync(path, 3_000_000);
-    expect(await streamContent(path, content, to, placeCheck(folder))).toBe(false);
+    expect(await streamContent(path, content, to, insideCheck(folder))).toBe(false);
     expect(Buffer.concat(sent).length).toBe(`blob\ndata ${LARGE}\n`.length + LARGE + 1);
   });
 });
@@ -49,11 +49,11 @@ describe('a directory that has become a link', () => {
     const outside = makeTempDir('outside');
     writeFileSync(join(outside, 'secret'), 'secret');
     writeFileSync(join(outside, 'large'), Buffer.alloc(LARGE, 'x'));
-    const isHere = placeCheck(folder);
-    const content = readContent(path, 'sha1', isHere);
+    const isInside = insideCheck(folder);
+    const content = readContent(path, 'sha1', isInside);
     symlinkSync(outside, join(folder, 'dir'));
-    expect(() => readContent(join(folder, 'dir/secret'), 'sha1', isHere)).toThrow(UnstableFile);
-    expect(await streamContent(join(folder, 'dir/large'), content, to, isHere)).toBe(false);
+    expect(() => readContent(join(folder, 'dir/secret'), 'sha1', isInside)).toThrow(UnstableFile);
+    expect(await streamContent(join(folder, 'dir/large'), content, to, isInside)).toBe(false);
     expect(sent).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('a directory that has become a link', () => {
     mkdirSync(join(folder, 'd\xfcr'));
     writeFileSync(join(folder, 'd\xfcr/file'), 'x');
     const latin1 = (text: string) => Buffer.from(text).toString('latin1');
-    const isHere = placeCheck(latin1(link));
-    expect(readContent(latin1(join(link, 'd\xfcr/file')), 'sha1', isHere).bytes?.toString()).toBe('x');
+    const isInside = insideCheck(latin1(link));
+    expect(readContent(latin1(join(link, 'd\xfcr/file')), 'sha1', isInside).bytes?.toString()).toBe('x');
   });
 });

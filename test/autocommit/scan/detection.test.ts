@@ -21,12 +21,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CachedFiles, COLUMNS } from '../../../src/autocommit/stat-cache/cached-files.ts';
 import {
-  readScanManifest,
-  type ScanManifest,
-  writeScanManifest,
-} from '../../../src/autocommit/stat-cache/scan-manifest.ts';
-import { COLUMNS, ScanTable } from '../../../src/autocommit/stat-cache/scan-table.ts';
+  readStatCache,
+  type StatCache,
+  writeStatCache,
+} from '../../../src/autocommit/stat-cache/stat-cache.ts';
 import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../../harness/session.ts';
 import { AGT, agtOk, git, REAL_GIT, write } from '../../harness/world.ts';
 
@@ -170,10 +170,10 @@ describe('every kind of change', () => {
 describe('clocks', () => {
   const manifestPath = (session: TestSession) => join(session.repository, '.git/agt/scan/s1');
 
-  function rewrite(session: TestSession, change: (manifest: ScanManifest) => ScanManifest): void {
-    const manifest = readScanManifest(manifestPath(session));
+  function rewrite(session: TestSession, change: (manifest: StatCache) => StatCache): void {
+    const manifest = readStatCache(manifestPath(session));
     if (manifest === undefined) throw new Error('no manifest');
-    writeScanManifest(manifestPath(session), change(manifest));
+    writeStatCache(manifestPath(session), change(manifest));
   }
 
   /** As if the last scan had seen the file just as it is now, but for its content. */
@@ -183,7 +183,7 @@ describe('clocks', () => {
       const data = Float64Array.from(manifest.files.columns.data);
       const row = manifest.files.find(path);
       for (const [i, column] of COLUMNS.entries()) data[row * COLUMNS.length + i] = stat[column];
-      const files = new ScanTable({ ...manifest.files.columns, data });
+      const files = new CachedFiles({ ...manifest.files.columns, data });
       return { ...manifest, clock: clock(stat.ctimeMs), files };
     });
   }
@@ -218,7 +218,7 @@ describe('clocks', () => {
     unlinkSync(join(session.sandbox, 'b.txt'));
     autocommit(session);
     expectCaptured(session);
-    expect(readScanManifest(manifestPath(session))?.clock).toBeLessThan(FUTURE.getTime());
+    expect(readStatCache(manifestPath(session))?.clock).toBeLessThan(FUTURE.getTime());
   });
 
   test('a clock set back: files are from the future, and change there', () => {

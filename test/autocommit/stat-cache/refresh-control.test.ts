@@ -1,29 +1,28 @@
-/** Threads that confirm a scan share the work, and none is in the folder when the main one leaves it. */
+/** Threads divide a refresh between them, and the main thread waits for the others. */
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { ConfirmControl } from '../../../src/autocommit/stat-cache/refresh-control.ts';
+import { RefreshControl } from '../../../src/autocommit/stat-cache/refresh-control.ts';
 
-test('each stretch is taken once', () => {
-  const one = new ConfirmControl();
-  const other = new ConfirmControl(one.bytes);
-  expect([one.take(), other.take(), one.take()]).toEqual([0, 1, 2]);
+test('each batch is taken once', () => {
+  const one = new RefreshControl();
+  const other = new RefreshControl(one.bytes);
+  expect([one.takeBatch(), other.takeBatch(), one.takeBatch()]).toEqual([0, 1, 2]);
 });
 
-test('who comes after the end stays out', () => {
-  const control = new ConfirmControl();
+test('a thread that comes too late is not let in, and nobody waits for it', () => {
+  const control = new RefreshControl();
   expect(control.enter(0)).toBe(true);
   control.leave(0);
-  const where = control.close();
+  control.close();
   expect(control.enter(1)).toBe(false);
-  expect([where(0), where(1)]).toEqual(['left', 'stayed out']);
 });
 
-test('who is in it is waited for', async () => {
-  const control = new ConfirmControl();
+test('the main thread waits for a thread that is still working', async () => {
+  const control = new RefreshControl();
   const source = `
     import { workerData } from 'node:worker_threads';
-    import { ConfirmControl } from '${new URL('../../../src/autocommit/stat-cache/refresh-control.ts', import.meta.url)}';
-    const control = new ConfirmControl(workerData);
+    import { RefreshControl } from '${new URL('../../../src/autocommit/stat-cache/refresh-control.ts', import.meta.url)}';
+    const control = new RefreshControl(workerData);
     control.enter(3);
     setTimeout(() => control.leave(3), 300);`;
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), {
@@ -32,7 +31,7 @@ test('who is in it is waited for', async () => {
   const words = new Int32Array(control.bytes);
   while (words.every((word) => word === 0)) await new Promise((resolve) => setTimeout(resolve, 5));
   const began = performance.now();
-  expect(control.close()(3)).toBe('left');
+  control.close();
   expect(performance.now() - began).toBeGreaterThan(100);
   await worker.terminate();
 });

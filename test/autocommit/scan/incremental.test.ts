@@ -1,17 +1,16 @@
-/** What is only looked at again where the last scan says so comes to what a look at everything comes to. */
+/** An incremental scan, with the stat cache of the last one, finds the same as a full scan. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isUntold, placeMode } from '../../../src/autocommit/stat-cache/known-places.ts';
 import {
-  readScanManifest,
-  type ScanManifest,
-  writeScanManifest,
-} from '../../../src/autocommit/stat-cache/scan-manifest.ts';
+  readStatCache,
+  type StatCache,
+  writeStatCache,
+} from '../../../src/autocommit/stat-cache/stat-cache.ts';
 import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../../harness/session.ts';
 import { agtOk, git, run, write } from '../../harness/world.ts';
 
-/** Captures; then again without what the scan left, which must find nothing more. */
+/** Captures, deletes the stat cache, and captures again: the full scan must find nothing more. */
 function captureTwice(session: TestSession): ReturnType<typeof autocommit> {
   const report = autocommit(session);
   rmSync(join(session.repository, '.git/agt/scan/s1'));
@@ -20,7 +19,7 @@ function captureTwice(session: TestSession): ReturnType<typeof autocommit> {
   return report;
 }
 
-/** What is done in the sandbox, by sh, to what is there before it. */
+/** Each script runs in the sandbox, with the result of the ones before it. */
 const STEPS: readonly (readonly [what: string, script: string])[] = [
   ['nothing', ':'],
   ['a directory becomes a link to itself under another name', 'mv a a2; ln -s a2 a'],
@@ -50,21 +49,21 @@ const STEPS: readonly (readonly [what: string, script: string])[] = [
   ['everything goes', 'rm -rf *'],
 ];
 
-/** As where directories do not tell by their times what they hold: nothing is known of them. */
-function forgetPlaces({ repository }: TestSession): void {
+/** As on a file system that does not update a directory's times with its entries. */
+function forgetDirectoryTimes({ repository }: TestSession): void {
   const path = join(repository, '.git/agt/scan/s1');
-  const manifest = readScanManifest(path) as ScanManifest;
-  const { places } = manifest;
-  for (const [place] of places?.paths.entries() ?? [])
-    places?.data.fill(Number.NaN, place * 5, place * 5 + 3);
-  expect(places && [isUntold(places, 0), placeMode(places, 0)]).toEqual([true, expect.any(Number)]);
-  writeScanManifest(path, manifest);
+  const cache = readStatCache(path) as StatCache;
+  const { directories } = cache;
+  for (const [row] of directories?.paths.entries() ?? [])
+    directories?.data.fill(Number.NaN, row * 5, row * 5 + 3);
+  expect([directories?.mustList(0), directories?.mode(0)]).toEqual([true, expect.any(Number)]);
+  writeStatCache(path, cache);
 }
 
 test.each([
-  ['are trusted', () => {}],
-  ['tell nothing', forgetPlaces],
-])('whatever becomes of directories, links, and what is left out, where times %s', (_where, prepare) => {
+  ['has directory times', () => {}],
+  ['has no directory times', forgetDirectoryTimes],
+])('every change of directories, links and excluded entries is found if the cache %s', (_, prepare) => {
   const session = makeSession({ 'a/x': 'x\n', 'a/deep/y': 'y\n', 'b/z': 'z\n', 'c/only': 'c\n', top: 't\n' });
   for (const [what, script] of STEPS) {
     autocommit(session);
@@ -76,7 +75,7 @@ test.each([
   }
 });
 
-test('what was too large or ignored is captured as soon as it is not', () => {
+test('a file that was too large or ignored is captured as soon as it is not', () => {
   const session = makeSession();
   git(session.repository, 'config', '--file', '.git/agt/config', 'agt.maxFileSize', '10');
   write(join(session.sandbox, 'd/large'), 'more than ten bytes\n');
@@ -91,7 +90,7 @@ test('what was too large or ignored is captured as soon as it is not', () => {
   expect(captureTwice(session).changes).toEqual([{ path: 'sandbox/d/x.o', kind: 'added' }]);
 });
 
-test('a session of 24,000 files, which several threads look at, is captured exactly, by the executable', () => {
+test('a session of 24,000 files, which several threads refresh, is captured exactly', () => {
   const session = makeSession();
   for (let n = 0; n < 24_000; n++) write(join(session.sandbox, `d${n % 100}/f${n}`), `${n}\n`);
   autocommit(session);

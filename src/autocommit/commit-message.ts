@@ -1,0 +1,55 @@
+/** The header of a shadow commit in the stream to `git fast-import`: identity, message and parents. */
+import type { CaptureOptions, CaptureTarget } from './request.ts';
+import type { RefsAtStart } from './starting-refs.ts';
+
+/** The commit becomes mark `:1`. */
+export function commitHeader(
+  target: CaptureTarget,
+  refs: RefsAtStart,
+  options: CaptureOptions,
+  parents: readonly string[],
+): string {
+  const message = commitMessage(target, refs, options);
+  const seconds = Math.floor(options.now.getTime() / 1000);
+  const identity = `agt <${options.agentEmail}> ${seconds} ${timeZone(options.now)}`;
+  const [first, ...others] = parents;
+  return [
+    `commit ${target.tipRef}`,
+    'mark :1',
+    `author ${identity}`,
+    `committer ${identity}`,
+    `data ${Buffer.byteLength(message)}`,
+    message,
+    `from ${first}`,
+    ...others.map((parent) => `merge ${parent}`),
+    '',
+  ].join('\n');
+}
+
+function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
+  const { label, tool, restored } = options;
+  const trailers: [name: string, value: string | null | undefined][] = [
+    ['Session', target.sessionId],
+    ['Head', refs.head.commit],
+    ['Label', label && oneLine(label)],
+    ['Tool', tool && oneLine(tool)],
+    ['Restored', restored?.commit],
+    ['Restored-By', restored?.by],
+  ];
+  const lines = trailers.flatMap(([name, value]) => (value == null ? [] : [`Agt-${name}: ${value}`]));
+  const subject =
+    restored === undefined ? 'agt autocommit' : `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
+  return `${oneLine(label ?? '') || subject}\n\n${lines.join('\n')}\n`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** The time zone as git writes it: +0100. */
+function timeZone(date: Date): string {
+  const minutes = -date.getTimezoneOffset();
+  const absolute = Math.abs(minutes);
+  const twoDigits = (number: number) => String(number).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}${twoDigits(absolute % 60)}`;
+}

@@ -1,0 +1,57 @@
+/** The one `git fast-import` of a capture. It starts only when there is something to store. */
+import { failurePoint } from '../disk/failure-point.ts';
+import { requireSpace } from '../disk/free-space.ts';
+import type { IsInside } from '../disk/is-inside.ts';
+import { AgtError, isAgtError } from '../errors.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { FastImport } from '../git/objects/fast-import.ts';
+import { removeCrashReports } from '../git/objects/fast-import-leftovers.ts';
+import { type Git, inDirectory } from '../git/run/git.ts';
+import { type Content, streamContent } from './scan/content.ts';
+
+export class ObjectStream {
+  private stream: FastImport | undefined;
+  private readonly git: Git;
+  private readonly commonDir: string;
+
+  /** `commonDir` receives the objects. git runs in the sandbox, and leaves crash reports there. */
+  constructor(git: Git, commonDir: string, sandbox: string) {
+    this.git = inDirectory(git, sandbox);
+    this.commonDir = commonDir;
+  }
+
+  open(): FastImport {
+    try {
+      this.stream ??= this.start();
+      return this.stream;
+    } catch (error) {
+      // An AgtError, so that nobody takes it for a problem with the file that was to be stored.
+      throw isAgtError(error)
+        ? error
+        : new AgtError(`cannot store anything: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  private start(): FastImport {
+    requireSpace(this.commonDir, 0);
+    const gitDir = worktreeGitDir(this.git.cwd) ?? this.commonDir;
+    removeCrashReports(gitDir);
+    return new FastImport(this.git, { commonDir: this.commonDir, gitDir });
+  }
+
+  /** Stores content as a blob. False if the file changed meanwhile. `path` is absolute, one byte per character. */
+  async keep(path: string, content: Content, isInside: IsInside): Promise<boolean> {
+    const stream = this.open();
+    requireSpace(this.commonDir, content.stat.size);
+    if (content.bytes === undefined) return streamContent(path, content, stream, isInside);
+    await stream.write('blob\n');
+    await stream.data(content.bytes);
+    failurePoint('capture: blob written');
+    return true;
+  }
+
+  /** Drops everything that is not part of a commit yet. */
+  async close(): Promise<void> {
+    await this.stream?.abandon();
+  }
+}

@@ -1,0 +1,70 @@
+/** Compares a session folder with its last snapshot. */
+import { readFileClock } from '../disk/file-clock.ts';
+import { insideCheck } from '../disk/is-inside.ts';
+import { type Git, inDirectory } from '../git/run/git.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { readIgnoreFile } from '../snapshot/ignore-file.ts';
+import type { SnapshotManifest } from '../snapshot/manifest.ts';
+import { buildManifest } from './build-manifest.ts';
+import { type LastSnapshot, loadStatCache, readLastSnapshot } from './last-snapshot.ts';
+import type { ObjectStream } from './object-stream.ts';
+import type { CaptureOptions, CaptureTarget } from './request.ts';
+import { type ScanResult, scan } from './scan/scan.ts';
+import { readStagedIndex, type StagedIndex } from './staged-index.ts';
+import { type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
+import { refresh } from './stat-cache/refresh-in-threads.ts';
+
+export interface Observation {
+  readonly refs: RefsAtStart;
+  readonly last: LastSnapshot;
+  readonly index: StagedIndex;
+  readonly scanned: ScanResult;
+  /** The file system's clock before the scan, in milliseconds. */
+  readonly clock: number;
+  /** For a new snapshot. */
+  readonly manifest: SnapshotManifest;
+}
+
+/** Stores new content in `objects`; without it nothing is stored. */
+export async function observeFolder(
+  git: Git,
+  target: CaptureTarget,
+  options: CaptureOptions,
+  objects?: ObjectStream,
+): Promise<Observation> {
+  const folder = Buffer.from(target.folder).toString('latin1');
+  const ignore = readIgnoreFile(target.folder);
+  const topFolders = options.siblings ?? TOP_FOLDERS;
+  const clock = readFileClock(target.folder);
+  const isInside = insideCheck(folder);
+
+  // git reads the refs while this process refreshes the stat cache.
+  const refsRead = readRefsAtStart(git, target);
+  const loaded = loadStatCache(target);
+  const upToDate = loaded.cache && refresh(target.folder, loaded.cache, topFolders);
+  const refs = await refsRead;
+
+  const last = await readLastSnapshot(git, target, refs, loaded);
+  const sandboxGit = inDirectory(git, target.sandbox);
+  const index = await readStagedIndex(sandboxGit, refs.gitDir, refs.tip.length / 2, last.cache);
+  const scanned = await scan(folder, last, {
+    hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
+    maxFileSize: options.maxFileSize,
+    topFolders,
+    ignore,
+    rereadSince: options.rereadSince,
+    isInside,
+    refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
+    keep: async (path, content) => (await objects?.keep(`${folder}/${path}`, content, isInside)) ?? true,
+  });
+  const manifest = buildManifest(scanned, last.manifest, {
+    session: target.sessionId,
+    head: refs.head,
+    operation: refs.operation,
+    label: options.label,
+    tool: options.tool,
+    ignore: ignore?.lines,
+    topFolders,
+  });
+  return { refs, last, index, scanned, clock, manifest };
+}

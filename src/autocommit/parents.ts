@@ -1,0 +1,50 @@
+/** The parents of a shadow commit, which keep reachable what nothing else does. */
+import { type Git, gitAnswer } from '../git/run/git.ts';
+import { commitsOf } from '../snapshot/git-operation.ts';
+import type { LastSnapshot } from './last-snapshot.ts';
+import type { CaptureOptions } from './request.ts';
+import type { RefsAtStart } from './starting-refs.ts';
+
+/**
+ * The last snapshot, the tip of the user branch, and commits that would otherwise be unreachable: the agent's own since
+ * then, those that somebody put on the shadow branch, those of an unfinished git operation, and `options.keep`.
+ */
+export async function listParents(
+  git: Git,
+  refs: RefsAtStart,
+  last: LastSnapshot,
+  options: CaptureOptions,
+): Promise<string[]> {
+  const parents = [refs.tip, refs.user];
+  const head = refs.head.commit;
+  if (head !== null && head !== last.manifest?.head.commit && !(await isReachable(git, head, parents)))
+    parents.push(head);
+  const operation = refs.operation === undefined ? [] : commitsOf(refs.operation);
+  const shadow = refs.shadow === undefined ? [] : [refs.shadow];
+  const wanted = [...shadow, ...(options.keep ?? []), ...operation];
+  return [...parents, ...(await listUnreachable(git, wanted, parents))];
+}
+
+/** Those of `commits` that neither `from` nor an earlier one reaches. Names that are not commits are left out. */
+export async function listUnreachable(
+  git: Git,
+  commits: readonly string[],
+  from: readonly string[],
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const commit of commits) {
+    if (!(await isReachable(git, commit, [...from, ...found])) && (await isCommit(git, commit)))
+      found.push(commit);
+  }
+  return found;
+}
+
+async function isCommit(git: Git, commit: string): Promise<boolean> {
+  return (await gitAnswer(git, ['cat-file', '-t', commit])) === 'commit';
+}
+
+async function isReachable(git: Git, commit: string, from: readonly string[]): Promise<boolean> {
+  if (from.includes(commit)) return true;
+  const answer = await gitAnswer(git, ['rev-list', '--max-count=1', commit, '--not', ...from, '--']);
+  return answer === '';
+}

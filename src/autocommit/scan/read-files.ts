@@ -1,0 +1,50 @@
+/** Reads the files that a walk found to be new or changed, and stores the contents that the last snapshot lacks. */
+import { errorCode } from '../../errors.ts';
+import { failureReason } from '../../snapshot/failure.ts';
+import type { LastSnapshot } from '../last-snapshot.ts';
+import { type Content, readContent, UnstableFile } from './content.ts';
+import type { ScanOptions, Skipped } from './scan-options.ts';
+
+/** Content that was read, without the bytes. */
+export type ReadFile = Pick<Content, 'stat' | 'oid'>;
+
+/** How often a file is read if it changes while it is stored. */
+const ATTEMPTS = 3;
+
+/** Files that are gone by now are in neither result. */
+export async function readFiles(
+  folder: string,
+  paths: readonly string[],
+  last: LastSnapshot,
+  options: ScanOptions,
+): Promise<{ read: ReadonlyMap<string, ReadFile>; failed: readonly Skipped[] }> {
+  const read = new Map<string, ReadFile>();
+  const failed: Skipped[] = [];
+  for (const path of paths) {
+    const content = await readAndKeep(folder, path, last, options);
+    if (typeof content === 'string') failed.push({ path, reason: content });
+    else if (content !== undefined) read.set(path, { stat: content.stat, oid: content.oid });
+  }
+  return { read, failed };
+}
+
+/** The content, or the reason why there is none; undefined if the file is gone. */
+async function readAndKeep(
+  folder: string,
+  path: string,
+  last: LastSnapshot,
+  { hash, isInside, keep }: ScanOptions,
+): Promise<Content | string | undefined> {
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const content = readContent(`${folder}/${path}`, hash, isInside);
+      const isNew = last.find(path)?.oid !== content.oid;
+      if (!isNew || (await keep(path, content))) return content;
+    }
+    return 'changes all the time';
+  } catch (error) {
+    if (error instanceof UnstableFile) return error.message;
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+    return failureReason('read', error);
+  }
+}

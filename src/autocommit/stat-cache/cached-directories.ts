@@ -1,0 +1,148 @@
+/**
+ * The directories of a stat cache. A directory with the same times, inode and mode still has the same entries, so the
+ * next scan need not list it. That holds only on file systems that update a directory's times whenever an entry comes or
+ * goes.
+ */
+import { type Stats, statfsSync } from 'node:fs';
+import type { StatData } from './cached-files.ts';
+
+/** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
+const WIDTH = 5;
+
+export interface CachedDirectoriesData {
+  readonly paths: readonly string[];
+  readonly data: Float64Array;
+  /** Entries that are neither captured files nor directories: sockets, too large files, ignored paths. */
+  readonly excluded: readonly string[];
+  /** Captured files whose name in the git tree is encoded (tree-names.ts). */
+  readonly encoded: readonly string[];
+  /** The text of `.agtignore` at that scan. */
+  readonly ignore: string;
+}
+
+export class CachedDirectories implements CachedDirectoriesData {
+  readonly paths: readonly string[];
+  readonly data: Float64Array;
+  readonly excluded: readonly string[];
+  readonly encoded: readonly string[];
+  readonly ignore: string;
+  private rows: ReadonlyMap<string, number> | undefined;
+  private children: ReadonlyMap<string, readonly string[]> | undefined;
+
+  constructor({ paths, data, excluded, encoded, ignore }: CachedDirectoriesData) {
+    this.paths = paths;
+    this.data = data;
+    this.excluded = excluded;
+    this.encoded = encoded;
+    this.ignore = ignore;
+  }
+
+  /** The row of a path, or -1. */
+  find(path: string): number {
+    this.rows ??= new Map(this.paths.map((directory, row) => [directory, row]));
+    return this.rows.get(path) ?? -1;
+  }
+
+  /** Paths of the subdirectories of a directory, and of the excluded entries in it. */
+  childrenOf(path: string): readonly string[] {
+    this.children ??= groupByParent([...this.paths, ...this.excluded]);
+    return this.children.get(path) ?? [];
+  }
+
+  mode(row: number): number {
+    return this.data[row * WIDTH + 3] as number;
+  }
+
+  isEmpty(row: number): boolean {
+    return this.data[row * WIDTH + 4] === 1;
+  }
+
+  /** Whether the cache has no times for it, so that every scan must list it. */
+  mustList(row: number): boolean {
+    return Number.isNaN(this.data[row * WIDTH]);
+  }
+
+  /** Whether the directory has the same stat data as when it was cached, and both times are before `clock`. */
+  isSame(row: number, { mtimeMs, ctimeMs, ino, mode }: StatData, clock: number): boolean {
+    const offset = row * WIDTH;
+    return (
+      this.data[offset] === mtimeMs &&
+      this.data[offset + 1] === ctimeMs &&
+      this.data[offset + 2] === ino &&
+      this.data[offset + 3] === mode &&
+      mtimeMs < clock &&
+      ctimeMs < clock
+    );
+  }
+
+  equals(other: CachedDirectories): boolean {
+    return (
+      this.ignore === other.ignore &&
+      areEqual(this.paths, other.paths) &&
+      areEqual(this.excluded, other.excluded) &&
+      areEqual(this.encoded, other.encoded) &&
+      this.data.every((value, index) => Object.is(value, other.data[index]))
+    );
+  }
+}
+
+/** Collects the directories of a scan for the next one. */
+export class CachedDirectoriesBuilder {
+  private readonly paths: string[] = [];
+  private readonly numbers: number[] = [];
+  private readonly trustedDevice: number | undefined;
+
+  /** `trustedDevice`: directories of other devices are cached without times. */
+  constructor(trustedDevice: number | undefined) {
+    this.trustedDevice = trustedDevice;
+  }
+
+  add(path: string, { mtimeMs, ctimeMs, ino, mode, dev }: Stats, isEmpty: boolean): void {
+    const unknown = Number.NaN;
+    const stat = dev === this.trustedDevice ? [mtimeMs, ctimeMs, ino] : [unknown, unknown, unknown];
+    this.paths.push(path);
+    this.numbers.push(...stat, mode, isEmpty ? 1 : 0);
+  }
+
+  copy({ paths, data }: CachedDirectories, row: number): void {
+    this.paths.push(paths[row] as string);
+    for (let i = row * WIDTH; i < (row + 1) * WIDTH; i++) this.numbers.push(data[i] as number);
+  }
+
+  build(excluded: readonly string[], encoded: readonly string[], ignore: string): CachedDirectories {
+    const data = Float64Array.from(this.numbers);
+    return new CachedDirectories({ paths: this.paths, data, excluded, encoded, ignore });
+  }
+}
+
+/**
+ * f_type of file systems that are known to update a directory's times with its entries: ext2 to ext4, XFS, Btrfs, tmpfs,
+ * overlayfs, F2FS, ZFS, bcachefs (statfs(2)). Network and FUSE file systems are not, nor is anything mounted below.
+ */
+const TRUSTED_TYPES = new Set([
+  0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1, 0xca451a4e,
+]);
+
+/** Whether the times of the directories in `folder`, an absolute path, show that an entry came or went. */
+export function directoryTimesAreReliable(folder: string | Buffer): boolean {
+  try {
+    return process.platform === 'linux' && TRUSTED_TYPES.has(statfsSync(folder).type >>> 0);
+  } catch {
+    return false;
+  }
+}
+
+function groupByParent(paths: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const path of paths) {
+    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+    const group = groups.get(parent);
+    if (group === undefined) groups.set(parent, [path]);
+    else group.push(path);
+  }
+  return groups;
+}
+
+function areEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}

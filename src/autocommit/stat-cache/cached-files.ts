@@ -1,0 +1,165 @@
+/**
+ * The files of a stat cache: stat data and object names, in columns, because an object for each of 100,000 files would
+ * take longer to make than the lstat. Paths are relative to the session folder, one byte per character. A row holds the
+ * number of its directory and its name in it; it becomes a string only on demand.
+ */
+import type { Stats } from 'node:fs';
+
+/** Times in milliseconds with fractions, the size in bytes, and st_mode with the file type. */
+export const COLUMNS = ['mtimeMs', 'ctimeMs', 'size', 'ino', 'mode'] as const;
+export const WIDTH = COLUMNS.length;
+const MODE = COLUMNS.indexOf('mode');
+
+export type StatData = Pick<Stats, (typeof COLUMNS)[number]>;
+
+export interface Columns {
+  /** The stat data, row after row. */
+  readonly data: Float64Array;
+  /** The binary object names, row after row. */
+  readonly oids: Buffer;
+  /** For each row the index of its directory in `directories`. */
+  readonly directoryOf: Uint32Array;
+  /** The names in their directories, each followed by NUL. */
+  readonly names: Buffer;
+  /** For each row the offset after its name's NUL. */
+  readonly nameEnds: Uint32Array;
+  readonly directories: readonly string[];
+}
+
+export class CachedFiles {
+  readonly columns: Columns;
+  readonly length: number;
+  private readonly oidLength: number;
+  private directoryNumbers: ReadonlyMap<string, number> | undefined;
+  private rowsByDirectory: { ends: Uint32Array; rows: Uint32Array } | undefined;
+  private readonly rowsByName = new Map<string, ReadonlyMap<string, number>>();
+
+  constructor(columns: Columns) {
+    this.columns = columns;
+    this.length = columns.directoryOf.length;
+    this.oidLength = this.length === 0 ? 0 : columns.oids.length / this.length;
+  }
+
+  path(row: number): string {
+    const { directories, directoryOf } = this.columns;
+    return joinPath(directories[directoryOf[row] as number] as string, nameOf(this.columns, row));
+  }
+
+  *paths(): Generator<string> {
+    for (let row = 0; row < this.length; row++) yield this.path(row);
+  }
+
+  /** The row of a path, or -1. */
+  find(path: string): number {
+    const slash = path.lastIndexOf('/');
+    return this.namesIn(path.slice(0, Math.max(slash, 0))).get(path.slice(slash + 1)) ?? -1;
+  }
+
+  /** The rows of the files in a directory, by name. */
+  namesIn(directory: string): ReadonlyMap<string, number> {
+    let rows = this.rowsByName.get(directory);
+    if (rows === undefined) {
+      rows = new Map(Array.from(this.rowsIn(directory), (row) => [nameOf(this.columns, row), row]));
+      this.rowsByName.set(directory, rows);
+    }
+    return rows;
+  }
+
+  /** The rows of the files in a directory. */
+  rowsIn(directory: string): Uint32Array {
+    this.directoryNumbers ??= new Map(this.columns.directories.map((path, number) => [path, number]));
+    const number = this.directoryNumbers.get(directory);
+    if (number === undefined) return NO_ROWS;
+    this.rowsByDirectory ??= groupRows(this.columns);
+    const { ends, rows } = this.rowsByDirectory;
+    return rows.subarray(ends[number - 1] ?? 0, ends[number]);
+  }
+
+  oid(row: number): string {
+    return this.columns.oids.toString('hex', row * this.oidLength, (row + 1) * this.oidLength);
+  }
+
+  mode(row: number): number {
+    return this.columns.data[row * WIDTH + MODE] as number;
+  }
+
+  mtimeMs(row: number): number {
+    return this.columns.data[row * WIDTH] as number;
+  }
+
+  /** A copy in which some rows have new stat data and object names. */
+  replacing(rows: ReadonlyMap<number, { readonly stat: StatData; readonly oid: string }>): CachedFiles {
+    const [data, oids] = [this.columns.data.slice(), Buffer.from(this.columns.oids)];
+    for (const [row, { stat, oid }] of rows) setRow({ data, oids }, row, stat, oid);
+    return new CachedFiles({ ...this.columns, data, oids });
+  }
+
+  /** Whether both times are before `clock`. Any change after `clock` then shows in the stat data. */
+  isOlder(row: number, clock: number): boolean {
+    const { data } = this.columns;
+    return (data[row * WIDTH] as number) < clock && (data[row * WIDTH + 1] as number) < clock;
+  }
+
+  /** Whether the file has the same stat data as when it was cached, and both times are before `clock`. */
+  isSame(row: number, stat: StatData, clock: number): boolean {
+    const offset = row * WIDTH;
+    const { data } = this.columns;
+    return (
+      data[offset] === stat.mtimeMs &&
+      data[offset + 1] === stat.ctimeMs &&
+      data[offset + 2] === stat.size &&
+      data[offset + 3] === stat.ino &&
+      data[offset + 4] === stat.mode &&
+      stat.ctimeMs < clock &&
+      stat.mtimeMs < clock
+    );
+  }
+}
+
+const NO_ROWS = new Uint32Array();
+
+/** The name of a row in its directory. */
+export function nameOf({ names, nameEnds }: Pick<Columns, 'names' | 'nameEnds'>, row: number): string {
+  return names.toString('latin1', nameEnds[row - 1] ?? 0, (nameEnds[row] as number) - 1);
+}
+
+/** All rows, sorted by directory, and for each directory the index after its last row. */
+function groupRows({ directories, directoryOf }: Columns): { ends: Uint32Array; rows: Uint32Array } {
+  const ends = new Uint32Array(directories.length);
+  for (let row = 0; row < directoryOf.length; row++) {
+    const directory = directoryOf[row] as number;
+    ends[directory] = (ends[directory] as number) + 1;
+  }
+  for (let directory = 1; directory < ends.length; directory++)
+    ends[directory] = (ends[directory] as number) + (ends[directory - 1] as number);
+  // Fills each directory's stretch from its end, beginning with the last row, so that rows stay in order.
+  const rows = new Uint32Array(directoryOf.length);
+  const next = ends.slice();
+  for (let row = directoryOf.length - 1; row >= 0; row--) {
+    const directory = directoryOf[row] as number;
+    next[directory] = (next[directory] as number) - 1;
+    rows[next[directory] as number] = row;
+  }
+  return { ends, rows };
+}
+
+/** Writes one row. */
+export function setRow(
+  { data, oids }: Pick<Columns, 'data' | 'oids'>,
+  row: number,
+  stat: StatData,
+  oid: string,
+): void {
+  const offset = row * WIDTH;
+  data[offset] = stat.mtimeMs;
+  data[offset + 1] = stat.ctimeMs;
+  data[offset + 2] = stat.size;
+  data[offset + 3] = stat.ino;
+  data[offset + 4] = stat.mode;
+  oids.write(oid, (row * oid.length) / 2, 'hex');
+}
+
+/** The session folder itself is the directory ''. */
+export function joinPath(directory: string, name: string): string {
+  return directory === '' ? name : `${directory}/${name}`;
+}
