@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { ImportFailed } from '../git/objects/fast-import.ts';
+import { FastImportFailed } from '../git/objects/fast-import.ts';
 import type { Git } from '../git/run/git.ts';
 import { IGNORED } from '../snapshot/ignore-file.ts';
 import { type SnapshotManifest, serialize } from '../snapshot/manifest.ts';
@@ -64,7 +64,7 @@ export async function capture(
     try {
       return await tryCapture(git, target, options, objects);
     } catch (error) {
-      const mayPass = error instanceof ImportFailed && error.passing && attempt < ATTEMPTS;
+      const mayPass = error instanceof FastImportFailed && error.isTransient && attempt < ATTEMPTS;
       if (!mayPass) throw error;
     } finally {
       await objects.close();

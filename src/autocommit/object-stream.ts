@@ -5,7 +5,7 @@ import type { IsInside } from '../disk/is-inside.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { FastImport } from '../git/objects/fast-import.ts';
-import { removeCrashReports } from '../git/objects/fast-import-leftovers.ts';
+import { removeCrashReports } from '../git/objects/fast-import-cleanup.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { type Content, streamContent } from './scan/content.ts';
 

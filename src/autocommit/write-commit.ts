@@ -1,6 +1,6 @@
 /** Writes a shadow commit into the `git fast-import` that already has the blobs of the scan. */
 import { failurePoint } from '../disk/failure-point.ts';
-import { type FastImport, importPath } from '../git/objects/fast-import.ts';
+import { type FastImport, fastImportPath } from '../git/objects/fast-import.ts';
 import { type Git, inDirectory, runGit } from '../git/run/git.ts';
 import { operationDigest } from '../snapshot/git-operation.ts';
 import { serialize } from '../snapshot/manifest.ts';
@@ -38,7 +38,7 @@ export async function writeShadowCommit(
   await writeOperation(stream, observation);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
   failurePoint('capture: stream written');
-  const commit = await stream.nameOfFirst();
+  const commit = await stream.oidOfFirstMark();
   const finished = stream.finish();
   try {
     beforeRefsMove(commit);
@@ -143,7 +143,7 @@ function deletion(path: string): Buffer {
 
 /** A command of git-fast-import(1) that ends in a path. */
 function command(start: string, path: string): Buffer {
-  return Buffer.concat([Buffer.from(start), importPath(path), NEWLINE]);
+  return Buffer.concat([Buffer.from(start), fastImportPath(path), NEWLINE]);
 }
 
 const NEWLINE = Buffer.from('\n');

@@ -3,7 +3,7 @@
  * that holds nothing but agt's refs: `refs/heads/agt/`, `refs/remotes/origin/agtsessions/`, `refs/agt/`. Pure; it does
  * not decide how git mode hides them.
  */
-import { HEADS, REMOTES, TAGS } from '../git/files/refnames.ts';
+import { HEADS, REMOTES, TAGS } from '../git/files/ref-files.ts';
 
 export interface Prefixes {
   /** Starts the name of every shadow branch: `agtsessions/`. Both prefixes end with a slash. */

@@ -5,9 +5,9 @@
 import { resolve } from 'node:path';
 import { localConfigPath } from '../config/local.ts';
 import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
-import { discoverRepository, type Repository } from '../git/files/discover.ts';
-import { type Answer, askGit, captureGit } from '../git/run/ask.ts';
-import { findGit, ownFiles } from '../git/run/find.ts';
+import { discoverRepository, type Repository } from '../git/files/discover-repository.ts';
+import { type Answer, askGit, captureGitSync } from '../git/run/run-sync.ts';
+import { findGit, ownFiles } from '../git/run/find-git.ts';
 import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
 import { type CommandLine, repositoryOptions, withoutPagerOptions } from './command-line/parse.ts';
@@ -77,7 +77,7 @@ export function openInvocation(
     env,
     git: {
       ask: (args, input) => askGit(path, [...questionGlobals, ...args], env, input),
-      capture: (args) => captureGit(path, [...line.globals, ...args], env),
+      capture: (args) => captureGitSync(path, [...line.globals, ...args], env),
     },
     get cwd() {
       return cwd();

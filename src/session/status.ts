@@ -1,6 +1,6 @@
 /** Collects what `session list`, `session show` and `status` report about a session. */
 import { readTimestamp } from '../autocommit/timestamp.ts';
-import { shortBranch } from '../git/files/refnames.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';

@@ -1,6 +1,6 @@
 /** Compares two snapshots. Paths hold one byte per character, as on disk. */
 
-import { parseRaw } from '../git/objects/raw-diff.ts';
+import { parseRawDiff } from '../git/objects/raw-diff.ts';
 import { type Git, gitBytes, runGit } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import { readSnapshotTree, type TreeEntry } from './tree.ts';
@@ -21,7 +21,7 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
   }
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
   const output = await gitBytes(git, [...args, '--', ...TOP_FOLDERS]);
-  return parseRaw(output.toString('latin1'), decodePath).get('') ?? [];
+  return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
 /** Whether two snapshots hold the same index, byte for byte. */

@@ -1,11 +1,11 @@
 import { formatError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
 import { readSessionStatus, type SessionStatus } from '../../session/status.ts';
-import { finishRestore } from '../../timetravel/restore/finish.ts';
+import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { age, json, paint, plural, table } from '../output/print.ts';

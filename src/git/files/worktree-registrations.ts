@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { openFiles } from '../../disk/open-files.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { type Git, gitText } from '../run/git.ts';
-import { readLine } from './discover.ts';
+import { readSmallFile } from './read-small-file.ts';
 
 export interface WorktreeEntry {
   readonly path: string;
@@ -42,7 +42,7 @@ export function registrationOf(commonDir: string, worktree: string): string | un
 }
 
 function isRegistrationOf(gitDir: string, worktree: string): boolean {
-  const gitFile = readLine(join(gitDir, 'gitdir'));
+  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
   return gitFile !== undefined && resolve(gitDir, gitFile) === join(worktree, '.git');
 }
 
@@ -80,7 +80,7 @@ function isUnfinished(gitDir: string): boolean {
 
 /** git begins with a HEAD of zeros. */
 function pointsAnywhere(gitDir: string): boolean {
-  return existsSync(join(gitDir, 'HEAD')) && !/^0+$/.test(readLine(join(gitDir, 'HEAD')) ?? '');
+  return existsSync(join(gitDir, 'HEAD')) && !/^0+$/.test(readSmallFile(join(gitDir, 'HEAD')) ?? '');
 }
 
 /** So that the next worktree can be made. */

@@ -2,7 +2,7 @@
  * Commits that a command can leave without a ref: arguments for `git rev-list`, one list for each question. One
  * function for each row of the table in ../commands.ts that needs it.
  */
-import { HEADS, TAGS } from '../../git/files/refnames.ts';
+import { HEADS, TAGS } from '../../git/files/ref-files.ts';
 
 export type CommitsAtRisk = (args: readonly string[]) => readonly (readonly string[])[];
 

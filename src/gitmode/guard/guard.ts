@@ -7,7 +7,8 @@ import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readSessionFile } from '../../filter/session-file.ts';
-import { type Repository, readLine } from '../../git/files/discover.ts';
+import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { agtDirectory } from '../../repository/layout.ts';
 import type { CommandLine } from '../command-line/parse.ts';
@@ -37,11 +38,11 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
 }
 
 /** The sandboxes that `git worktree remove PATH` removes. */
-function removedSandboxes(line: CommandLine, { commonDir }: Repository, cwd: string): Sandbox[] {
+function removedSandboxes(line: CommandLine, { commonDir }: DiscoveredRepository, cwd: string): Sandbox[] {
   if (line.command !== 'worktree') return [];
   const paths = line.args.slice(1).filter((arg) => !arg.startsWith('-'));
   return paths.flatMap((path) => {
-    const gitFile = readLine(join(resolve(cwd, path), '.git'));
+    const gitFile = readSmallFile(join(resolve(cwd, path), '.git'));
     const gitDir = /^gitdir: (.*)$/.exec(gitFile ?? '')?.[1];
     const sandbox = gitDir === undefined ? undefined : sandboxOf({ gitDir, commonDir });
     return sandbox ?? [];
@@ -49,8 +50,8 @@ function removedSandboxes(line: CommandLine, { commonDir }: Repository, cwd: str
 }
 
 /** The sandbox at the current worktree of `repository`; undefined for any other worktree. */
-function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefined {
-  const gitFile = gitDir === commonDir ? undefined : readLine(join(gitDir, 'gitdir'));
+function sandboxOf({ gitDir, commonDir }: DiscoveredRepository): Sandbox | undefined {
+  const gitFile = gitDir === commonDir ? undefined : readSmallFile(join(gitDir, 'gitdir'));
   if (gitFile === undefined) return undefined;
   const path = dirname(resolve(gitDir, gitFile));
   const session = basename(dirname(path));

@@ -13,7 +13,7 @@ import {
   type PatternType,
   toPcre,
 } from '../../filter/author-pattern.ts';
-import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { configValue, isConfigTrue, type View } from '../view/view.ts';
 import type { AuthorFilter, Revisions } from './revisions.ts';
 

@@ -6,7 +6,7 @@
  * (`agt`) cannot be told from the prefix; then the rule hides nothing.
  */
 import { areAscii, escapeGlob, globsOutside } from '../../filter/globs.ts';
-import { HEADS, REMOTES } from '../../git/files/refnames.ts';
+import { HEADS, REMOTES } from '../../git/files/ref-files.ts';
 import {
   hasOption,
   lastOption,

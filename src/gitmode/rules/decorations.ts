@@ -5,7 +5,7 @@
  * `--clear-decorations` clears those before it.
  */
 import { areAscii } from '../../filter/globs.ts';
-import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { configValue, hiddenGlobsIn, type View } from '../view/view.ts';
 
 /** git's default choice (set_default_decoration_filter in log.c, 2.39 to 2.55). */

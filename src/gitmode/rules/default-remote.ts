@@ -1,5 +1,5 @@
 /** The remote that git takes when the user names none; undefined when git would find none and say so. */
-import { HEADS } from '../../git/files/refnames.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import { configValue, type View } from '../view/view.ts';
 
 export function defaultPushRemote(view: View): string | undefined {

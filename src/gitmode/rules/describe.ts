@@ -4,7 +4,7 @@
  * With any `--exclude`, `describe --all` ignores refs outside heads, tags and remotes, so the rule adds it only when
  * git's own answer is a hidden name. Limit: `name-rev --all` names refs before it excludes them; the rule leaves it.
  */
-import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { hasOption, optionTable, type ParsedOptions, parseOptions } from '../command-line/options.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
 import type { Rewrite, Rule } from './rule.ts';

@@ -4,7 +4,7 @@
  * line does as the user says.
  */
 
-import { HEADS } from '../../git/files/refnames.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import { configValue, isConfigTrue, namespacesUnder } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 

@@ -6,7 +6,7 @@
  * Limit: the second column and the singular are found by git's English words. In another language they stay as they are.
  */
 
-import { HEADS } from '../../git/files/refnames.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import type { View } from '../view/view.ts';
 import type { FilteredOutput } from './rule.ts';
 

@@ -7,7 +7,7 @@
  * worktree: without an exclude, the HEAD of a sandbox would bring back the agent's commits.
  */
 
-import { HEADS, REMOTES, TAGS } from '../../git/files/refnames.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
 import type { Rewrite } from './rule.ts';
 

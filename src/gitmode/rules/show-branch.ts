@@ -5,7 +5,7 @@
  * Limit: the rule leaves a glob that matches more than 26 branches, hidden ones included.
  */
 import { writeSync } from 'node:fs';
-import { HEADS, REMOTES } from '../../git/files/refnames.ts';
+import { HEADS, REMOTES } from '../../git/files/ref-files.ts';
 import {
   hasOption,
   optionTable,

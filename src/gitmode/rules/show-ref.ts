@@ -3,7 +3,7 @@
  * refs. git compares each ref with each name; when there are many, for-each-ref prints the same lines in linear time.
  */
 
-import { HEADS, TAGS } from '../../git/files/refnames.ts';
+import { HEADS, TAGS } from '../../git/files/ref-files.ts';
 import { hasOption, optionTable, type ParsedOptions, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
 import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';

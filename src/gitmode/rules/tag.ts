@@ -1,6 +1,6 @@
 /** git tag when it lists, as branch.ts. Only tags in the namespace of shadow branches (`agtsessions/`) are hidden. */
 import { areAscii, escapeGlob, globsOutside } from '../../filter/globs.ts';
-import { TAGS } from '../../git/files/refnames.ts';
+import { TAGS } from '../../git/files/ref-files.ts';
 import { hasOption, optionTable, optionWordsBeforeArguments, parseOptions } from '../command-line/options.ts';
 import { namespacesUnder, type View } from '../view/view.ts';
 import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';

@@ -16,7 +16,7 @@ import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync }
 import { dirname, join, resolve } from 'node:path';
 import { localNamespaces, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
 import { globsExcept } from '../../filter/globs.ts';
-import { REMOTES, usesReftable } from '../../git/files/refnames.ts';
+import { REMOTES, usesReftable } from '../../git/files/ref-files.ts';
 import { agtDirectory, decorationsFile } from '../../repository/layout.ts';
 import { DEFAULT_DECORATIONS, defaultDecorations } from '../rules/decorations.ts';
 import type { View } from '../view/view.ts';

@@ -10,8 +10,8 @@
  */
 
 import { branchNamespaces, localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
-import { REMOTES } from '../../git/files/refnames.ts';
-import { SHIM_MARK } from '../../git/run/find.ts';
+import { REMOTES } from '../../git/files/ref-files.ts';
+import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { shellQuote, singleQuoted } from '../../git/run/trace.ts';
 import {
   agentsInHistoryFile,

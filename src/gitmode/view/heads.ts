@@ -1,6 +1,6 @@
 /** The branch that each worktree has checked out: from its HEAD file or, in a reftable repository, from git. */
 import { join } from 'node:path';
-import { type Repository, readLine } from '../../git/files/discover.ts';
+import { type Repository, readSmallFile } from '../../git/files/discover-repository.ts';
 import type { GitAccess } from '../invocation.ts';
 
 /** Full names; undefined for a detached HEAD. */
@@ -32,7 +32,7 @@ export function readHeads(
 }
 
 function branchIn(headFile: string): string | undefined {
-  const line = readLine(headFile);
+  const line = readSmallFile(headFile);
   return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
 }
 

@@ -1,7 +1,7 @@
 /** Which refs of the repository are hidden: from its files or, in a reftable repository, from git. */
 import { join } from 'node:path';
 import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
-import { directoriesIn, looseNames, packedNames, REMOTES, readPackedRefs } from '../../git/files/refnames.ts';
+import { subdirectories, looseRefNames, packedRefNames, REMOTES, readPackedRefs } from '../../git/files/ref-files.ts';
 import { once } from '../../once.ts';
 import type { GitAccess } from '../invocation.ts';
 import type { Heads } from './heads.ts';
@@ -54,18 +54,18 @@ export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, 
 function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
   const packed = readPackedRefs(commonDir);
   const local = localNamespaces(prefixes).flatMap((namespace) => [
-    ...looseNames(commonDir, namespace),
-    ...packedNames(packed, namespace),
+    ...looseRefNames(commonDir, namespace),
+    ...packedRefNames(packed, namespace),
   ]);
-  const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
+  const remotes = new Set([...configured, ...subdirectories(join(commonDir, REMOTES))]);
   const loose = [...remotes]
     .flatMap((remote) => remoteNamespaces(remote, prefixes))
-    .flatMap((namespace) => looseNames(commonDir, namespace));
+    .flatMap((namespace) => looseRefNames(commonDir, namespace));
   return [...local, ...loose, ...packedRemoteNames(packed, prefixes)];
 }
 
 function packedRemoteNames(packed: Buffer, { branchPrefix, workPrefix }: Prefixes): string[] {
   const marks = [`/${branchPrefix}`, `/${workPrefix}`];
   if (!marks.some((mark) => packed.includes(mark))) return [];
-  return packedNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark)));
+  return packedRefNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark)));
 }

@@ -1,8 +1,8 @@
 /** The worktrees of sessions, which git mode hides. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { readSessionFiles } from '../../filter/session-file.ts';
-import { type Repository, readLine } from '../../git/files/discover.ts';
-import { directoriesIn, HEADS } from '../../git/files/refnames.ts';
+import { type Repository, readSmallFile } from '../../git/files/discover-repository.ts';
+import { subdirectories, HEADS } from '../../git/files/ref-files.ts';
 import { once } from '../../once.ts';
 import { agtDirectory } from '../../repository/layout.ts';
 import type { Heads } from './heads.ts';
@@ -26,9 +26,9 @@ export function findHiddenWorktrees(
   const sandboxes = once(
     () => new Set(readSessionFiles(agtDirectory(commonDir)).map(({ sandbox }) => sandbox)),
   );
-  const linked = directoriesIn(join(commonDir, 'worktrees')).flatMap((id) => {
+  const linked = subdirectories(join(commonDir, 'worktrees')).flatMap((id) => {
     const dir = join(commonDir, 'worktrees', id);
-    const gitFile = readLine(join(dir, 'gitdir'));
+    const gitFile = readSmallFile(join(dir, 'gitdir'));
     if (dir === gitDir || gitFile === undefined) return [];
     const path = dirname(resolve(dir, gitFile));
     const branch = heads.ofLinkedWorktree(id);

@@ -4,8 +4,8 @@
  */
 
 import { join } from 'node:path';
-import { readLine } from '../../git/files/discover.ts';
-import { usesReftable } from '../../git/files/refnames.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { usesReftable } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
@@ -63,7 +63,7 @@ export function openView(invocation: Invocation): View | undefined {
 
 /** From the repository's own file: only the names matter, and an included file rarely names a remote. */
 function configuredRemotes(commonDir: string): string[] {
-  const text = readLine(join(commonDir, 'config')) ?? '';
+  const text = readSmallFile(join(commonDir, 'config')) ?? '';
   return [...text.matchAll(/^\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]/gim)].map((match) =>
     (match[1] ?? '').replace(/\\(.)/g, '$1'),
   );

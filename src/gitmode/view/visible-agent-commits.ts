@@ -6,7 +6,7 @@
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLine } from '../../git/files/discover.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../repository/layout.ts';
 import type { View } from './view.ts';
 
@@ -42,7 +42,7 @@ function visibleTips(view: View): string[] {
   const lines = stdout.split('\n').filter(Boolean);
   const visible = lines.filter((line) => !view.isHidden(line.slice(line.indexOf(' ') + 1)));
   // A detached HEAD holds a commit itself; any other HEAD names a branch, which is among the refs.
-  const head = /^[0-9a-f]{40,64}$/.exec(readLine(join(view.gitDir, 'HEAD')) ?? '')?.[0] ?? '';
+  const head = /^[0-9a-f]{40,64}$/.exec(readSmallFile(join(view.gitDir, 'HEAD')) ?? '')?.[0] ?? '';
   return [...new Set([head, ...visible.map((line) => line.slice(0, line.indexOf(' ')))])].filter(Boolean);
 }
 

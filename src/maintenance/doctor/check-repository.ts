@@ -6,13 +6,13 @@
 
 import { rmSync, statSync } from 'node:fs';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import {
   listWorktrees,
   unfinishedWorktrees,
   type WorktreeEntry,
 } from '../../git/files/worktree-registrations.ts';
-import { leftScratch } from '../../git/objects/scratch.ts';
+import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
@@ -49,7 +49,7 @@ export async function checkRepository(
       ...checkConfigInWorktree(worktree),
     ]),
     ...findLeftovers(repository, records, worktrees, sessionsDir),
-    ...leftScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
+    ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
 }

@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
-import { guessLooseObjects, listPacks } from '../../git/objects/object-store.ts';
+import { estimateLooseObjects, listPacks } from '../../git/objects/object-store.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -24,7 +24,7 @@ export async function autoRepack(repository: Repository): Promise<void> {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   const hasMany =
-    guessLooseObjects(objectsDir) >= MANY_LOOSE_OBJECTS || listPacks(objectsDir).length >= MANY_PACKS;
+    estimateLooseObjects(objectsDir) >= MANY_LOOSE_OBJECTS || listPacks(objectsDir).length >= MANY_PACKS;
   if (!hasMany) return;
   if ((await gitAnswer(git, ['config', '--type=int', '--get', 'gc.auto'])) === '0') return;
   if (await isPartialClone(git)) return;

@@ -1,7 +1,7 @@
 /** Plans what `agt gc` does to each session, and computes what that would free. It changes nothing. */
 
 import { branchNamespaces, snapshotNamespaces } from '../../filter/agent-refs.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';

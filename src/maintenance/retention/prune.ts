@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
 import { usageError } from '../../errors.ts';
-import { type Survey, type SurveyedPack, storeSize, surveyObjects } from '../../git/objects/object-store.ts';
+import { type UnreachableObjects, type MeasuredPack, objectStoreSize, measureUnreachable } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -52,8 +52,8 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   requireReadableRefs(commonDir);
-  const before = storeSize(objectsDir);
-  const survey = await surveyObjects(git, objectsDir, await expireSeconds(git, expire));
+  const before = objectStoreSize(objectsDir);
+  const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
   const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
   if (chosen.length + survey.loose.count > 0) {
@@ -68,7 +68,7 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   const left = survey.packs.filter((pack) => !chosen.includes(pack));
   return {
     before,
-    after: storeSize(objectsDir),
+    after: objectStoreSize(objectsDir),
     young: survey.young,
     left: left.reduce((sum, { expired }) => sum + expired, 0),
   };
@@ -88,9 +88,9 @@ function writeLimit(commonDir: string, storeBytes: number): number {
 }
 
 /** Prefers the packs that lose the largest part. Rewriting them writes at most `limit` bytes. */
-function choosePacks({ packs }: Survey, limit: number): SurveyedPack[] {
-  const lostPart = ({ expired, bytes }: SurveyedPack) => expired / bytes;
-  const chosen: SurveyedPack[] = [];
+function choosePacks({ packs }: UnreachableObjects, limit: number): MeasuredPack[] {
+  const lostPart = ({ expired, bytes }: MeasuredPack) => expired / bytes;
+  const chosen: MeasuredPack[] = [];
   let written = 0;
   for (const pack of [...packs].sort((a, b) => lostPart(b) - lostPart(a))) {
     const isWorthwhile = lostPart(pack) >= WORTHWHILE[pack.bytes <= SMALL_PACK_BYTES ? 'small' : 'large'];

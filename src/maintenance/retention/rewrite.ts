@@ -9,8 +9,8 @@
 
 import { readStatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { commitName, readCommits, storeCommits } from '../../git/objects/commits.ts';
-import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
+import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
+import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, tipRef } from '../../session/record.ts';
@@ -36,7 +36,7 @@ export async function rewriteChain(
   const moves = [tipRef(record.session_id), record.branch].map(
     (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
   );
-  await gitText(git, [...FLUSHED, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
   failurePoint('gc: refs moved');
   renameInStatCache(session, chain.tip, tip);
   await forgetReflog(session, record);
@@ -76,7 +76,7 @@ async function shortenChain(
     const takenOver = await notReachedFrom(git, [previous, ...otherParents], unheld);
     const newParents = [newNames.get(previous) ?? previous, ...otherParents, ...takenOver];
     const content = withParents(raw.get(commit) ?? '', newParents, newNames);
-    const name = commitName(content, commit);
+    const name = commitOid(content, commit);
     if (name !== commit) {
       newNames.set(commit, name);
       contents.push(content);

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
-import { FLUSHED, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { hideFromFetch } from '../../repository/hidden-from-fetch.ts';
 import { refuseWholeMachine } from '../../repository/refused-places.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -155,12 +155,12 @@ function refsOf(record: SessionRecord, { workCommit, shadowCommit }: NewSession)
 /** In one transaction. On a disk that fails, git can still leave some of the refs. */
 async function createRefs({ repository }: LockedSession, refs: readonly NewRef[]): Promise<void> {
   const input = refs.map(([ref, commit]) => `create ${ref} ${commit}\n`).join('');
-  await gitText(repository.git, [...FLUSHED, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
 }
 
 /** Keeps the ref if somebody has moved it. */
 async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): Promise<void> {
-  await gitText(repository.git, [...FLUSHED, 'update-ref', '-d', ref, commit]);
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
 }
 
 async function addWorktree(

@@ -5,7 +5,7 @@
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { shadowNamespace } from '../../filter/agent-refs.ts';
-import { HEADS, shortBranch } from '../../git/files/refnames.ts';
+import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../record.ts';

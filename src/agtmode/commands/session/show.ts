@@ -1,4 +1,4 @@
-import { shortBranch } from '../../../git/files/refnames.ts';
+import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';

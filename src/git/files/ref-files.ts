@@ -4,14 +4,14 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLine } from './discover.ts';
+import { readSmallFile } from './read-small-file.ts';
 
 export const HEADS = 'refs/heads/';
 export const TAGS = 'refs/tags/';
 export const REMOTES = 'refs/remotes/';
 
 export function usesReftable(commonDir: string): boolean {
-  return /refstorage\s*=\s*"?reftable/i.test(readLine(join(commonDir, 'config')) ?? '');
+  return /refstorage\s*=\s*"?reftable/i.test(readSmallFile(join(commonDir, 'config')) ?? '');
 }
 
 /** The text of packed-refs, '' where there is none. Names are latin1: bytes survive, ASCII compares. */
@@ -24,7 +24,7 @@ export function readPackedRefs(commonDir: string): Buffer {
 }
 
 /** Full names of packed refs that start with `prefix`. */
-export function packedNames(packed: Buffer, prefix: string): string[] {
+export function packedRefNames(packed: Buffer, prefix: string): string[] {
   const names: string[] = [];
   const wanted = Buffer.from(` ${prefix}`);
   for (let at = packed.indexOf(wanted); at !== -1; at = packed.indexOf(wanted, at + 1)) {
@@ -35,7 +35,7 @@ export function packedNames(packed: Buffer, prefix: string): string[] {
 }
 
 /** Full names of loose refs below a directory of refs such as `refs/heads/agt/`. */
-export function looseNames(commonDir: string, directory: string): string[] {
+export function looseRefNames(commonDir: string, directory: string): string[] {
   const names: string[] = [];
   const walk = (dir: string) => {
     for (const entry of entriesOf(join(commonDir, dir))) {
@@ -49,7 +49,7 @@ export function looseNames(commonDir: string, directory: string): string[] {
 }
 
 /** Names of the directories in `dir`; none where it cannot be read. */
-export function directoriesIn(dir: string): string[] {
+export function subdirectories(dir: string): string[] {
   return entriesOf(dir)
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name);

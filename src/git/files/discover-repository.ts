@@ -6,7 +6,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-export interface Repository {
+export interface DiscoveredRepository {
   /** Absolute; of a linked worktree, `<common>/worktrees/<id>`. */
   readonly gitDir: string;
   /** Absolute; where refs and objects are. */
@@ -16,7 +16,7 @@ export interface Repository {
 }
 
 /** `cwd` is absolute, with every `-C` applied; `env` has GIT_DIR where `--git-dir` or `--bare` set it. */
-export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Repository | undefined {
+export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): DiscoveredRepository | undefined {
   const named = env['GIT_DIR'];
   if (named !== undefined && named !== '') {
     const path = resolve(cwd, named);
@@ -38,15 +38,15 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Reposit
   }
 }
 
-function openGitDir(gitDir: string, cwd: string, env: NodeJS.ProcessEnv): Repository {
+function openGitDir(gitDir: string, cwd: string, env: NodeJS.ProcessEnv): DiscoveredRepository {
   if (env['GIT_COMMON_DIR']) return { gitDir, commonDir: resolve(cwd, env['GIT_COMMON_DIR']) };
-  const common = readLine(join(gitDir, 'commondir'));
+  const common = readSmallFile(join(gitDir, 'commondir'));
   return { gitDir, commonDir: common === undefined ? gitDir : resolve(gitDir, common) };
 }
 
 /** A `.git` file's target, if it is a repository. */
 function readGitFile(path: string): string | undefined {
-  const target = /^gitdir: (.+)$/.exec(readLine(path) ?? '')?.[1];
+  const target = /^gitdir: (.+)$/.exec(readSmallFile(path) ?? '')?.[1];
   if (target === undefined) return undefined;
   const gitDir = isAbsolute(target) ? target : resolve(dirname(path), target);
   return isGitDir(gitDir) ? gitDir : undefined;
@@ -54,8 +54,8 @@ function readGitFile(path: string): string | undefined {
 
 /** HEAD, and objects and refs here or in the common directory, as git's is_git_directory() has it. */
 function isGitDir(path: string): boolean {
-  if (readLine(join(path, 'HEAD')) === undefined) return false;
-  const common = readLine(join(path, 'commondir'));
+  if (readSmallFile(join(path, 'HEAD')) === undefined) return false;
+  const common = readSmallFile(join(path, 'commondir'));
   const root = common === undefined ? path : resolve(path, common);
   return (
     isDirectory(join(root, 'refs')) &&
@@ -75,7 +75,7 @@ function isDirectory(path: string): boolean {
 }
 
 /** A small file's text without its final line break, or undefined where it cannot be read. */
-export function readLine(path: string): string | undefined {
+export function readSmallFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
   } catch {
