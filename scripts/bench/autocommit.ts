@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findGit } from '../../src/git/run/find.ts';
+import { findGit } from '../../src/git/run/find-git.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const { values: options } = parseArgs({

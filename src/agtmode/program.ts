@@ -5,7 +5,7 @@
 import { isatty } from 'node:tty';
 import { globalConfigPath, readSettings, readSettingValues, type SettingValue } from '../config/settings.ts';
 import { AgtError } from '../errors.ts';
-import { findGit, ownFiles } from '../git/run/find.ts';
+import { findGit, ownFiles } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
 import { packed } from '../process/invocation.ts';

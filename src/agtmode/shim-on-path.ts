@@ -1,7 +1,7 @@
 /** The shim that is first on PATH, if it is one, and whether it still does without the executable where it can. */
 import { readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { SHIM_MARK } from '../git/run/find.ts';
+import { SHIM_MARK } from '../git/run/find-git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
 

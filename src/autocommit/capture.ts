@@ -11,7 +11,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { placeCheck } from '../disk/is-inside.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { systemFailure } from '../errors.ts';
-import { ImportFailed } from '../git/objects/fast-import.ts';
+import { FastImportFailed } from '../git/objects/fast-import.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { statCacheFile } from '../repository/layout.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -87,7 +87,7 @@ export async function capture(
     try {
       return await captureInto(git, target, options, objects);
     } catch (error) {
-      const mayPass = error instanceof ImportFailed && error.passing && attempt < ATTEMPTS;
+      const mayPass = error instanceof FastImportFailed && error.isTransient && attempt < ATTEMPTS;
       if (!mayPass) throw error;
     } finally {
       await objects.close();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { errorCode } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
-import { FLUSHED, type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
 import type { ScanManifest } from './stat-cache/scan-manifest.ts';
 
 export interface IndexDigest {
@@ -73,7 +73,7 @@ export async function stagedTree(
 ): Promise<string | undefined> {
   if (conflicted || raw.length === 0) return undefined;
   return withCopy(gitDir, raw, async (copy) => {
-    const tree = await gitAnswer(git, [...FLUSHED, 'write-tree'], { env: { GIT_INDEX_FILE: copy } });
+    const tree = await gitAnswer(git, [...FSYNC_ARGS, 'write-tree'], { env: { GIT_INDEX_FILE: copy } });
     return tree === undefined || (await isEmptyTree(git, tree)) ? undefined : tree;
   });
 }

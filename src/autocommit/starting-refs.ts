@@ -2,9 +2,9 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { readLine } from '../git/files/discover.ts';
+import { readSmallFile } from '../git/files/read-small-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { askObjects } from '../git/objects/cat-file.ts';
+import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type Operation, readOperation } from '../snapshot/git-operation.ts';
 import type { CaptureTarget } from './request.ts';
@@ -38,7 +38,7 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
   ];
   const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
-    askObjects(sandboxGit, questions),
+    runBatchCommand(sandboxGit, questions),
     headRef(gitDir) ?? gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
@@ -66,7 +66,7 @@ export async function readCircumstances(git: Git, target: CaptureTarget): Promis
 function headRef(gitDir: string): string | undefined {
   const path = join(gitDir, 'HEAD');
   if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
-  const text = readLine(path) ?? '';
+  const text = readSmallFile(path) ?? '';
   if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return '';
   const ref = /^ref: (refs\/\S+)$/.exec(text)?.[1];
   // What stands there where refs are in a table.

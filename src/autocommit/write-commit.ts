@@ -5,8 +5,8 @@ import { requireSpace } from '../disk/free-space.ts';
 import type { PlaceCheck } from '../disk/is-inside.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { FastImport, importPath } from '../git/objects/fast-import.ts';
-import { removeCrashReports } from '../git/objects/fast-import-leftovers.ts';
+import { FastImport, fastImportPath } from '../git/objects/fast-import.ts';
+import { removeCrashReports } from '../git/objects/fast-import-cleanup.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
 import { commitsOf, operationDigest } from '../snapshot/git-operation.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
@@ -105,14 +105,14 @@ export async function writeShadowCommit(
     if (!previous.isEmpty || previous.foreign.length > 0)
       await stream.write(`M 040000 ${at.tipTree} sandbox\n`);
     for (const path of previous.foreign)
-      await stream.write(Buffer.concat([DELETE, importPath(path), NEWLINE]));
+      await stream.write(Buffer.concat([DELETE, fastImportPath(path), NEWLINE]));
   }
   for (const path of scanned.deletions) {
-    await stream.write(Buffer.concat([DELETE, importPath(encodePath(path)), NEWLINE]));
+    await stream.write(Buffer.concat([DELETE, fastImportPath(encodePath(path)), NEWLINE]));
   }
   for (const [path, { mode, oid }] of scanned.writes) {
     await stream.write(
-      Buffer.concat([Buffer.from(`M ${mode} ${oid} `), importPath(encodePath(path)), NEWLINE]),
+      Buffer.concat([Buffer.from(`M ${mode} ${oid} `), fastImportPath(encodePath(path)), NEWLINE]),
     );
   }
   await stream.write('M 100644 inline _/manifest.json\n');
@@ -125,7 +125,7 @@ export async function writeShadowCommit(
   await writeOperation(stream, commit);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
   failurePoint('capture: stream written');
-  const name = await stream.nameOfFirst();
+  const name = await stream.oidOfFirstMark();
   const finished = stream.finish();
   try {
     meanwhile(name);
@@ -158,7 +158,7 @@ async function writeOperation(stream: FastImport, { at, previous }: ShadowCommit
   await stream.write('D _/operation\n');
   for (const [path, bytes] of at.operation?.files ?? []) {
     await stream.write(
-      Buffer.concat([Buffer.from('M 100644 inline '), importPath(`_/operation/${path}`), NEWLINE]),
+      Buffer.concat([Buffer.from('M 100644 inline '), fastImportPath(`_/operation/${path}`), NEWLINE]),
     );
     await stream.data(bytes);
   }

@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
-import { shortBranch } from '../git/files/refnames.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { listTree } from '../git/objects/ls-tree.ts';

@@ -7,10 +7,10 @@ import { resolve } from 'node:path';
 import { localConfigPath } from '../config/local.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../config/settings.ts';
 import { errorCode } from '../errors.ts';
-import { discoverRepository } from '../git/files/discover.ts';
-import { askGit, captureGit } from '../git/run/ask.ts';
+import { discoverRepository } from '../git/files/discover-repository.ts';
 import { becomeGit } from '../git/run/become.ts';
-import { findGit, ownFiles } from '../git/run/find.ts';
+import { findGit, ownFiles } from '../git/run/find-git.ts';
+import { captureGitSync, queryGitSync } from '../git/run/run-sync.ts';
 import { packed } from '../process/invocation.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { PASSED_ON } from './command-line/commands.ts';
@@ -76,7 +76,7 @@ function guard(line: CommandLine, git: string, env: NodeJS.ProcessEnv): void {
   if (!destroys(line)) return;
   const { cwd, repository } = locate(line, env);
   const globals = withoutPager(line.globals);
-  const ask = (args: readonly string[]) => askGit(git, [...globals, ...args], env);
+  const ask = (args: readonly string[]) => queryGitSync(git, [...globals, ...args], env);
   if (repository !== undefined) guardWork(line, repository, { cwd, env, ask });
 }
 
@@ -96,8 +96,8 @@ function viewFrom(line: CommandLine, git: string, env: NodeJS.ProcessEnv): View 
   const settings = toSettings(readSettingValues(files, env));
   const globals = withoutPager(line.globals);
   return openView(repository, settings, {
-    ask: (args, input) => askGit(git, [...globals, ...args], env, input),
-    show: (args) => captureGit(git, [...line.globals, ...args], env),
+    ask: (args, input) => queryGitSync(git, [...globals, ...args], env, input),
+    show: (args) => captureGitSync(git, [...line.globals, ...args], env),
     print: (text) => printBytes(Buffer.from(text, 'latin1')),
   });
 }

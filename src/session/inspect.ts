@@ -1,6 +1,6 @@
 /** What `session list`, `session show` and `status` say of a session: its metadata and what git knows of it now. */
 import { readTimestamp } from '../autocommit/timestamp.ts';
-import { shortBranch } from '../git/files/refnames.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';

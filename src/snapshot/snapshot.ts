@@ -2,7 +2,7 @@
 
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { parseRaw } from '../git/objects/raw-diff.ts';
+import { parseRawDiff } from '../git/objects/raw-diff.ts';
 import { type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import { type CapturedManifest, readModes } from './manifest.ts';
@@ -50,7 +50,7 @@ export async function listDifferences(git: Git, from: string | undefined, to: st
   }
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
   const output = await gitBytes(git, [...args, '--', ...TOP_FOLDERS]);
-  return parseRaw(output.toString('latin1'), decodePath).get('') ?? [];
+  return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
 /** Every directory that a snapshot has: where something stands in it, and the empty ones. */

@@ -1,6 +1,6 @@
 /** What each snapshot of a session changed: read for all of them at once, whatever their number. */
 
-import { type Entry, parseRaw } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -52,7 +52,10 @@ export async function readTimeline(
   }));
 }
 
-function describe({ path, before, after, ...lines }: Entry, sizes: ReadonlyMap<string, number>): FileChange {
+function describe(
+  { path, before, after, ...lines }: DiffEntry,
+  sizes: ReadonlyMap<string, number>,
+): FileChange {
   const kind = before === undefined ? 'added' : after === undefined ? 'deleted' : 'changed';
   return { path, kind, ...lines, size: sizes.get(after?.oid ?? '') ?? 0 };
 }
@@ -61,22 +64,22 @@ async function compareWithPrevious(
   git: Git,
   snapshots: readonly Snapshot[],
   options: TimelineOptions,
-): Promise<Map<string, Entry[]>> {
+): Promise<Map<string, DiffEntry[]>> {
   const later = snapshots.filter(({ previous }) => previous !== undefined);
   if (later.length === 0) return new Map();
   const input = later.map(({ commit, previous }) => `${commit} ${previous}\n`).join('');
   const args = ['diff-tree', '--stdin', ...formatOf(options), '--', ...inTrees(options.pathspecs)];
-  return parseRaw((await gitBytes(git, args, { input })).toString('latin1'), decodePath);
+  return parseRawDiff((await gitBytes(git, args, { input })).toString('latin1'), decodePath);
 }
 
 /** The first state's parent is the commit that the session started at: its tree is what stood in the sandbox. */
-async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<Entry[]> {
+async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<DiffEntry[]> {
   const empty = await gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
   const sandbox = (await resolveObject(git, `${commit}:sandbox`)) ?? empty;
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
     if (pathspecs.every(excludes)) return [];
     const args = ['diff-tree', ...formatOf(options), before, after, '--', ...inTrees(pathspecs)];
-    return parseRaw((await gitBytes(git, args)).toString('latin1'), decodePath).get('') ?? [];
+    return parseRawDiff((await gitBytes(git, args)).toString('latin1'), decodePath).get('') ?? [];
   };
   const isIn = ({ path }: Pathspec) => /^sandbox(\/|$)/.test(path);
   const inSandbox = options.pathspecs
@@ -107,7 +110,7 @@ function formatOf({ countLines }: TimelineOptions): string[] {
   return ['-r', '-z', '--no-renames', '--full-index', '--raw', ...(countLines ? ['--numstat'] : [])];
 }
 
-async function readSizes(git: Git, entries: readonly Entry[]): Promise<Map<string, number>> {
+async function readSizes(git: Git, entries: readonly DiffEntry[]): Promise<Map<string, number>> {
   const oids = [...new Set(entries.flatMap(({ after }) => after?.oid ?? []))];
   if (oids.length === 0) return new Map();
   const input = oids.map((oid) => `${oid}\n`).join('');

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findGit } from '../../src/git/run/find.ts';
+import { findGit } from '../../src/git/run/find-git.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 

@@ -1,6 +1,6 @@
 import { showSize } from '../../config/keys.ts';
 import { EXIT, formatError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import {
   applyRetention,
   type Failure,

@@ -13,7 +13,7 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
-import { ownFiles, SHIM_MARK } from '../../git/run/find.ts';
+import { ownFiles, SHIM_MARK } from '../../git/run/find-git.ts';
 import { shimText } from '../../gitmode/shim/shim.ts';
 import { packed } from '../../process/invocation.ts';
 import { defineCommand } from '../command-line/command.ts';

@@ -1,5 +1,5 @@
 import { formatError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { examine } from '../../maintenance/doctor/examine.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';

@@ -1,7 +1,7 @@
 /** How sessions look in JSON and in text, wherever they are printed. */
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import type { SessionView } from '../../session/inspect.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Program } from '../program.ts';

@@ -59,7 +59,7 @@ export async function seedScan(
     if (entry.mode === SUBMODULE || encodePath(path) !== path) foreign.push(path);
     else if (mode === undefined || entry.flags !== 0 || converted.has(entry.path))
       files.addUnseen(path, entry.mode, entry.oid);
-    else files.add(path, { ...statIn(bytes, entry.at), mode }, entry.oid);
+    else files.add(path, { ...statIn(bytes, entry.offset), mode }, entry.oid);
   }
   const clock = await clockAfter(lstatSync(index).ctimeMs, folder);
   const known = { digest: '', stat: '' }; // it is captured with the first state
@@ -128,13 +128,13 @@ function statIn(bytes: Buffer, at: number): Omit<StatData, 'mode'> {
 function sampleModes(entries: readonly IndexEntry[], bytes: Buffer, sandbox: string): Map<number, number> {
   const modes = new Map<number, number>();
   const tried = new Map<number, number>();
-  for (const { mode, path, at, flags } of entries) {
+  for (const { mode, path, offset, flags } of entries) {
     const tries = tried.get(mode) ?? 0;
     if (mode === SUBMODULE || flags !== 0 || modes.has(mode) || tries === SAMPLES) continue;
     tried.set(mode, tries + 1);
     const place = `${Buffer.from(sandbox).toString('latin1')}/${path}`;
     const stat = lstatSync(systemPath(place), { throwIfNoEntry: false });
-    const noted = statIn(bytes, at);
+    const noted = statIn(bytes, offset);
     const names = ['mtimeMs', 'ctimeMs', 'size', 'ino'] as const;
     if (stat !== undefined && names.every((name) => noted[name] === stat[name])) modes.set(mode, stat.mode);
   }

@@ -11,7 +11,7 @@ const ASK = ['cat-file', '--batch-command=%(objectname) %(objecttype)'];
  * What `git cat-file --batch-command` answers. It has been started, and has its questions, when this returns: the caller
  * may be busy meanwhile.
  */
-export function askObjects(git: Git, questions: readonly string[]): Promise<Buffer> {
+export function runBatchCommand(git: Git, questions: readonly string[]): Promise<Buffer> {
   traceCommand(git.env, git.path, ASK);
   const child = spawn(git.path, ASK, { cwd: git.cwd, env: git.env });
   const answered = new Promise<Buffer>((resolve, reject) => {

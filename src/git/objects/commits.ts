@@ -5,7 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { AgtError } from '../../errors.ts';
-import { FLUSHED, type Git, gitBytes, gitText } from '../run/git.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../run/git.ts';
 
 const COMMIT = 1;
 
@@ -15,7 +15,7 @@ function hashLike(oid: string): Hash {
 }
 
 /** The name of a commit object with this content; `like` is any other name in the repository. */
-export function commitName(content: Buffer, like: string): string {
+export function commitOid(content: Buffer, like: string): string {
   return hashLike(like).update(`commit ${content.length}\0`).update(content).digest('hex');
 }
 
@@ -29,7 +29,7 @@ export async function storeCommits(git: Git, contents: readonly Buffer[], like: 
   const entries = contents.flatMap((content) => [entryHeader(COMMIT, content.length), deflateSync(content)]);
   const body = Buffer.concat([header, ...entries]);
   const pack = Buffer.concat([body, hashLike(like).update(body).digest()]);
-  await gitText(git, [...FLUSHED, 'index-pack', '--stdin', '--strict'], { input: pack });
+  await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input: pack });
 }
 
 /** Type and size as gitformat-pack(5) has them: four bits of the size, then seven in each further byte. */

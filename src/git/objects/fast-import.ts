@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, EXIT } from '../../errors.ts';
-import { FLUSHED, type Git } from '../run/git.ts';
+import { FSYNC_ARGS, type Git } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
-import { type Places, removeKeepFile, removeLeftovers } from './fast-import-leftovers.ts';
+import { type Places, removeKeepFile, removeTemporaryFiles } from './fast-import-cleanup.ts';
 
 /** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
 const BIG_FILE = '1m';
@@ -22,7 +22,7 @@ const ENOUGH = 4096;
 const CLOCK_SKEW_MS = 2000;
 
 const ARGS = [
-  ...FLUSHED,
+  ...FSYNC_ARGS,
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   '-c',
@@ -56,13 +56,13 @@ function argumentsFor({ commonDir }: Places): string[] {
   return isPartial ? ARGS : [...AS_PACK, ...ARGS];
 }
 
-export class ImportFailed extends AgtError {
+export class FastImportFailed extends AgtError {
   /** Whether it may well go the next time. */
-  readonly passing: boolean;
+  readonly isTransient: boolean;
 
   constructor(reason: string, hints: string[], stderr: string) {
     super(`git fast-import failed: ${reason}`, { exitCode: EXIT.failed, hints, cause: stderr });
-    this.passing = PASSING.test(stderr);
+    this.isTransient = PASSING.test(stderr);
   }
 }
 
@@ -138,7 +138,7 @@ export class FastImport {
   }
 
   /** The name of what was written as `:1`. @throws AgtError when git has ended. */
-  async nameOfFirst(): Promise<string> {
+  async oidOfFirstMark(): Promise<string> {
     this.gather('get-mark :1\n');
     await this.send();
     return (await this.answer) ?? this.fail();
@@ -165,24 +165,24 @@ export class FastImport {
     if (this.finished) return;
     this.child.kill('SIGKILL');
     await this.ended;
-    removeLeftovers(this.places, this.child.pid, this.since);
+    removeTemporaryFiles(this.places, this.child.pid, this.since);
   }
 
   private async fail(): Promise<never> {
     const ending = await this.ended;
-    removeLeftovers(this.places, this.child.pid, this.since);
+    removeTemporaryFiles(this.places, this.child.pid, this.since);
     removeKeepFile(this.places, this.stderr);
     const reason =
       this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
     const full = /no space left|quota exceeded/i.test(this.stderr) ? ['free some space: df -h'] : [];
     const locked = /cannot lock ref/i.test(this.stderr) ? ['see: agt doctor'] : [];
     const hints = ['the capture is not finished; the last state stands', ...full, ...locked];
-    throw new ImportFailed(reason.replace(/^\w+: /, '') || String(ending), hints, this.stderr);
+    throw new FastImportFailed(reason.replace(/^\w+: /, '') || String(ending), hints, this.stderr);
   }
 }
 
 /** A path as fast-import reads it; `path` holds one byte per character. */
-export function importPath(path: string): Buffer {
+export function fastImportPath(path: string): Buffer {
   const plain = !/[\n"\\]/.test(path);
   if (plain) return Buffer.from(path, 'latin1');
   const quoted = path.replace(/[\n"\\]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`));

@@ -16,13 +16,13 @@ export interface Pack {
   readonly special: boolean;
 }
 
-export interface SurveyedPack extends Pack {
+export interface MeasuredPack extends Pack {
   /** Bytes of unreachable objects that are old enough to go; 0 of a special pack. */
   readonly expired: number;
 }
 
-export interface Survey {
-  readonly packs: readonly SurveyedPack[];
+export interface UnreachableObjects {
+  readonly packs: readonly MeasuredPack[];
   /** Unreachable loose objects old enough to go. */
   readonly loose: { readonly count: number; readonly bytes: number };
   /** Bytes of unreachable objects that are not old enough yet. */
@@ -45,12 +45,12 @@ export function listPacks(objectsDir: string): Pack[] {
 }
 
 /** About how many loose objects there are, as git-gc(1) guesses: a 256th of them is counted. */
-export function guessLooseObjects(objectsDir: string): number {
+export function estimateLooseObjects(objectsDir: string): number {
   return namesIn(join(objectsDir, '17')).length * 256;
 }
 
 /** Bytes that all files take on the disk: a small file takes a whole block. */
-export function storeSize(objectsDir: string): number {
+export function objectStoreSize(objectsDir: string): number {
   let bytes = 0;
   for (const dir of namesIn(objectsDir)) {
     for (const name of namesIn(join(objectsDir, dir))) {
@@ -62,7 +62,11 @@ export function storeSize(objectsDir: string): number {
 }
 
 /** `before`: Unix seconds; what was written then or later is young. */
-export async function surveyObjects(git: Git, objectsDir: string, before: number): Promise<Survey> {
+export async function measureUnreachable(
+  git: Git,
+  objectsDir: string,
+  before: number,
+): Promise<UnreachableObjects> {
   const loose = looseObjects(objectsDir);
   const packs = listPacks(objectsDir).flatMap((pack) => openPack(objectsDir, pack));
   packs.sort((a, b) => b.index.count - a.index.count);

@@ -5,7 +5,7 @@ export interface FileVersion {
   readonly oid: string;
 }
 
-export interface Entry {
+export interface DiffEntry {
   /** As on disk; one byte per character. */
   readonly path: string;
   /** Undefined: there is no file. */
@@ -20,9 +20,9 @@ export interface Entry {
 export type PathDecoder = (path: string) => string;
 
 /** By commit, or under '' where two trees are compared. `output` holds one byte per character. */
-export function parseRaw(output: string, decodePath: PathDecoder): Map<string, Entry[]> {
-  const commits = new Map<string, Map<string, Entry>>();
-  let entries = new Map<string, Entry>();
+export function parseRawDiff(output: string, decodePath: PathDecoder): Map<string, DiffEntry[]> {
+  const commits = new Map<string, Map<string, DiffEntry>>();
+  let entries = new Map<string, DiffEntry>();
   commits.set('', entries);
   const fields = output.split('\0');
   for (let i = 0; i < fields.length; i++) {
@@ -51,7 +51,7 @@ export function parseRaw(output: string, decodePath: PathDecoder): Map<string, E
 /** The mode that git prints for a file that is not there. */
 const NO_FILE = '000000';
 
-function parseEntry(path: string, field: string): Entry {
+function parseEntry(path: string, field: string): DiffEntry {
   const [oldMode, mode, oldOid, oid] = field.slice(1).split(' ');
   const version = (m = '', o = '') => (m === NO_FILE ? undefined : { mode: m, oid: o });
   return {
@@ -64,6 +64,6 @@ function parseEntry(path: string, field: string): Entry {
 }
 
 /** A name that stands in one of the trees otherwise than on disk comes as a deletion and an addition. */
-function together(one: Entry | undefined, other: Entry): Entry {
+function together(one: DiffEntry | undefined, other: DiffEntry): DiffEntry {
   return { ...other, before: one?.before ?? other.before, after: one?.after ?? other.after };
 }

@@ -41,7 +41,7 @@ const LOCALE = ['LC_ALL', 'LC_MESSAGES', 'LANGUAGE'];
 /** Messages in English for the few that are shown, no replace refs, no lock taken by a mere look. */
 const FIXED = { LC_MESSAGES: 'C', GIT_NO_REPLACE_OBJECTS: '1', GIT_OPTIONAL_LOCKS: '0' };
 
-export function ownGitEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function cleanGitEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own: NodeJS.ProcessEnv = { ...env };
   for (const name of [...SCRUBBED, ...LOCALE]) delete own[name];
   if (own['LC_CTYPE'] === undefined && env['LC_ALL'] !== undefined) own['LC_CTYPE'] = env['LC_ALL'];

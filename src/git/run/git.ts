@@ -4,7 +4,7 @@
  * becomes git (src/git/run/become.ts).
  */
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
-import { localeOf, ownGitEnvironment } from './environment.ts';
+import { cleanGitEnvironment, localeOf } from './environment.ts';
 import { traceCommand } from './trace.ts';
 
 export interface Git {
@@ -37,7 +37,7 @@ export interface RunOptions {
 }
 
 /** For what a ref will lead to: on disk when the command ends. git leaves loose objects to the system by default. */
-export const FLUSHED = [
+export const FSYNC_ARGS = [
   '-c',
   'core.fsync=objects,derived-metadata,reference',
   '-c',
@@ -45,7 +45,7 @@ export const FLUSHED = [
 ];
 
 export function openGit(path: string, cwd: string, env: NodeJS.ProcessEnv): Git {
-  return { path, cwd, env: ownGitEnvironment(env), userLocale: localeOf(env) };
+  return { path, cwd, env: cleanGitEnvironment(env), userLocale: localeOf(env) };
 }
 
 export function inDirectory(git: Git, cwd: string): Git {

@@ -8,8 +8,9 @@ import { readFileSync, realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../../config/settings.ts';
-import { type Repository, readLine } from '../../git/files/discover.ts';
-import type { Answer } from '../../git/run/ask.ts';
+import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
+import type { GitOutput } from '../../git/run/run-sync.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { agtDirectory, recordFile } from '../../repository/layout.ts';
 import type { CommandLine } from '../command-line/parse.ts';
@@ -24,10 +25,10 @@ export interface GuardDoor {
   readonly env: NodeJS.ProcessEnv;
   /** Absolute; with every `-C` applied. */
   readonly cwd: string;
-  readonly ask: (args: readonly string[]) => Answer;
+  readonly ask: (args: readonly string[]) => GitOutput;
 }
 
-export function guardWork(line: CommandLine, repository: Repository, door: GuardDoor): void {
+export function guardWork(line: CommandLine, repository: DiscoveredRepository, door: GuardDoor): void {
   try {
     const sandbox = sandboxOf(repository);
     if (sandbox === undefined) return;
@@ -44,11 +45,11 @@ export function guardWork(line: CommandLine, repository: Repository, door: Guard
 }
 
 /** Other sandboxes that the command removes: of `worktree remove PATH`. */
-function sandboxesNamed(line: CommandLine, { commonDir }: Repository, cwd: string): Sandbox[] {
+function sandboxesNamed(line: CommandLine, { commonDir }: DiscoveredRepository, cwd: string): Sandbox[] {
   if (line.command !== 'worktree') return [];
   const paths = line.args.slice(1).filter((arg) => !arg.startsWith('-'));
   return paths.flatMap((path) => {
-    const gitFile = readLine(join(resolve(cwd, path), '.git'));
+    const gitFile = readSmallFile(join(resolve(cwd, path), '.git'));
     const gitDir = /^gitdir: (.*)$/.exec(gitFile ?? '')?.[1];
     const sandbox = gitDir === undefined ? undefined : sandboxOf({ gitDir, commonDir });
     return sandbox ?? [];
@@ -56,8 +57,8 @@ function sandboxesNamed(line: CommandLine, { commonDir }: Repository, cwd: strin
 }
 
 /** The sandbox that a worktree is; undefined for any other. */
-export function sandboxOf({ gitDir, commonDir }: Repository): Sandbox | undefined {
-  const gitFile = gitDir === commonDir ? undefined : readLine(join(gitDir, 'gitdir'));
+export function sandboxOf({ gitDir, commonDir }: DiscoveredRepository): Sandbox | undefined {
+  const gitFile = gitDir === commonDir ? undefined : readSmallFile(join(gitDir, 'gitdir'));
   if (gitFile === undefined) return undefined;
   const path = dirname(resolve(gitDir, gitFile));
   const session = basename(dirname(path));

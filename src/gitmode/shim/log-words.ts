@@ -11,7 +11,7 @@ import { readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSy
 import { dirname, join, resolve } from 'node:path';
 import { localSpaces, type Prefixes, remoteSpaces } from '../../filter/agent-refs.ts';
 import { allBut } from '../../filter/globs.ts';
-import { usesReftable } from '../../git/files/refnames.ts';
+import { usesReftable } from '../../git/files/ref-files.ts';
 import { agtDirectory, decorationsFile } from '../../repository/layout.ts';
 import { DEFAULT_DECORATIONS } from '../rules/decorations.ts';
 import { REMOTES, type View } from '../view/view.ts';

@@ -10,7 +10,7 @@
  */
 
 import type { Prefixes } from '../../filter/agent-refs.ts';
-import { SHIM_MARK } from '../../git/run/find.ts';
+import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import {
   agentsInHistoryFile,

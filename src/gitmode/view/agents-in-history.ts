@@ -6,7 +6,7 @@
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLine } from '../../git/files/discover.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../repository/layout.ts';
 import type { View } from './view.ts';
 
@@ -45,7 +45,7 @@ function visibleTips(view: Repository): string[] {
     .stdout.split('\n')
     .filter(Boolean);
   // A HEAD that names a branch adds nothing; a detached one holds the commit itself.
-  const head = /^[0-9a-f]{40,64}$/.exec(readLine(join(view.gitDir, 'HEAD')) ?? '')?.[0] ?? '';
+  const head = /^[0-9a-f]{40,64}$/.exec(readSmallFile(join(view.gitDir, 'HEAD')) ?? '')?.[0] ?? '';
   const tips = refs.filter((line) => !view.isHidden(line.slice(line.indexOf(' ') + 1)));
   return [...new Set([head, ...tips.map((line) => line.slice(0, line.indexOf(' ')))])].filter(Boolean);
 }

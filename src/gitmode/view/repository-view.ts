@@ -6,30 +6,31 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localSpaces, type Prefixes, remoteSpaces, spaceOf } from '../../filter/agent-refs.ts';
-import { type Repository, readLine } from '../../git/files/discover.ts';
+import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import {
-  directoriesIn,
-  looseNames,
-  packedNames,
+  looseRefNames,
+  packedRefNames,
   readPackedRefs,
+  subdirectories,
   usesReftable,
-} from '../../git/files/refnames.ts';
-import type { Answer } from '../../git/run/ask.ts';
+} from '../../git/files/ref-files.ts';
+import type { GitOutput } from '../../git/run/run-sync.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { agtDirectory, recordsDirectory } from '../../repository/layout.ts';
 import { lookForAgents } from './agents-in-history.ts';
 import { HEADS, REMOTES, type View } from './view.ts';
 
-export type Ask = (args: readonly string[], input?: string) => Answer;
+export type Ask = (args: readonly string[], input?: string) => GitOutput;
 
 export interface Door {
   readonly ask: Ask;
-  readonly show: (args: readonly string[]) => Answer;
+  readonly show: (args: readonly string[]) => GitOutput;
   readonly print: (text: string) => void;
 }
 
 export function openView(
-  repository: Repository,
+  repository: DiscoveredRepository,
   settings: Prefixes & { agentEmail: string },
   { ask, show, print }: Door,
 ): View {
@@ -94,23 +95,25 @@ export function openView(
 function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
   const packed = readPackedRefs(commonDir);
   const names = localSpaces(prefixes).flatMap((space) => [
-    ...looseNames(commonDir, space),
-    ...packedNames(packed, space),
+    ...looseRefNames(commonDir, space),
+    ...packedRefNames(packed, space),
   ]);
-  const remotes = new Set([...configured, ...directoriesIn(join(commonDir, REMOTES))]);
+  const remotes = new Set([...configured, ...subdirectories(join(commonDir, REMOTES))]);
   for (const remote of remotes) {
-    for (const space of remoteSpaces(remote, prefixes)) names.push(...looseNames(commonDir, space));
+    for (const space of remoteSpaces(remote, prefixes)) names.push(...looseRefNames(commonDir, space));
   }
   const marks = [`/${prefixes.branchPrefix}`, `/${prefixes.workPrefix}`];
   if (marks.some((mark) => packed.includes(mark))) {
-    names.push(...packedNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark))));
+    names.push(
+      ...packedRefNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark))),
+    );
   }
   return names;
 }
 
 /** The branch that a HEAD file names. */
 function branchOf(headFile: string): string | undefined {
-  const line = readLine(headFile);
+  const line = readSmallFile(headFile);
   return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
 }
 
@@ -130,14 +133,14 @@ interface Worktree {
  * agent may have detached its HEAD). The id '' stands for the main worktree.
  */
 function hiddenWorktrees(
-  { commonDir, gitDir }: Repository,
+  { commonDir, gitDir }: DiscoveredRepository,
   isHiddenName: (ref: string) => boolean,
   ask: Ask | undefined,
 ): Worktree[] {
   const sandboxes = once(() => new Set(sessionSandboxes(commonDir)));
-  const linked = directoriesIn(join(commonDir, 'worktrees')).flatMap((id) => {
+  const linked = subdirectories(join(commonDir, 'worktrees')).flatMap((id) => {
     const dir = join(commonDir, 'worktrees', id);
-    const place = readLine(join(dir, 'gitdir'));
+    const place = readSmallFile(join(dir, 'gitdir'));
     if (dir === gitDir || place === undefined) return [];
     const path = dirname(resolve(dir, place));
     const branch =
@@ -173,7 +176,7 @@ function sessionSandboxes(commonDir: string): string[] {
 
 /** Remotes by the repository's own file; only their names matter, and an included file rarely names one. */
 function configuredRemotes(commonDir: string): string[] {
-  const text = readLine(join(commonDir, 'config')) ?? '';
+  const text = readSmallFile(join(commonDir, 'config')) ?? '';
   return [...text.matchAll(/^\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]/gim)].map((match) =>
     (match[1] ?? '').replace(/\\(.)/g, '$1'),
   );

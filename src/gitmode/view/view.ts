@@ -5,7 +5,7 @@
 
 import type { Prefixes } from '../../filter/agent-refs.ts';
 import { allBut } from '../../filter/globs.ts';
-import type { Answer } from '../../git/run/ask.ts';
+import type { GitOutput } from '../../git/run/run-sync.ts';
 
 export interface View {
   /** Hidden directories of refs, with their slash, that hold at least one hidden ref. */
@@ -33,11 +33,11 @@ export interface View {
   /** Whether a worktree belongs to a session and is not the current one; absolute path. */
   isSandbox(path: string): boolean;
   /** Runs the real git on the user's terminal, with its standard output captured. */
-  show(args: readonly string[]): Answer;
+  show(args: readonly string[]): GitOutput;
   /** Writes to standard output. */
   print(text: string): void;
   /** Asks the real git in this repository. */
-  ask(args: readonly string[], input?: string): Answer;
+  ask(args: readonly string[], input?: string): GitOutput;
   /** True from git `major.minor` on. */
   gitIsAtLeast(major: number, minor: number): boolean;
   /** Whether a commit by an agent is an ancestor of something visible. */

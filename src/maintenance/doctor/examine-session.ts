@@ -1,7 +1,7 @@
 /** Checks one session: its intent, its refs, its sandbox. */
 import { existsSync } from 'node:fs';
 import { isLocked } from '../../disk/lock.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionLockFile } from '../../repository/layout.ts';

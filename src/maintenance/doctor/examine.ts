@@ -10,7 +10,7 @@ import {
   unfinishedWorktrees,
   type WorktreeEntry,
 } from '../../git/files/worktree-registrations.ts';
-import { leftScratch } from '../../git/objects/scratch.ts';
+import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
@@ -45,7 +45,7 @@ export async function examine(repository: Repository, finishRestore: FinishResto
     ...worktrees.flatMap((worktree) => examineWorktree(repository, worktree, records, sessionsDir)),
   );
   findings.push(...findLeftovers(repository, records, worktrees, sessionsDir));
-  findings.push(...leftScratch(scratchDirectory(repository.agtDir)).map(describeScratch));
+  findings.push(...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch));
   if (records.length > 0) findings.push(...(await examineHideRefs(repository)));
   return findings;
 }

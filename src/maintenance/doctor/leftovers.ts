@@ -10,7 +10,7 @@ import { openFiles } from '../../disk/open-files.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { errorCode } from '../../errors.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
-import { abandonedFiles } from '../../git/objects/fast-import-leftovers.ts';
+import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';

@@ -1,7 +1,7 @@
 /** Session folders and refs of agt that belong to no session. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';

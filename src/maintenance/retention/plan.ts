@@ -1,6 +1,6 @@
 /** What `agt gc` would do to each session, and what that would free. Looks only. */
 
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';

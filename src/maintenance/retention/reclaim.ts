@@ -12,11 +12,11 @@ import { withLock } from '../../disk/lock.ts';
 import { usageError } from '../../errors.ts';
 import {
   listPacks,
+  type MeasuredPack,
+  measureUnreachable,
+  objectStoreSize,
   type Pack,
-  type Survey,
-  type SurveyedPack,
-  storeSize,
-  surveyObjects,
+  type UnreachableObjects,
 } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
@@ -63,8 +63,8 @@ async function reclaimNow(repository: Repository, expire: string): Promise<Recla
   const { git } = repository;
   const objectsDir = join(repository.commonDir, 'objects');
   requireReadable(repository.commonDir);
-  const before = storeSize(objectsDir);
-  const survey = await surveyObjects(git, objectsDir, await secondsOf(git, expire));
+  const before = objectStoreSize(objectsDir);
+  const survey = await measureUnreachable(git, objectsDir, await secondsOf(git, expire));
   const partial = await isPartialClone(git);
   const chosen = partial ? [] : choosePacks(survey, mayWrite(repository, before));
   if (chosen.length + survey.loose.count > 0) {
@@ -78,7 +78,7 @@ async function reclaimNow(repository: Repository, expire: string): Promise<Recla
   if (!partial) await joinPacks(git, objectsDir, mayWrite(repository, before));
   const goes = new Set(chosen.map(({ name }) => name));
   const left = survey.packs.reduce((sum, pack) => sum + (goes.has(pack.name) ? 0 : pack.expired), 0);
-  return { before, after: storeSize(objectsDir), young: survey.young, left };
+  return { before, after: objectStoreSize(objectsDir), young: survey.young, left };
 }
 
 /** Unix seconds; what is older may go. */
@@ -95,9 +95,9 @@ function mayWrite(repository: Repository, store: number): number {
 }
 
 /** The packs of which most goes first. */
-function choosePacks({ packs }: Survey, limit: number): SurveyedPack[] {
-  const share = ({ expired, bytes }: SurveyedPack) => expired / bytes;
-  const chosen: SurveyedPack[] = [];
+function choosePacks({ packs }: UnreachableObjects, limit: number): MeasuredPack[] {
+  const share = ({ expired, bytes }: MeasuredPack) => expired / bytes;
+  const chosen: MeasuredPack[] = [];
   let written = 0;
   for (const pack of [...packs].sort((a, b) => share(b) - share(a))) {
     const worthwhile = share(pack) >= WORTHWHILE[pack.bytes <= SMALL_PACK ? 'small' : 'large'];

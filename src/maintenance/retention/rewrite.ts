@@ -8,8 +8,8 @@
 
 import { readScanManifest, writeScanManifest } from '../../autocommit/stat-cache/scan-manifest.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { commitName, readCommits, storeCommits } from '../../git/objects/commits.ts';
-import { FLUSHED, type Git, gitText, runGit } from '../../git/run/git.ts';
+import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
+import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
@@ -36,7 +36,7 @@ export async function rewriteChain(
   const moves = [tipRef(record.session_id), record.branch].map(
     (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
   );
-  await gitText(git, [...FLUSHED, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
   failurePoint('gc: refs moved');
   followScan(repository, record, chain.tip, tip);
   await forgetReflog(git, record);
@@ -73,7 +73,7 @@ async function shorterChain(
     const carried = await notReachedFrom(git, [before, ...beside], loose);
     const newParents = [names.get(before) ?? before, ...beside, ...carried];
     const content = withParents(raw.get(commit) ?? '', newParents, names);
-    const name = commitName(content, commit);
+    const name = commitOid(content, commit);
     if (name !== commit) {
       names.set(commit, name);
       contents.push(content);

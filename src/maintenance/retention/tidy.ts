@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
-import { guessLooseObjects, listPacks } from '../../git/objects/object-store.ts';
+import { estimateLooseObjects, listPacks } from '../../git/objects/object-store.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -20,7 +20,7 @@ const AT_ONCE = 128 * 1024 * 1024;
 export async function tidyObjects(repository: Repository): Promise<void> {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
-  const isTidy = guessLooseObjects(objectsDir) < MANY.loose && listPacks(objectsDir).length < MANY.packs;
+  const isTidy = estimateLooseObjects(objectsDir) < MANY.loose && listPacks(objectsDir).length < MANY.packs;
   if (isTidy) return;
   if ((await gitAnswer(git, ['config', '--type=int', '--get', 'gc.auto'])) === '0') return;
   if (await isPartialClone(git)) return;

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
-import { FLUSHED, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { hideFromFetch } from '../../repository/hidden-from-fetch.ts';
 import { refuseWholeMachine } from '../../repository/refused-places.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -143,12 +143,12 @@ async function createRefs(repository: Repository, record: SessionRecord, at: New
   const input = refsOf(record, at)
     .map(([ref, commit]) => `create ${ref} ${commit}\n`)
     .join('');
-  await gitText(repository.git, [...FLUSHED, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
 }
 
 /** Unless it is somewhere else by now. */
 async function deleteRef(repository: Repository, [ref, commit]: NewRef): Promise<void> {
-  await gitText(repository.git, [...FLUSHED, 'update-ref', '-d', ref, commit]);
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
 }
 
 async function addWorktree(repository: Repository, record: SessionRecord, wanted: NewSession): Promise<void> {

@@ -3,7 +3,7 @@
  * files, tokens, conversation logs) must never leave: each commit that would be new to the remote is looked at first.
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../record.ts';

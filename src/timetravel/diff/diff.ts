@@ -3,10 +3,10 @@
  * renames and exit codes are git's. Nothing of the session is touched, and nothing is left behind.
  */
 
-import { type Entry, parseRaw } from '../../git/objects/raw-diff.ts';
-import { withScratch } from '../../git/objects/scratch.ts';
-import { showGit } from '../../git/run/attended.ts';
+import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
+import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { gitBytes, inDirectory } from '../../git/run/git.ts';
+import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -55,7 +55,7 @@ export function showDiff(
     // There git reads the attributes of the files that are compared.
     const place = sandboxIsThere(record) ? inDirectory(git, record.sandbox) : git;
     const paths = pathspecs.flatMap((spec) => inView(spec, namesakes));
-    return { exitCode: await showGit(place, ['diff', ...options, one, other, '--', ...paths]) };
+    return { exitCode: await runGitOnTerminal(place, ['diff', ...options, one, other, '--', ...paths]) };
   });
 }
 
@@ -64,7 +64,7 @@ export function listDiff(
   repository: Repository,
   record: SessionRecord,
   request: DiffRequest,
-): Promise<Difference & { readonly entries: Entry[] }> {
+): Promise<Difference & { readonly entries: DiffEntry[] }> {
   return compare(repository, record, request, async ({ git, before, after, pathspecs }) => {
     const paths = [
       ...(pathspecs.every(excludes) ? TOP_FOLDERS : []),
@@ -72,7 +72,7 @@ export function listDiff(
     ];
     const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', before.tree, after.tree];
     const output = (await gitBytes(git, [...args, '--', ...paths])).toString('latin1');
-    return { entries: parseRaw(output, decodePath).get('') ?? [] };
+    return { entries: parseRawDiff(output, decodePath).get('') ?? [] };
   });
 }
 
@@ -90,7 +90,7 @@ function compare<T>(
   request: DiffRequest,
   action: (compared: Compared) => Promise<T>,
 ): Promise<T & Difference> {
-  return withScratch(
+  return withScratchObjects(
     repository.git,
     { commonDir: repository.commonDir, parent: scratchDirectory(repository.agtDir) },
     async (scratch) => {

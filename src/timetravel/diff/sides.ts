@@ -13,7 +13,7 @@ import { type PlaceCheck, placeCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
-import type { Scratch } from '../../git/objects/scratch.ts';
+import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
@@ -38,7 +38,7 @@ export async function sideOfSnapshot(git: Git, { commit }: Snapshot): Promise<Si
 }
 
 /** The sandbox as `session new` made it. Submodules are no files of it. */
-export async function sideOfStart(scratch: Scratch, startCommit: string): Promise<Side> {
+export async function sideOfStart(scratch: ScratchObjects, startCommit: string): Promise<Side> {
   const listed = await listTree(scratch.git, startCommit, { recurse: 'files' });
   const submodules = listed.filter(({ mode }) => mode === '160000');
   const deletions = submodules.map(({ path }) => `sandbox/${path}`);
@@ -49,7 +49,7 @@ export async function sideOfStart(scratch: Scratch, startCommit: string): Promis
 export async function sideOfDisk(
   repository: Repository,
   record: SessionRecord,
-  scratch: Scratch,
+  scratch: ScratchObjects,
   now: Date,
 ): Promise<Side> {
   requireSandbox(record);
@@ -103,7 +103,7 @@ async function keep(
 
 /** Paths hold one byte per character, as in the tree; what is written goes by an index of its own. */
 async function editTree(
-  { git, dir }: Scratch,
+  { git, dir }: ScratchObjects,
   base: { readonly tree: string; readonly prefix: string },
   writes: ReadonlyMap<string, string>,
   deletions: readonly string[],

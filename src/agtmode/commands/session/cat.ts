@@ -1,5 +1,5 @@
 import { usageError } from '../../../errors.ts';
-import { showGit } from '../../../git/run/attended.ts';
+import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
 import { namedSession, sessionOfFolder } from '../../../session/locate.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
@@ -30,6 +30,6 @@ export const sessionCat = defineCommand({
     const oid = await findFile(repository, record, spec, program.now(), (path, namesakes) =>
       pathInSession(record, path, program.cwd, namesakes),
     );
-    return showGit(repository.git, ['cat-file', 'blob', oid]);
+    return runGitOnTerminal(repository.git, ['cat-file', 'blob', oid]);
   },
 });

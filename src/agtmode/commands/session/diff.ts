@@ -1,6 +1,6 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
-import type { Entry } from '../../../git/objects/raw-diff.ts';
+import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../../session/id.ts';
 import { namedSession, sessionContaining, sessionOfFolder } from '../../../session/locate.ts';
@@ -135,7 +135,7 @@ async function printList(
   return (asExitCode && list.length > 0) || unsure.length > 0 ? EXIT.failed : EXIT.done;
 }
 
-function statusOf({ before, after }: Entry): 'A' | 'D' | 'M' {
+function statusOf({ before, after }: DiffEntry): 'A' | 'D' | 'M' {
   return before === undefined ? 'A' : after === undefined ? 'D' : 'M';
 }
 

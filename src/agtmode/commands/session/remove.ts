@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { AgtError, usageError } from '../../../errors.ts';
-import { shortBranch } from '../../../git/files/refnames.ts';
+import { shortBranch } from '../../../git/files/ref-files.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
 import { findSession } from '../../../session/locate.ts';
 import { DRY_RUN_OPTION, defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';

@@ -1,4 +1,4 @@
-import { shortBranch } from '../../../git/files/refnames.ts';
+import { shortBranch } from '../../../git/files/ref-files.ts';
 import { viewSession } from '../../../session/inspect.ts';
 import { findSession } from '../../../session/locate.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { traceCommand } from './trace.ts';
 
-export interface Answer {
+export interface GitOutput {
   readonly exitCode: number;
   readonly stdout: string;
 }
@@ -12,7 +12,12 @@ export interface Answer {
  * The environment stays the caller's, since it decides which repository and configuration git reads; only tracing is
  * switched off, which would print the question among the traces of the command that the user gave.
  */
-export function askGit(path: string, args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Answer {
+export function queryGitSync(
+  path: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input = '',
+): GitOutput {
   traceCommand(env, path, args);
   const quiet = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_TRACE')));
   const result = spawnSync(path, args, {
@@ -27,7 +32,7 @@ export function askGit(path: string, args: readonly string[], env: NodeJS.Proces
 }
 
 /** Runs git with the caller's own input, error stream and tracing; its standard output comes back. */
-export function captureGit(path: string, args: readonly string[], env: NodeJS.ProcessEnv): Answer {
+export function captureGitSync(path: string, args: readonly string[], env: NodeJS.ProcessEnv): GitOutput {
   traceCommand(env, path, args);
   const result = spawnSync(path, args, {
     env,

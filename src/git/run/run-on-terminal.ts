@@ -8,7 +8,7 @@ import { cannotRun, type Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 /** Returns git's exit code. */
-export function showGit(git: Git, args: readonly string[]): Promise<number> {
+export function runGitOnTerminal(git: Git, args: readonly string[]): Promise<number> {
   traceCommand(git.env, git.path, args);
   const env = { ...git.env, ...git.userLocale };
   const interrupts = process.listeners('SIGINT') as NodeJS.SignalsListener[];

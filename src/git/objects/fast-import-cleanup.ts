@@ -25,7 +25,11 @@ export function removeCrashReports(gitDir: string): void {
 const REPORT = 'fast_import_crash_';
 
 /** `since` in milliseconds of the file system's clock, or earlier. */
-export function removeLeftovers({ commonDir, gitDir }: Places, pid: number | undefined, since: number): void {
+export function removeTemporaryFiles(
+  { commonDir, gitDir }: Places,
+  pid: number | undefined,
+  since: number,
+): void {
   try {
     if (pid !== undefined) rmSync(join(gitDir, `${REPORT}${pid}`), { force: true });
     const young = filesNamed(/^tmp_(pack|idx|rev|obj)_/, realpathSync(join(commonDir, 'objects'))).filter(

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { ownerIsGone, signOwner } from '../../disk/lock.ts';
 import type { Git } from '../run/git.ts';
 
-export interface Scratch {
+export interface ScratchObjects {
   /** Writes new objects into `dir`. */
   readonly git: Git;
   /** Absolute; its objects are in `objects/`, as in a repository. */
@@ -28,13 +28,13 @@ const SIGNED_WITHIN_MS = 60_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `parent` is a directory for such objects, made where it is missing; absolute, as is `commonDir`. */
-export async function withScratch<T>(
+export async function withScratchObjects<T>(
   git: Git,
   { commonDir, parent }: { commonDir: string; parent: string },
-  action: (scratch: Scratch) => Promise<T>,
+  action: (scratch: ScratchObjects) => Promise<T>,
 ): Promise<T> {
   mkdirSync(parent, { recursive: true });
-  for (const path of leftScratch(parent)) rmSync(path, { recursive: true, force: true });
+  for (const path of abandonedScratch(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
   const endBy = (signal: NodeJS.Signals) => {
     try {
@@ -87,7 +87,7 @@ function removeIfEmpty(directory: string): void {
 }
 
 /** Directories whose command was killed; absolute. */
-export function leftScratch(parent: string): string[] {
+export function abandonedScratch(parent: string): string[] {
   if (!existsSync(parent)) return [];
   return readdirSync(parent)
     .map((name) => join(parent, name))

@@ -1,0 +1,75 @@
+/**
+ * Finds the repository that git would use, without a child process: one would cost more than the rest of git mode. It
+ * follows git's setup.c (GIT_DIR, `.git` files, bare repositories, ceilings, file systems), but it checks no ownership
+ * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
+ */
+import { statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { readSmallFile } from './read-small-file.ts';
+import { gitFileTarget } from './worktree-git-dir.ts';
+
+export interface DiscoveredRepository {
+  /** Absolute; for a linked worktree, `<common>/worktrees/<id>`. */
+  readonly gitDir: string;
+  /** Absolute; holds the refs and objects. */
+  readonly commonDir: string;
+  /** The directory whose `.git` led here; undefined for a bare repository and for one that the environment names. */
+  readonly top?: string;
+}
+
+/** `cwd` is absolute, with every `-C` applied. `env` has GIT_DIR if `--git-dir` or `--bare` set it. */
+export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): DiscoveredRepository | undefined {
+  const named = env['GIT_DIR'];
+  if (named !== undefined && named !== '') {
+    const path = resolve(cwd, named);
+    const gitDir = isGitDir(path) ? path : readGitFile(path);
+    return gitDir === undefined ? undefined : openGitDir(gitDir, cwd, env);
+  }
+  const ceilings = ceilingDirectories(env);
+  const mayCross = /^(1|true|yes|on)$/i.test(env['GIT_DISCOVERY_ACROSS_FILESYSTEM'] ?? '');
+  const device = mayCross ? undefined : statSync(cwd, { throwIfNoEntry: false })?.dev;
+  for (let dir = cwd; ; ) {
+    const dotGit = join(dir, '.git');
+    const gitDir = isGitDir(dotGit) ? dotGit : readGitFile(dotGit);
+    if (gitDir !== undefined) return { ...openGitDir(gitDir, cwd, env), top: dir };
+    if (isGitDir(dir)) return openGitDir(dir, cwd, env);
+    const parent = dirname(dir);
+    if (parent === dir || ceilings.has(parent)) return undefined;
+    if (device !== undefined && statSync(parent, { throwIfNoEntry: false })?.dev !== device) return undefined;
+    dir = parent;
+  }
+}
+
+function openGitDir(gitDir: string, cwd: string, env: NodeJS.ProcessEnv): DiscoveredRepository {
+  if (env['GIT_COMMON_DIR']) return { gitDir, commonDir: resolve(cwd, env['GIT_COMMON_DIR']) };
+  const common = readSmallFile(join(gitDir, 'commondir'));
+  return { gitDir, commonDir: common === undefined ? gitDir : resolve(gitDir, common) };
+}
+
+/** The target of a `.git` file, if it is a repository. */
+function readGitFile(path: string): string | undefined {
+  const gitDir = gitFileTarget(path);
+  return gitDir !== undefined && isGitDir(gitDir) ? gitDir : undefined;
+}
+
+/** As git's is_git_directory(): HEAD, and objects and refs here or in the common directory. */
+function isGitDir(path: string): boolean {
+  if (readSmallFile(join(path, 'HEAD')) === undefined) return false;
+  const common = readSmallFile(join(path, 'commondir'));
+  const root = common === undefined ? path : resolve(path, common);
+  return (
+    isDirectory(join(root, 'refs')) &&
+    (common !== undefined ||
+      isDirectory(join(root, 'objects')) ||
+      Boolean(process.env['GIT_OBJECT_DIRECTORY']))
+  );
+}
+
+function ceilingDirectories(env: NodeJS.ProcessEnv): Set<string> {
+  const listed = (env['GIT_CEILING_DIRECTORIES'] ?? '').split(':').filter((dir) => isAbsolute(dir));
+  return new Set(listed.map((dir) => resolve(dir)));
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
