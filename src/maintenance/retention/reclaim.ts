@@ -10,14 +10,12 @@ import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
 import { usageError } from '../../errors.ts';
+import { listPacks, objectStoreSize, type Pack } from '../../git/objects/object-store.ts';
 import {
-  listPacks,
   type MeasuredPack,
   measureUnreachable,
-  objectStoreSize,
-  type Pack,
   type UnreachableObjects,
-} from '../../git/objects/object-store.ts';
+} from '../../git/objects/unreachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
