@@ -68,19 +68,19 @@ describe('agt session cat', () => {
     expect(cat(session, '@:a.c')).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: "error: no file 'a.c' in '@'\nhint: of that name there is: src/a.c\n",
+      stderr: 'error: no file "a.c" in "@"\nhint: files of that name in this snapshot: src/a.c\n',
     });
     expect(cat(session, 'one:xdg/log').stderr).toBe(
-      "error: no file 'xdg/log' in 'one'\nhint: it is there in @{0} (at 9:30)\n",
+      'error: no file "xdg/log" in "one"\nhint: the nearest snapshot that has it: @{0} (at 9:30)\n',
     );
-    expect(cat(session, '@:src').stderr).toBe("error: 'src' is a directory in '@'\nhint: it holds: a.c\n");
-    expect(cat(session, '@:_/manifest.json').stderr).toBe("error: no file '_/manifest.json' in '@'\n");
+    expect(cat(session, '@:src').stderr).toBe('error: "src" is a directory in "@"\nhint: it contains: a.c\n');
+    expect(cat(session, '@:_/manifest.json').stderr).toBe('error: no file "_/manifest.json" in "@"\n');
   });
 
   test.each([
     ['src/a.c', 2, /^error: 'src\/a.c' is not a file of a snapshot\n/],
     ['nope:src/a.c', 1, /^error: no state 'nope' in session "s1"/],
-    ['@:../../etc/passwd', 2, /^error: '..\/..\/etc\/passwd' is not in session "s1"\n/],
+    ['@:../../etc/passwd', 2, /^error: "..\/..\/etc\/passwd" is not in session "s1"\n/],
   ])('%s is refused', (file, exitCode, message) => {
     const outcome = cat(twoStates(), file);
     expect(outcome.exitCode).toBe(exitCode);

@@ -23,8 +23,8 @@ function open({ repository, id }: TestSession): { repository: Repository; record
   return { repository: opened, record };
 }
 
-/** Three states: labels `one`, none, `one two` by the tool `edit`. Newest last. */
-function threeStates(): { session: TestSession; commits: string[] } {
+/** Three snapshots: labels `one`, none, `one two` by the tool `edit`. Newest last. */
+function threeSnapshots(): { session: TestSession; commits: string[] } {
   const session = makeSession();
   const commits = [['--label', 'one'], [], ['--label', ' one \t two ', '--tool', 'edit']].map(
     (options, i) => {
@@ -41,8 +41,8 @@ const history = async (session: TestSession) => {
 };
 
 describe('the history of a session', () => {
-  test('is its autocommits, newest first, without the commits that it started from', async () => {
-    const { session, commits } = threeStates();
+  test('lists its autocommits, newest first, without the commits before them', async () => {
+    const { session, commits } = threeSnapshots();
     const snapshots = await history(session);
     expect(snapshots.map(({ commit }) => commit)).toEqual(commits.toReversed());
     expect(snapshots.map(({ previous }) => previous)).toEqual([commits[1], commits[0], undefined]);
@@ -60,16 +60,16 @@ describe('the history of a session', () => {
     expect(await history(makeSession())).toEqual([]);
   });
 
-  test('is the same when somebody has moved or deleted the shadow branch', async () => {
-    const { session, commits } = threeStates();
+  test('is the same after somebody has moved or deleted the shadow branch', async () => {
+    const { session, commits } = threeSnapshots();
     git(session.repository, 'branch', '-f', 'agtsessions/s1', 'main');
     expect((await history(session)).map(({ commit }) => commit)).toEqual(commits.toReversed());
     git(session.repository, 'branch', '-D', 'agtsessions/s1');
     expect(await history(session)).toHaveLength(3);
   });
 
-  test('of a fork goes on into the session that it came from', async () => {
-    const { session, commits } = threeStates();
+  test('continues into the source session of a fork', async () => {
+    const { session, commits } = threeSnapshots();
     agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
     const fork = { ...session, id: 's2' };
     autocommit(fork, '--label', 'in the fork');
@@ -78,7 +78,7 @@ describe('the history of a session', () => {
     expect(snapshots.slice(2).map(({ commit }) => commit)).toEqual(commits.toReversed());
   });
 
-  test('leaves out commits of a user who is named like agt, or writes such trailers', async () => {
+  test('does not contain commits of a user who has the name of agt or writes its trailers', async () => {
     const session = makeSession();
     const message = 'looks like one\n\nAgt-Session: s1';
     git(session.repository, 'commit', '-q', '--allow-empty', '-m', message, '--author=agt <xagt@local>');
@@ -91,9 +91,9 @@ describe('the history of a session', () => {
   });
 });
 
-describe('the history is read the same', () => {
-  test('under settings that change what git prints', async () => {
-    const { session } = threeStates();
+describe('agt reads the same history', () => {
+  test('with settings that change the output of git', async () => {
+    const { session } = threeSnapshots();
     write(join(session.sandbox, 'a'), 'é\n');
     autocommit(session, '--label', 'Agt-Session: é\u001f');
     const before = await history(session);
@@ -113,7 +113,7 @@ describe('the history is read the same', () => {
     expect(await history(session)).toEqual(before);
   });
 
-  test('however long it is, and however long the history before it', async () => {
+  test('with 5,000 snapshots, all of them', async () => {
     const session = makeSession();
     const first = autocommit(session).commit ?? '';
     const main = git(session.repository, 'rev-parse', 'main');
@@ -140,14 +140,14 @@ describe('the history is read the same', () => {
   });
 });
 
-describe('a state is named', () => {
-  const named = (session: TestSession, spec: string, at = now) => {
+describe('SNAPSHOT names a snapshot', () => {
+  const find = (session: TestSession, spec: string, time = now) => {
     const { repository, record } = open(session);
-    return resolveSnapshot(repository.git, snapshotRefs(record), spec, at).then(({ commit }) => commit);
+    return resolveSnapshot(repository.git, snapshotRefs(record), spec, time).then(({ commit }) => commit);
   };
 
-  test('by its place, its label, its commit, a revision of git, a time', async () => {
-    const { session, commits } = threeStates();
+  test('by number, label, commit, revision or time', async () => {
+    const { session, commits } = threeSnapshots();
     const [first = '', second = '', third = ''] = commits;
     const specs: [string, string][] = [
       ['@', third],
@@ -162,25 +162,25 @@ describe('a state is named', () => {
       ['agtsessions/s1~2', first],
       ['refs/agt/tip/s1^', second],
     ];
-    for (const [spec, commit] of specs) expect([spec, await named(session, spec)]).toEqual([spec, commit]);
+    for (const [spec, commit] of specs) expect([spec, await find(session, spec)]).toEqual([spec, commit]);
     const later = new Date(Date.now() + 3_600_000);
-    expect(await named(session, '10 minutes ago', later)).toBe(third);
-    expect(await named(session, '@{10 minutes ago}', later)).toBe(third);
-    expect(await named(session, 'now', later)).toBe(third);
-    expect(await named(session, later.toISOString(), later)).toBe(third);
+    expect(await find(session, '10 minutes ago', later)).toBe(third);
+    expect(await find(session, '@{10 minutes ago}', later)).toBe(third);
+    expect(await find(session, 'now', later)).toBe(third);
+    expect(await find(session, later.toISOString(), later)).toBe(third);
   });
 
-  test('by a label, the newest of that name, even where a commit begins so', async () => {
-    const { session, commits } = threeStates();
+  test('by a label: the newest with that label, even if a commit begins with the same text', async () => {
+    const { session, commits } = threeSnapshots();
     const prefix = commits[0]?.slice(0, 6) ?? '';
     write(join(session.sandbox, 'a'), 'x\n');
     const labelled = autocommit(session, '--label', prefix).commit;
-    expect(await named(session, prefix)).toBe(labelled);
+    expect(await find(session, prefix)).toBe(labelled);
     write(join(session.sandbox, 'a'), 'y\n');
     autocommit(session);
     write(join(session.sandbox, 'a'), 'z\n');
     const newest = autocommit(session, '--label', 'one').commit;
-    expect(await named(session, 'one')).toBe(newest);
+    expect(await find(session, 'one')).toBe(newest);
   });
 
   test.each([
@@ -191,17 +191,17 @@ describe('a state is named', () => {
     ['', /it is no label, commit or time/],
     ['main', /commit [0-9a-f]{10} is none of its autocommits/],
     ['yesterday', /its first autocommit is of 2/],
-  ])('and %j names none', async (spec, reason) => {
-    const { session } = threeStates();
-    await expect(named(session, spec)).rejects.toThrow(reason);
+  ])('and %j does not', async (spec, reason) => {
+    const { session } = threeSnapshots();
+    await expect(find(session, spec)).rejects.toThrow(reason);
   });
 
-  test('where there is none yet, that is the reason', async () => {
-    await expect(named(makeSession(), '@')).rejects.toThrow(/it has no autocommits yet/);
+  test('and if there is none yet, the error says so', async () => {
+    await expect(find(makeSession(), '@')).rejects.toThrow(/it has no autocommits yet/);
   });
 });
 
-describe('a time', () => {
+describe('the time', () => {
   test.each([
     ['now', '2026-11-20T12:00:00.000Z'],
     ['10 minutes ago', '2026-11-20T11:50:00.000Z'],

@@ -6,7 +6,7 @@ import { examine } from '../../maintenance/doctor/examine.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { type Mended, mendAll } from '../../maintenance/doctor/mend.ts';
 import { listRecords } from '../../session/record.ts';
-import { finishRestore } from '../../timetravel/restore/finish.ts';
+import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { json, paint, plural, table } from '../output/print.ts';
 import type { Program } from '../program.ts';

@@ -5,7 +5,7 @@ import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionView, viewSession } from '../../session/inspect.ts';
 import { listRecords } from '../../session/record.ts';
-import { finishRestore } from '../../timetravel/restore/finish.ts';
+import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { age, json, paint, plural, table } from '../output/print.ts';

@@ -1,12 +1,12 @@
 /** How restore, undo and redo print what they did or would do. */
 import { EXIT } from '../../errors.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
-import type { Restored } from '../../timetravel/restore/restore.ts';
+import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Program } from '../program.ts';
 import { json, plural, showPath } from './print.ts';
 
 /** Returns the exit code. */
-export function printRestored(program: Program, restored: Restored, asJson: boolean): number {
+export function printRestored(program: Program, restored: RestoreResult, asJson: boolean): number {
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
   for (const warning of warnings) program.err(`warning: ${warning}\n`);

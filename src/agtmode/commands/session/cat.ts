@@ -2,7 +2,7 @@ import { usageError } from '../../../errors.ts';
 import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
 import { namedSession, sessionOfFolder } from '../../../session/locate.ts';
 import { findFile } from '../../../timetravel/cat.ts';
-import { pathInSession } from '../../../timetravel/restore/scope.ts';
+import { pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand } from '../../command-line/command.ts';
 
 export const sessionCat = defineCommand({
@@ -27,8 +27,8 @@ export const sessionCat = defineCommand({
       throw usageError(`'${spec}' is not a file of a snapshot`, 'agt session cat [ID] SNAPSHOT:PATH');
     const repository = await program.repository();
     const record = id === undefined ? sessionOfFolder(repository, program.cwd) : namedSession(repository, id);
-    const oid = await findFile(repository, record, spec, program.now(), (path, namesakes) =>
-      pathInSession(record, path, program.cwd, namesakes),
+    const oid = await findFile(repository, record, spec, program.now(), (path, ambiguous) =>
+      pathInSession(record, path, program.cwd, ambiguous),
     );
     return runGitOnTerminal(repository.git, ['cat-file', 'blob', oid]);
   },

@@ -7,10 +7,14 @@ import { namedSession, sessionContaining, sessionOfFolder } from '../../../sessi
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { findSnapshot } from '../../../snapshot/select.ts';
-import { type Namesakes, pathOfAgent, pathspecInFolder } from '../../../timetravel/agent-paths.ts';
-import { type DiffRequest, listDiff, type Point, showDiff } from '../../../timetravel/diff/diff.ts';
+import { type DiffEnd, type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
-import { pathInSession } from '../../../timetravel/restore/scope.ts';
+import { parsePathspec } from '../../../timetravel/pathspec.ts';
+import {
+  type AmbiguousFolders,
+  pathInSession,
+  relativeToSandbox,
+} from '../../../timetravel/session-paths.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
 import { json, showPath } from '../../output/print.ts';
@@ -55,25 +59,30 @@ export const sessionDiff = defineCommand({
     const { record, snapshots } = whichSession(repository, words, program.cwd);
     const request = {
       ...(await whichPoints(repository, record, snapshots, program.now())),
-      pathspecs: (namesakes: Namesakes) => {
-        const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
-        return wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
+      pathspecs: (ambiguous: AmbiguousFolders) => {
+        const inFolder = (path: string) => pathInSession(record, path, program.cwd, ambiguous);
+        return wordsAfterDashes(args).map((spec) => parsePathspec(spec, inFolder));
       },
       now: program.now(),
     };
     if (args.json) return printList(program, repository, record, request, args['exit-code']);
     const names = (['stat', 'name-status', 'name-only', 'exit-code'] as const).filter((name) => args[name]);
     const options = names.map((name) => `--${name}`);
-    const { exitCode, beyond, namesakes, unsure } = await showDiff(repository, record, request, options);
-    for (const difference of beyond) {
+    const { exitCode, metadata, ambiguous, uncompared } = await showDiff(
+      repository,
+      record,
+      request,
+      options,
+    );
+    for (const difference of metadata) {
       if (args['name-status'] || args['name-only'])
-        program.out(nameLine(difference, namesakes, args['name-status']));
-      else program.err(`note: ${sentence(difference, namesakes)}\n`);
+        program.out(nameLine(difference, ambiguous, args['name-status']));
+      else program.err(`note: ${sentence(difference, ambiguous)}\n`);
     }
-    for (const { path, reason } of unsure)
+    for (const { path, reason } of uncompared)
       program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
-    const differs = args['exit-code'] && beyond.length > 0;
-    return exitCode === 0 && (differs || unsure.length > 0) ? EXIT.failed : exitCode;
+    const differs = args['exit-code'] && metadata.length > 0;
+    return exitCode === 0 && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
   },
 });
 
@@ -98,7 +107,7 @@ async function whichPoints(
   record: SessionRecord,
   snapshots: readonly string[],
   now: Date,
-): Promise<{ before: Point; after: Point }> {
+): Promise<{ before: DiffEnd; after: DiffEnd }> {
   const history = await readHistory(repository.git, snapshotRefs(record));
   const [a, b] = snapshots;
   if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
@@ -113,8 +122,8 @@ async function printList(
   request: DiffRequest,
   asExitCode: boolean,
 ): Promise<number> {
-  const { entries, beyond, namesakes, unsure } = await listDiff(repository, record, request);
-  const shown = (path: string) => displayPath(pathOfAgent(path, namesakes));
+  const { entries, metadata, ambiguous, uncompared } = await listDiff(repository, record, request);
+  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
   const mode = (file: { readonly mode: string } | undefined) => file?.mode ?? null;
   const list = [
     ...entries.map((entry) => ({
@@ -123,7 +132,7 @@ async function printList(
       old_mode: mode(entry.before),
       new_mode: mode(entry.after),
     })),
-    ...beyond.map(({ path, status, before, after }) => ({
+    ...metadata.map(({ path, status, before, after }) => ({
       path: shown(path),
       status,
       old_permissions: before ?? null,
@@ -131,21 +140,22 @@ async function printList(
     })),
   ];
   program.out(json(list));
-  for (const { path, reason } of unsure) program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
-  return (asExitCode && list.length > 0) || unsure.length > 0 ? EXIT.failed : EXIT.done;
+  for (const { path, reason } of uncompared)
+    program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+  return (asExitCode && list.length > 0) || uncompared.length > 0 ? EXIT.failed : EXIT.done;
 }
 
 function statusOf({ before, after }: DiffEntry): 'A' | 'D' | 'M' {
   return before === undefined ? 'A' : after === undefined ? 'D' : 'M';
 }
 
-function nameLine({ path, status }: MetadataDiff, namesakes: Namesakes, withStatus: boolean): string {
-  const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
+function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, withStatus: boolean): string {
+  const shown = showPath(displayPath(relativeToSandbox(path, ambiguous)));
   return withStatus ? `${status}\t${shown}\n` : `${shown}\n`;
 }
 
-function sentence({ path, status, before, after }: MetadataDiff, namesakes: Namesakes): string {
-  const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
+function sentence({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders): string {
+  const shown = showPath(displayPath(relativeToSandbox(path, ambiguous)));
   if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
   return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;
 }

@@ -32,7 +32,7 @@ export const sessionFork = defineCommand({
     const repository = await program.repository();
     const { records, warnings } = await forkSession(repository, namedSession(repository, args.from), {
       id: args.id,
-      at: args.at,
+      snapshot: args.at,
       count: args.count === undefined ? undefined : parseCount(args.count),
       now: program.now(),
     });

@@ -5,13 +5,13 @@ import { findSession } from '../../../session/locate.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory, type Snapshot } from '../../../snapshot/history.ts';
 import { parseTime } from '../../../snapshot/select.ts';
+import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
-  type Namesakes,
-  pathOfAgent,
-  pathspecInFolder,
-  readNamesakes,
-} from '../../../timetravel/agent-paths.ts';
-import { pathInSession } from '../../../timetravel/restore/scope.ts';
+  type AmbiguousFolders,
+  pathInSession,
+  readAmbiguousFolders,
+  relativeToSandbox,
+} from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
@@ -47,10 +47,10 @@ export const sessionLog = defineCommand({
       args.since === undefined ? undefined : await parseSince(repository, args.since, program.now());
     const history = await readHistory(repository.git, snapshotRefs(record));
     const [last] = history;
-    const namesakes =
-      last === undefined ? new Set<string>() : await readNamesakes(repository.git, [last.commit]);
-    const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
-    const pathspecs = wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
+    const ambiguous =
+      last === undefined ? new Set<string>() : await readAmbiguousFolders(repository.git, [last.commit]);
+    const inFolder = (path: string) => pathInSession(record, path, program.cwd, ambiguous);
+    const pathspecs = wordsAfterDashes(args).map((spec) => parsePathspec(spec, inFolder));
 
     const recent = history.filter(({ at }) => since === undefined || at >= since);
     // Which snapshots touch a path is known only when all have been looked at.
@@ -63,13 +63,13 @@ export const sessionLog = defineCommand({
     const placeOf = ({ commit }: Snapshot) => places.get(commit) ?? 0;
     if (args.json) {
       program.out(
-        json(timeline.map((entry) => entryJson(entry, placeOf(entry.snapshot), args.stat, namesakes))),
+        json(timeline.map((entry) => entryJson(entry, placeOf(entry.snapshot), args.stat, ambiguous))),
       );
       return 0;
     }
     const rows = timeline.map((entry) => entryRow(entry, placeOf(entry.snapshot), record.session_id));
     const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
-    const text = lines.map((line, i) => line + (args.stat ? statLines(timeline[i], namesakes) : '')).join('');
+    const text = lines.map((line, i) => line + (args.stat ? statLines(timeline[i], ambiguous) : '')).join('');
     if (lines.length > 0) await page(program, heading + text);
     return 0;
   },
@@ -107,20 +107,20 @@ function entryRow(entry: SnapshotChanges, place: number, session: string): strin
   ];
 }
 
-function statLines(entry: SnapshotChanges | undefined, namesakes: Namesakes): string {
+function statLines(entry: SnapshotChanges | undefined, ambiguous: AmbiguousFolders): string {
   const letters = { added: 'A', changed: 'M', deleted: 'D' };
   const rows = (entry?.files ?? []).map(({ path, kind, insertions, removals, size }) => [
     letters[kind],
     insertions === undefined ? `binary, ${fileSize(size)}` : `+${insertions} -${removals}`,
-    showPath(displayPath(pathOfAgent(path, namesakes))),
+    showPath(displayPath(relativeToSandbox(path, ambiguous))),
   ]);
   return table(rows, '    ');
 }
 
-function entryJson(entry: SnapshotChanges, place: number, withFiles: boolean, namesakes: Namesakes) {
+function entryJson(entry: SnapshotChanges, place: number, withFiles: boolean, ambiguous: AmbiguousFolders) {
   const { snapshot } = entry;
   const files = entry.files.map(({ path, insertions, removals, ...rest }) => ({
-    path: displayPath(pathOfAgent(path, namesakes)),
+    path: displayPath(relativeToSandbox(path, ambiguous)),
     ...rest,
     insertions: insertions ?? null,
     removals: removals ?? null,

@@ -2,10 +2,9 @@ import { findSession } from '../../../session/locate.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/select.ts';
-import { readNamesakes } from '../../../timetravel/agent-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
-import { pathInSession } from '../../../timetravel/restore/scope.ts';
+import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { printPreview, printRestored } from '../../output/restore.ts';
 
@@ -39,8 +38,8 @@ export const sessionRestore = defineCommand({
     const record = findSession(repository, args.id, program.cwd);
     const now = program.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
-    const namesakes = await readNamesakes(repository.git, [snapshot.commit]);
-    const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd, namesakes));
+    const ambiguous = await readAmbiguousFolders(repository.git, [snapshot.commit]);
+    const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd, ambiguous));
     const tops = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
       scope: paths.length > 0 ? paths : tops,

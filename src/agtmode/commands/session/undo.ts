@@ -2,7 +2,7 @@ import { findSession } from '../../../session/locate.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';
-import { stepBack, stepForth } from '../../../timetravel/restore/undo.ts';
+import { findRedoTarget, findUndoTarget } from '../../../timetravel/restore/undo.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { printPreview, printRestored } from '../../output/restore.ts';
 import type { Program } from '../../program.ts';
@@ -46,7 +46,7 @@ async function move(
     scope: TOP_FOLDERS,
     by,
     now: program.now(),
-    choose: (uncaptured) => (by === 'undo' ? stepBack : stepForth)(repository, record, uncaptured),
+    choose: (uncaptured) => (by === 'undo' ? findUndoTarget : findRedoTarget)(repository, record, uncaptured),
   };
   if (args['dry-run']) {
     printPreview(program, await previewRestore(repository, record, request), args.json);
