@@ -42,7 +42,7 @@ export interface CheckoutRequest {
   readonly directoriesBefore: ReadonlySet<string>;
   /** Every file of `to`; needed only if `defaultModesDiffer`. */
   readonly files: ReadonlyMap<string, TreeEntry> | undefined;
-  /** What may change: files or directories, relative to the session folder. */
+  /** The files and directories that may change, relative to the session folder. */
   readonly scope: readonly string[];
 }
 

@@ -108,7 +108,7 @@ class BufferedHash {
   }
 }
 
-/** The entry that walkEntries is at. The same object is used for every entry. */
+/** The entry that walkEntries is reading. It reuses one object for all entries. */
 interface CurrentEntry {
   offset: number;
   stage: number;

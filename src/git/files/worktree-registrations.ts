@@ -70,7 +70,7 @@ export function unfinishedWorktrees(commonDir: string): string[] {
   return found.filter((path) => open?.has(join(path, 'commondir')) !== true && isUnfinished(path));
 }
 
-/** A registration that is younger than this may still be in the making: many times what git needs. */
+/** git may still be creating a registration that is younger than this. It needs only a fraction of that time. */
 const MAKING_MS = 1000;
 
 function isUnfinished(gitDir: string): boolean {

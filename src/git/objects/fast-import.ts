@@ -26,7 +26,7 @@ const ARGS = [
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   '-c',
-  // The fastest level. A later repack stores what is kept for long as deltas anyway.
+  // The fastest level. Objects that are kept for long become deltas anyway, when a later repack joins packs.
   'pack.compression=1',
   '-c',
   'core.hooksPath=/dev/null',

@@ -37,7 +37,7 @@ function splitLines(output: Buffer): string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
-/** `git prune` keeps the same: whatever refs, reflogs, indexes and the HEADs of all worktrees lead to. */
+/** The roots from which `git prune` keeps objects: refs, reflogs, indexes and the HEADs of all worktrees. */
 const EVERYTHING = ['--all', '--reflog', '--indexed-objects'];
 
 /** Calls `visit` with the binary name of every object that git would keep. It does not hold the list in memory. */

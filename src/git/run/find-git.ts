@@ -21,6 +21,8 @@ export const SHIM_MARK = 'agt-shim';
 /** Larger files are agt: git has a few megabytes, a packed agt holds a JavaScript runtime of more than a hundred. */
 const LARGEST_GIT = 64 * 1024 * 1024;
 
+const NO_THROW = { throwIfNoEntry: false } as const;
+
 interface GitSearch {
   /** `agt.gitPath` or `AGT_GIT_PATH`, and the file or variable that sets it. */
   readonly configured?: { readonly path: string; readonly origin: string } | undefined;
@@ -31,11 +33,11 @@ interface GitSearch {
 
 /** Absolute path of the real git. @throws AgtError if there is none. */
 export function findGit(search: GitSearch): string {
-  const agtFiles = search.self.map(statIfThere).filter((stat) => stat !== undefined);
+  const agtFiles = search.self.map((path) => statSync(path, NO_THROW)).filter((stat) => stat !== undefined);
   if (search.configured !== undefined) return checkConfigured(search.configured, agtFiles);
   for (const dir of (search.path ?? '').split(delimiter)) {
     const candidate = resolve(dir || '.', 'git');
-    const stat = statIfThere(candidate);
+    const stat = statSync(candidate, NO_THROW);
     if (stat !== undefined && isRunnable(candidate, stat) && !isAgt(candidate, stat, agtFiles))
       return candidate;
   }
@@ -51,7 +53,7 @@ function checkConfigured(configured: { path: string; origin: string }, agtFiles:
       hints: ['set it to the absolute path of the real git, or unset it so that agt searches PATH'],
     });
   if (!isAbsolute(path)) throw fail('is not an absolute path');
-  const stat = statIfThere(path);
+  const stat = statSync(path, NO_THROW);
   if (stat === undefined) throw fail('does not exist');
   if (!isRunnable(path, stat)) throw fail('is not an executable file');
   if (isAgt(path, stat, agtFiles)) throw fail('is agt itself');
@@ -89,10 +91,6 @@ function isRunnable(path: string, stat: Stats): boolean {
   } catch {
     return false;
   }
-}
-
-function statIfThere(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false });
 }
 
 /** The files of agt itself: the packed executable, or the launcher and the bundle that the host's Node runs. */

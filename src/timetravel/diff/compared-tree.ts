@@ -28,7 +28,7 @@ import { encodePath } from '../../snapshot/tree-names.ts';
 export interface ComparedTree {
   /** A tree that holds `sandbox`, `xdg` and `config`, or its commit. */
   readonly tree: string;
-  /** What a tree does not record; undefined for the commit that a session started at. */
+  /** Metadata that a tree does not record; undefined for the commit that a session started at. */
   readonly manifest: CapturedManifest | undefined;
   /** Paths that could not be read, as shown to people. */
   readonly uncompared: readonly { readonly path: string; readonly reason: string }[];

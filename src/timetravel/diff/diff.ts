@@ -31,7 +31,7 @@ export interface DiffRequest {
   readonly now: Date;
 }
 
-/** What git does not print. */
+/** Results that git does not print. */
 interface DiffNotes {
   readonly ambiguous: AmbiguousFolders;
   readonly metadata: readonly MetadataDiff[];
@@ -84,7 +84,7 @@ interface Comparison {
   readonly pathspecs: readonly Pathspec[];
 }
 
-/** Prepares both trees, calls `action` and adds what git cannot compare. */
+/** Prepares both trees, calls `action` and adds the differences that git cannot see. */
 function compare<T>(
   repository: Repository,
   record: SessionRecord,

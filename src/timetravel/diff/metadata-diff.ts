@@ -1,4 +1,4 @@
-/** Compares what trees do not record: permission bits and empty directories. */
+/** Compares the metadata that trees do not record: permission bits and empty directories. */
 
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';

@@ -103,7 +103,7 @@ async function describeOrigin(
   const warning =
     commit === null
       ? 'HEAD was on a branch without commits; in the fork it is on the work branch'
-      : `HEAD is detached at ${commit.slice(0, 10)}, the commit that it is at in the snapshot`;
+      : `HEAD is detached at ${commit.slice(0, 10)}, its commit in the snapshot`;
   return {
     content,
     snapshotWorkBranch,

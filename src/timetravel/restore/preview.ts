@@ -53,7 +53,7 @@ export async function previewRestore(
   return { record, snapshot, paths: describePlan(plan) };
 }
 
-/** What is on disk, compared with the session's last snapshot. */
+/** The files on disk, compared with the session's last snapshot. */
 interface CurrentFolder {
   /** `commit` is the last snapshot, everything else describes the disk. Undefined if there is no sandbox. */
   readonly content: SnapshotContent | undefined;

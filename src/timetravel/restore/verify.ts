@@ -10,7 +10,7 @@ import { IGNORED } from '../../snapshot/ignore-file.ts';
 import { haveSameIndex, type SnapshotContent } from '../../snapshot/snapshot.ts';
 
 interface Verification {
-  /** What is not as wanted, as shown to people. */
+  /** Paths and parts of the sandbox that are not as wanted, as shown to people. */
   readonly mismatches: string[];
   /** Paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared; as shown to people. */
   readonly ignored: string[];
