@@ -1,8 +1,9 @@
 /**
- * Carries out a plan in a session folder. Each file appears whole, by a temporary name and a rename; no link is
- * followed; nothing is replaced or removed but what was captured as it is. A directory that is read-only is opened for
- * the time that it takes.
+ * Carries out a plan in a session folder. It writes each file under a temporary name and renames it, so that a file is
+ * never half written. It follows no link. It replaces and deletes only files that are still as they were captured. If a
+ * directory is read-only, it becomes writable until the plan has been carried out.
  */
+
 import {
   chmodSync,
   closeSync,
@@ -25,140 +26,142 @@ import type { Git } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import type { CheckoutPlan, FileToWrite } from './plan.ts';
 
-/** Something changed while the folder was being worked on; it has to be captured again first. */
-export class ChangedMeanwhile extends Error {
+/** Another process changed a file since the last capture: the caller must capture the folder again first. */
+export class ConcurrentChange extends Error {
   readonly path: string;
 
   constructor(path: string) {
-    super(`${path} has changed meanwhile`);
+    super(`${path} was changed by another process`);
     this.path = path;
   }
 }
 
-export interface Folder {
+export interface TargetFolder {
   /** Absolute, one byte per character. */
   readonly path: string;
-  /** Whether a file is as it was captured. */
+  /** Whether a file is still as it was captured. */
   readonly isCaptured: (path: string, stat: Stats) => boolean;
 }
 
-/** @throws ChangedMeanwhile, and system errors; what was done until then stays. */
-export async function applyPlan(git: Git, plan: CheckoutPlan, folder: Folder): Promise<void> {
-  const site = new Site(folder);
+/** @throws ConcurrentChange, and system errors. Steps that were done before the error are not undone. */
+export async function applyPlan(git: Git, plan: CheckoutPlan, folder: TargetFolder): Promise<void> {
+  const writer = new FolderWriter(folder);
   try {
-    for (const path of plan.deletions) site.removeFile(path);
+    for (const path of plan.deletions) writer.removeFile(path);
     failurePoint('checkout: files removed');
-    for (const path of plan.leavings) site.removeIfEmpty(path);
-    for (const path of plan.directories.keys()) site.makeDirectory(path);
+    for (const path of plan.emptiedDirectories) writer.removeIfEmpty(path);
+    for (const path of plan.directories.keys()) writer.makeDirectory(path);
     await readBlobs(
       git,
       plan.writes.map(({ oid }) => oid),
-      (index, chunks) => site.write(plan.writes[index] as FileToWrite, chunks),
+      (index, chunks) => writer.write(plan.writes[index] as FileToWrite, chunks),
     );
-    for (const [path, bits] of plan.modes) site.setBits(path, bits);
+    for (const [path, bits] of plan.modes) writer.setBits(path, bits);
   } finally {
-    site.close(plan.directories);
+    writer.close(plan.directories);
   }
 }
 
-class Site {
-  private readonly folder: Folder;
-  /** Directories that were seen to be directories, or made. */
-  private readonly known = new Set<string>();
+/** Paths are relative to the session folder. */
+class FolderWriter {
+  private readonly folder: TargetFolder;
+  /** Paths that are known to be directories. */
+  private readonly checked = new Set<string>();
   private readonly made = new Set<string>();
-  /** Bits of directories that were opened for writing. */
-  private readonly opened = new Map<string, number>();
+  /** The permission bits that directories had before they were made writable. */
+  private readonly unlocked = new Map<string, number>();
 
-  constructor(folder: Folder) {
+  constructor(folder: TargetFolder) {
     this.folder = folder;
   }
 
   removeFile(path: string): void {
-    const stat = this.look(path);
+    const stat = this.lstat(path);
     if (stat === undefined) return;
-    if (!this.folder.isCaptured(path, stat)) throw new ChangedMeanwhile(path);
-    this.enter(path);
-    unlinkSync(this.at(path));
+    if (!this.folder.isCaptured(path, stat)) throw new ConcurrentChange(path);
+    this.prepareParents(path);
+    unlinkSync(this.absolute(path));
   }
 
   removeIfEmpty(path: string): void {
-    if (this.look(path)?.isDirectory() !== true) return;
-    this.enter(path);
+    if (this.lstat(path)?.isDirectory() !== true) return;
+    this.prepareParents(path);
     try {
-      rmdirSync(this.at(path));
+      rmdirSync(this.absolute(path));
     } catch (error) {
-      // Something that was not captured lives in it.
+      // It holds a file that was never captured.
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
     }
   }
 
   makeDirectory(path: string): void {
-    const stat = this.look(path);
-    if (stat?.isDirectory()) return void this.known.add(path);
-    if (stat !== undefined) throw new ChangedMeanwhile(path);
-    this.enter(path);
-    mkdirSync(this.at(path), 0o700);
-    this.known.add(path);
+    const stat = this.lstat(path);
+    if (stat?.isDirectory()) return void this.checked.add(path);
+    if (stat !== undefined) throw new ConcurrentChange(path);
+    this.prepareParents(path);
+    mkdirSync(this.absolute(path), 0o700);
+    this.checked.add(path);
     this.made.add(path);
   }
 
   async write({ path, kind, bits, isNew }: FileToWrite, chunks: AsyncGenerator<Buffer>): Promise<void> {
-    const stat = this.look(path);
+    const stat = this.lstat(path);
     if (stat !== undefined && (isNew || !this.folder.isCaptured(path, stat)))
-      throw new ChangedMeanwhile(path);
-    this.enter(path);
-    const temporary = `${parentOf(path)}/.agt-${process.pid}.tmp`;
+      throw new ConcurrentChange(path);
+    this.prepareParents(path);
+    const temporary = this.absolute(`${parentOf(path)}/.agt-${process.pid}.tmp`);
     try {
-      if (kind === 'link') await makeLink(this.at(temporary), chunks);
-      else await makeFile(this.at(temporary), chunks, bits);
+      if (kind === 'link') await writeLink(temporary, chunks);
+      else await writeFile(temporary, chunks, bits);
       failurePoint('checkout: file written');
-      renameSync(this.at(temporary), this.at(path));
+      renameSync(temporary, this.absolute(path));
       failurePoint('checkout: file in place');
     } catch (error) {
-      rmSync(this.at(temporary), { force: true });
+      rmSync(temporary, { force: true });
       throw error;
     }
   }
 
   setBits(path: string, bits: number): void {
-    const stat = this.look(path);
+    const stat = this.lstat(path);
     if (stat === undefined || stat.isSymbolicLink()) return;
-    this.opened.delete(path);
-    chmodSync(this.at(path), bits);
+    this.unlocked.delete(path);
+    chmodSync(this.absolute(path), bits);
   }
 
-  /** Deepest first: a directory may be read-only. */
+  /** Sets the permission bits of directories, deepest first: in a read-only directory it could set no others. */
   close(bits: ReadonlyMap<string, number>): void {
-    for (const path of [...this.made].reverse()) chmodSync(this.at(path), bits.get(path) ?? 0o755);
-    for (const [path, before] of [...this.opened].reverse()) {
-      if (this.look(path)?.isDirectory()) chmodSync(this.at(path), before);
+    for (const path of [...this.made].reverse()) chmodSync(this.absolute(path), bits.get(path) ?? 0o755);
+    for (const [path, before] of [...this.unlocked].reverse()) {
+      if (this.lstat(path)?.isDirectory()) chmodSync(this.absolute(path), before);
     }
   }
 
-  /** Makes sure that the directory of `path` is one, not reached through a link, and can be written in. */
-  private enter(path: string): void {
+  /** Makes sure that all directories above `path` are directories and not links, and that they are writable. */
+  private prepareParents(path: string): void {
     for (const directory of parentDirectories(path).reverse()) {
-      if (this.known.has(directory)) continue;
-      const stat = this.look(directory);
-      if (stat?.isDirectory() !== true) throw new ChangedMeanwhile(directory);
-      if ((stat.mode & 0o300) !== 0o300) {
-        this.opened.set(directory, stat.mode & 0o7777);
-        chmodSync(this.at(directory), (stat.mode & 0o7777) | 0o700);
+      if (this.checked.has(directory)) continue;
+      const stat = this.lstat(directory);
+      if (stat?.isDirectory() !== true) throw new ConcurrentChange(directory);
+      const bits = stat.mode & 0o7777;
+      if ((bits & 0o300) !== 0o300) {
+        this.unlocked.set(directory, bits);
+        chmodSync(this.absolute(directory), bits | 0o700);
       }
-      this.known.add(directory);
+      this.checked.add(directory);
     }
   }
 
-  private look(path: string): Stats | undefined {
+  private lstat(path: string): Stats | undefined {
     try {
-      return lstatSync(this.at(path), { throwIfNoEntry: false });
+      return lstatSync(this.absolute(path), { throwIfNoEntry: false });
     } catch (error) {
       if (errorCode(error) === 'ENOTDIR') return undefined;
       throw error;
     }
   }
 
-  private at(path: string): string | Buffer {
+  private absolute(path: string): string | Buffer {
     return systemPath(`${this.folder.path}/${path}`);
   }
 }
@@ -167,18 +170,22 @@ function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-async function makeFile(path: string | Buffer, chunks: AsyncGenerator<Buffer>, bits: number): Promise<void> {
+async function writeFile(path: string | Buffer, chunks: AsyncGenerator<Buffer>, bits: number): Promise<void> {
   rmSync(path, { force: true });
   const fd = openSync(path, 'wx', 0o600);
   try {
-    for await (const chunk of chunks) for (let at = 0; at < chunk.length; ) at += writeSync(fd, chunk, at);
+    for await (const chunk of chunks) writeAll(fd, chunk);
   } finally {
     closeSync(fd);
   }
   chmodSync(path, bits);
 }
 
-async function makeLink(path: string | Buffer, chunks: AsyncGenerator<Buffer>): Promise<void> {
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+}
+
+async function writeLink(path: string | Buffer, chunks: AsyncGenerator<Buffer>): Promise<void> {
   const parts: Buffer[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   rmSync(path, { force: true });

@@ -1,7 +1,6 @@
 /**
- * Brings a session folder from one captured snapshot into another: files byte for byte, links, permissions and empty
- * directories. What the two have in common is not touched. The sandbox's index, HEAD and branch are not files of it; see
- * sandbox-snapshot.ts.
+ * Brings a session folder from one snapshot into another: files byte for byte, links, permissions and empty directories.
+ * Files that both snapshots have are not touched. sandbox-git-dir.ts restores the sandbox's index, HEAD and branch.
  */
 
 import type { Git } from '../git/run/git.ts';
@@ -12,9 +11,9 @@ import { bringBackIgnoreFile } from '../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadata.ts';
 import { readSnapshotTree } from '../snapshot/tree.ts';
 import { applyPlan } from './apply.ts';
-import { type CheckoutPlan, isOtherwiseUsual, planCheckout } from './plan.ts';
+import { type CheckoutPlan, type CheckoutRequest, defaultModesDiffer, planCheckout } from './plan.ts';
 
-/** What has to be done to get from one snapshot to another within `scope`; without `from` the folder holds nothing. */
+/** Plans how to get from one snapshot to another within `scope`. Without `from` the folder is empty. */
 export async function prepareCheckout(
   git: Git,
   from: SnapshotMetadata | undefined,
@@ -26,8 +25,17 @@ export async function prepareCheckout(
     listDirectories(git, to),
     from === undefined ? new Set<string>() : listDirectories(git, from),
   ]);
-  const files = isOtherwiseUsual(from, to) ? (await readSnapshotTree(git, to.commit)).files : undefined;
+  const files = await readFilesIfNeeded(git, from, to);
   return planCheckout({ from, to, differences, directories, directoriesBefore, files, scope });
+}
+
+/** `files` of a CheckoutRequest. */
+export async function readFilesIfNeeded(
+  git: Git,
+  from: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
+): Promise<CheckoutRequest['files']> {
+  return defaultModesDiffer(from, to) ? (await readSnapshotTree(git, to.commit)).files : undefined;
 }
 
 /** Writes a whole snapshot into a folder that holds nothing but the sandbox's `.git`. */

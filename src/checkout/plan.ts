@@ -1,6 +1,6 @@
 /**
- * What has to be done to a folder that is in one snapshot, to bring it into another. Pure: the snapshots are read before, and
- * nothing is done here. Whatever was not captured is left alone, and so is everything outside the scope.
+ * Plans how to bring a folder from one snapshot into another. It is a pure function: the caller reads the snapshots and
+ * carries out the plan. The plan changes nothing outside the scope, and nothing that was never captured.
  */
 
 import type { ChangedFile } from '../snapshot/diff.ts';
@@ -13,98 +13,110 @@ export interface FileToWrite {
   readonly path: string;
   readonly oid: string;
   readonly kind: 'file' | 'link';
-  /** Permission bits; of a link they mean nothing. */
+  /** Permission bits; without meaning for a link. */
   readonly bits: number;
-  /** Whether something of that name was captured before. */
+  /** The folder holds no captured file of this name. */
   readonly isNew: boolean;
 }
 
 export interface CheckoutPlan {
-  /** Files and links. */
+  /** Files and links to delete. */
   readonly deletions: readonly string[];
-  /** Directories that go if nothing is left in them, deepest first. */
-  readonly leavings: readonly string[];
-  /** Directories that have to be there, parents first, with the permission bits of those that are not there yet. */
+  /** Directories to delete if nothing is left in them, deepest first. */
+  readonly emptiedDirectories: readonly string[];
+  /** Directories that must exist, parents first, with the permission bits for those that do not exist yet. */
   readonly directories: ReadonlyMap<string, number>;
   readonly writes: readonly FileToWrite[];
-  /** Permission bits of what stays. */
+  /** Permission bits to set on files and directories that stay. */
   readonly modes: ReadonlyMap<string, number>;
-  /** Paths that stay as they are because something stands there that was not captured. */
-  readonly kept: readonly string[];
+  /** Paths that cannot be restored, because something that was never captured is in the way. */
+  readonly blocked: readonly string[];
 }
 
-export interface CheckoutWish {
-  /** Undefined where the folder holds nothing. */
+export interface CheckoutRequest {
+  /** The snapshot that the folder is in; undefined if the folder is empty. */
   readonly from: SnapshotMetadata | undefined;
   readonly to: SnapshotMetadata;
   readonly differences: readonly ChangedFile[];
-  /** Every directory of `to`, and of `from`. */
+  /** Every directory of `to`. */
   readonly directories: ReadonlySet<string>;
+  /** Every directory of `from`. */
   readonly directoriesBefore: ReadonlySet<string>;
-  /** Every file of `to`; wanted only where the two snapshots differ in what is usual (see `isOtherwiseUsual`). */
+  /** Every file of `to`; needed only if `defaultModesDiffer`. */
   readonly files: ReadonlyMap<string, TreeEntry> | undefined;
-  /** Paths relative to the session folder, files or directories: what may change. */
+  /** The files and directories that may change, relative to the session folder. */
   readonly scope: readonly string[];
 }
 
-export function planCheckout(wish: CheckoutWish): CheckoutPlan {
-  const { from, to } = wish;
-  const concerned = inScope(wish);
-  const standing = new Standing([...(from?.skipped ?? []), ...to.skipped]);
-  const kept = concerned.filter(({ path }) => standing.isInTheWayOf(path)).map(({ path }) => path);
-  const changes = concerned.filter(({ path }) => !standing.isInTheWayOf(path));
+/** Modes in a tree. */
+const PROGRAM = '100755';
+const LINK = '120000';
 
+export function planCheckout(request: CheckoutRequest): CheckoutPlan {
+  const { from, to, scope } = request;
+  const obstacles = new Obstacles([...(from?.skipped ?? []), ...to.skipped]);
+  const wanted = differencesInScope(request);
+  const changes = wanted.filter(({ path }) => !obstacles.block(path));
   const deletions = changes.filter(({ after }) => after === undefined).map(({ path }) => path);
-  const writes = changes.flatMap(({ path, before, after }): FileToWrite[] => {
-    if (after === undefined) return [];
-    const common = { path, oid: after.oid, isNew: before === undefined };
-    if (after.mode === '120000') return [{ ...common, kind: 'link', bits: 0o777 }];
-    const kind = after.mode === '100755' ? 'program' : 'file';
-    return [{ ...common, kind: 'file', bits: to.modes.others.get(path) ?? to.modes.usual[kind] }];
-  });
-  const empty = to.emptyDirectories.filter(
-    (path) => isUnder(path, wish.scope) && !standing.isInTheWayOf(path),
+  const writes = changes.flatMap((change) => fileToWrite(change, to) ?? []);
+  const emptyDirectories = to.emptyDirectories.filter(
+    (path) => isUnder(path, scope) && !obstacles.block(path),
   );
   return {
     deletions,
-    leavings: leavings(wish, deletions),
-    directories: new Map(
-      withParents([...writes.flatMap(({ path }) => parentDirectories(path).slice(0, 1)), ...empty]).map(
-        (path) => [path, to.modes.others.get(path) ?? to.modes.usual.directory],
-      ),
-    ),
+    emptiedDirectories: emptiedDirectories(request, deletions),
+    directories: directoriesToMake(writes, emptyDirectories, to),
     writes,
-    modes: changedModes(wish, changes),
-    kept,
+    modes: changedModes(request, changes),
+    blocked: wanted.filter(({ path }) => obstacles.block(path)).map(({ path }) => path),
   };
 }
 
-/** What lies in the scope, and a file that stands where the scope needs a directory. */
-function inScope({ differences, scope }: CheckoutWish): ChangedFile[] {
+/** The differences in the scope, and files outside it whose path must become a directory for a file in the scope. */
+function differencesInScope({ differences, scope }: CheckoutRequest): ChangedFile[] {
   const within = differences.filter(({ path }) => isUnder(path, scope));
-  const needed = new Set(
+  const neededDirectories = new Set(
     within.filter(({ after }) => after !== undefined).flatMap(({ path }) => parentDirectories(path)),
   );
-  return [...within, ...differences.filter(({ path }) => !isUnder(path, scope) && needed.has(path))];
+  const inTheWay = differences.filter(({ path }) => !isUnder(path, scope) && neededDirectories.has(path));
+  return [...within, ...inTheWay];
 }
 
-/** What was not captured stays: a path is blocked by it, by what lies in it and by what it lies in. */
-class Standing {
+/** Paths that were never captured. They block themselves, everything below them and every directory above them. */
+class Obstacles {
   private readonly paths: ReadonlySet<string>;
-  private readonly above: ReadonlySet<string>;
+  private readonly parents: ReadonlySet<string>;
 
   constructor(paths: readonly string[]) {
     this.paths = new Set(paths);
-    this.above = new Set(paths.flatMap(parentDirectories));
+    this.parents = new Set(paths.flatMap(parentDirectories));
   }
 
-  isInTheWayOf(path: string): boolean {
+  block(path: string): boolean {
     if (this.paths.size === 0) return false;
-    return this.above.has(path) || [path, ...parentDirectories(path)].some((part) => this.paths.has(part));
+    return this.parents.has(path) || [path, ...parentDirectories(path)].some((part) => this.paths.has(part));
   }
 }
 
-function leavings({ from, directories, scope }: CheckoutWish, deletions: readonly string[]): string[] {
+function fileToWrite({ path, before, after }: ChangedFile, to: SnapshotMetadata): FileToWrite | undefined {
+  if (after === undefined) return undefined;
+  const common = { path, oid: after.oid, isNew: before === undefined };
+  if (after.mode === LINK) return { ...common, kind: 'link', bits: 0o777 };
+  return {
+    ...common,
+    kind: 'file',
+    bits: permissionBits(to, path, after.mode === PROGRAM ? 'program' : 'file'),
+  };
+}
+
+function permissionBits({ modes }: SnapshotMetadata, path: string, kind: keyof typeof modes.usual): number {
+  return modes.others.get(path) ?? modes.usual[kind];
+}
+
+function emptiedDirectories(
+  { from, directories, scope }: CheckoutRequest,
+  deletions: readonly string[],
+): string[] {
   const candidates = new Set(deletions.flatMap(parentDirectories));
   for (const path of from?.emptyDirectories ?? []) {
     if (isUnder(path, scope)) for (const part of [path, ...parentDirectories(path)]) candidates.add(part);
@@ -114,37 +126,48 @@ function leavings({ from, directories, scope }: CheckoutWish, deletions: readonl
     .sort((a, b) => b.length - a.length);
 }
 
-function withParents(paths: readonly string[]): string[] {
-  const all = new Set<string>();
-  for (const path of paths) for (const part of [path, ...parentDirectories(path)]) all.add(part);
-  return [...all].sort((a, b) => a.length - b.length);
+function directoriesToMake(
+  writes: readonly FileToWrite[],
+  emptyDirectories: readonly string[],
+  to: SnapshotMetadata,
+): Map<string, number> {
+  const needed = [...writes.flatMap(({ path }) => parentDirectories(path)), ...emptyDirectories];
+  const all = new Set(needed.flatMap((path) => [path, ...parentDirectories(path)]));
+  const parentsFirst = [...all].sort((a, b) => a.length - b.length);
+  return new Map(parentsFirst.map((path) => [path, permissionBits(to, path, 'directory')]));
 }
 
-/** Whether permission bits have to be looked at beyond those that the snapshots list. */
-export function isOtherwiseUsual(from: SnapshotMetadata | undefined, to: SnapshotMetadata): boolean {
+/** Whether the snapshots differ in the bits of most files: then it is not enough to compare the bits that they list. */
+export function defaultModesDiffer(from: SnapshotMetadata | undefined, to: SnapshotMetadata): boolean {
   const kinds = ['file', 'program', 'directory'] as const;
   return from !== undefined && kinds.some((kind) => from.modes.usual[kind] !== to.modes.usual[kind]);
 }
 
-/** Permission bits of the files and directories that both snapshots have. */
-function changedModes(wish: CheckoutWish, changes: readonly ChangedFile[]): Map<string, number> {
-  const { from, to, directories, directoriesBefore, files, scope } = wish;
-  const changed = new Set(changes.map(({ path }) => path));
+/** Permission bits of files and directories that are in both snapshots. */
+function changedModes(request: CheckoutRequest, changes: readonly ChangedFile[]): Map<string, number> {
+  const { from, to, directories, directoriesBefore, files, scope } = request;
   const modes = new Map<string, number>();
-  const listed = new Set([...to.modes.others.keys(), ...(from?.modes.others.keys() ?? [])]);
-  if (isOtherwiseUsual(from, to))
-    for (const path of [...(files?.keys() ?? []), ...directories]) listed.add(path);
-  for (const path of listed) {
-    if (from === undefined || changed.has(path) || !isUnder(path, scope)) continue;
+  if (from === undefined) return modes;
+  const changed = new Set(changes.map(({ path }) => path));
+  for (const path of pathsToCompare(request, from)) {
+    if (changed.has(path) || !isUnder(path, scope)) continue;
     const isDirectory = directories.has(path);
     if (isDirectory !== directoriesBefore.has(path)) continue;
-    if (files?.get(path)?.mode === '120000') continue;
-    const [before, after] = [from, to].map((content) => content.modes.others.get(path));
-    // The tree says that a file is as executable as it was.
-    const isProgram = files?.get(path)?.mode === '100755' || ((before ?? after ?? 0) & 0o100) !== 0;
+    if (files?.get(path)?.mode === LINK) continue;
+    const listed = from.modes.others.get(path) ?? to.modes.others.get(path) ?? 0;
+    // The file has not changed, so it is as executable in one snapshot as in the other.
+    const isProgram = files?.get(path)?.mode === PROGRAM || (listed & 0o100) !== 0;
     const kind = isDirectory ? 'directory' : isProgram ? 'program' : 'file';
-    const bits = after ?? to.modes.usual[kind];
-    if (bits !== (before ?? from.modes.usual[kind])) modes.set(path, bits);
+    const bits = permissionBits(to, path, kind);
+    if (bits !== permissionBits(from, path, kind)) modes.set(path, bits);
   }
   return modes;
+}
+
+/** The paths whose bits one of the snapshots lists; all paths if the bits of most files differ. */
+function pathsToCompare({ to, files, directories }: CheckoutRequest, from: SnapshotMetadata): Set<string> {
+  const paths = new Set([...to.modes.others.keys(), ...from.modes.others.keys()]);
+  if (!defaultModesDiffer(from, to)) return paths;
+  for (const path of [...(files?.keys() ?? []), ...directories]) paths.add(path);
+  return paths;
 }

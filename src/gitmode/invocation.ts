@@ -5,9 +5,9 @@
 import { resolve } from 'node:path';
 import { localConfigPath } from '../config/local.ts';
 import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
-import { discoverRepository, type Repository } from '../git/files/discover-repository.ts';
-import { type Answer, askGit, captureGitSync } from '../git/run/run-sync.ts';
+import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
 import { findGit, ownFiles } from '../git/run/find-git.ts';
+import { captureGitSync, type GitOutput, queryGitSync } from '../git/run/run-sync.ts';
 import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
 import { type CommandLine, repositoryOptions, withoutPagerOptions } from './command-line/parse.ts';
@@ -15,9 +15,9 @@ import { type CommandLine, repositoryOptions, withoutPagerOptions } from './comm
 /** The real git, in the directory and environment of the user. */
 export interface GitAccess {
   /** Asks git something; nothing of it reaches the terminal. */
-  ask(args: readonly string[], input?: string): Answer;
+  ask(args: readonly string[], input?: string): GitOutput;
   /** Runs git on the user's terminal, and returns its standard output instead of showing it. */
-  capture(args: readonly string[]): Answer;
+  capture(args: readonly string[]): GitOutput;
 }
 
 export interface Invocation {
@@ -27,7 +27,7 @@ export interface Invocation {
   /** The directory in which git runs: absolute, with every `-C` applied. */
   readonly cwd: string;
   /** The repository that git finds from there. */
-  readonly repository: Repository | undefined;
+  readonly repository: DiscoveredRepository | undefined;
   /** @throws AgtError when a settings file cannot be read or holds a value that agt cannot use. */
   readonly settings: Settings;
 }
@@ -76,7 +76,7 @@ export function openInvocation(
     line,
     env,
     git: {
-      ask: (args, input) => askGit(path, [...questionGlobals, ...args], env, input),
+      ask: (args, input) => queryGitSync(path, [...questionGlobals, ...args], env, input),
       capture: (args) => captureGitSync(path, [...line.globals, ...args], env),
     },
     get cwd() {

@@ -1,119 +1,124 @@
-/** `agt session cat`: one file of a state. */
+/** `agt session cat`: prints one file of a snapshot. */
 
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { gitBytes } from '../git/run/git.ts';
+import { type Git, gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
-import { type Namesakes, pathOfAgent, readNamesakes } from './agent-paths.ts';
+import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from './session-paths.ts';
 
 /**
- * Object name of the content; of a link, of its target. `spec` is SNAPSHOT:PATH. Both may hold colons: the longest text that names a state is the state.
- * `inFolder` reads a path as the user wrote it. @throws AgtError where there is no such state or file.
+ * The object name of a file's content, or of a link's target. `spec` is SNAPSHOT:PATH. Either part may contain colons: the
+ * longest text that names a snapshot is the snapshot. `inFolder` converts a path as the user wrote it.
+ * @throws AgtError if there is no such snapshot or file.
  */
 export async function findFile(
   repository: Repository,
   record: SessionRecord,
   spec: string,
   now: Date,
-  inFolder: (path: string, namesakes: Namesakes) => string,
+  inFolder: (path: string, ambiguous: AmbiguousFolders) => string,
 ): Promise<string> {
-  const history = await readHistory(repository.git, snapshotRefs(record));
-  const { snapshot, path } = await split(repository, record, history, spec, now);
-  const namesakes = await readNamesakes(repository.git, [snapshot.commit]);
-  const inTree = encodePath(inFolder(path, namesakes));
-  const [answer = ''] = await look(repository, [snapshot], inTree);
-  const [type, oid = ''] = answer.split(' ');
+  const { git } = repository;
+  const refs = snapshotRefs(record);
+  const history = await readHistory(git, refs);
+  const file = await splitSpec(spec, (name) => findSnapshot(git, refs, history, name, now));
+  const { snapshot } = file;
+  const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
+  const path = encodePath(inFolder(file.path, ambiguous));
+  const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
+  const [type, oid = ''] = typeAndOid.split(' ');
   if (type === 'blob') return oid;
-  const shown = displayPath(pathOfAgent(decodePath(inTree), namesakes));
-  const state = `'${spec.slice(0, spec.length - path.length - 1)}'`;
+  const shown = shownPath(path, ambiguous);
   if (type === 'tree') {
-    throw new AgtError(`'${shown}' is a directory in ${state}`, {
-      hints: [`it holds: ${await listDirectory(repository, snapshot, inTree)}`],
+    throw new AgtError(`"${shown}" is a directory in "${file.snapshotName}"`, {
+      hints: [`it contains: ${await listDirectory(git, snapshot, path)}`],
     });
   }
-  throw new AgtError(`no file '${shown}' in ${state}`, {
+  throw new AgtError(`no file "${shown}" in "${file.snapshotName}"`, {
     hints: [
-      ...(await elsewhere(repository, snapshot, inTree, namesakes)),
-      ...(await atOtherTimes(repository, history, snapshot, inTree)),
+      ...(await hintOtherDirectories(git, snapshot, path, ambiguous)),
+      ...(await hintOtherSnapshot(git, history, snapshot, path)),
     ],
   });
 }
 
-async function split(
-  repository: Repository,
-  record: SessionRecord,
-  history: readonly Snapshot[],
-  spec: string,
-  now: Date,
-): Promise<{ snapshot: Snapshot; path: string }> {
+interface FileSpec {
+  readonly snapshot: Snapshot;
+  /** As the user wrote it. */
+  readonly snapshotName: string;
+  readonly path: string;
+}
+
+/** @throws what `find` throws for the shortest possible name, which is most likely what the user means. */
+async function splitSpec(spec: string, find: (name: string) => Promise<Snapshot>): Promise<FileSpec> {
+  const colons = [...spec.matchAll(/:/g)].map(({ index }) => index).reverse();
   let reason: unknown;
-  for (let at = spec.lastIndexOf(':'); at >= 0; at = at === 0 ? -1 : spec.lastIndexOf(':', at - 1)) {
+  for (const colon of colons) {
+    const snapshotName = spec.slice(0, colon);
     try {
-      const snapshot = await findSnapshot(
-        repository.git,
-        snapshotRefs(record),
-        history,
-        spec.slice(0, at),
-        now,
-      );
-      return { snapshot, path: spec.slice(at + 1) };
+      return { snapshot: await find(snapshotName), snapshotName, path: spec.slice(colon + 1) };
     } catch (error) {
-      reason = error; // of the shortest, which is the likeliest to be meant
+      reason = error;
     }
   }
   throw reason;
 }
 
-/** `type oid` of a path in each state. */
-async function look(repository: Repository, snapshots: readonly Snapshot[], path: string): Promise<string[]> {
+/** `type oid` of a path in each snapshot; another text in a snapshot that does not have the path. */
+async function readTypes(git: Git, snapshots: readonly Snapshot[], path: string): Promise<string[]> {
   const input = Buffer.from(snapshots.map(({ commit }) => `${commit}:${path}\0`).join(''), 'latin1');
   const args = ['cat-file', '-z', '--batch-check=%(objecttype) %(objectname)'];
-  const lines = (await gitBytes(repository.git, args, { input })).toString('latin1');
-  // A path with a line break stands in the answer that it is missing; such answers cannot be counted by lines.
-  return path.includes('\n') && snapshots.length > 1 ? [] : lines.split('\n');
+  const output = (await gitBytes(git, args, { input })).toString('latin1');
+  // git repeats a missing path in its answer. With a line break in the path, lines and snapshots no longer correspond.
+  return path.includes('\n') && snapshots.length > 1 ? [] : output.split('\n');
 }
 
-const FEW = 8;
+function shownPath(path: string, ambiguous: AmbiguousFolders): string {
+  return displayPath(relativeToSandbox(decodePath(path), ambiguous));
+}
 
-async function listDirectory(repository: Repository, snapshot: Snapshot, path: string): Promise<string> {
+/** Names in one hint: as many as fit on a line. */
+const MAX_NAMES = 8;
+
+async function listDirectory(git: Git, snapshot: Snapshot, path: string): Promise<string> {
   const tree = `${snapshot.commit}:${Buffer.from(path, 'latin1').toString()}`;
-  const names = (await listTree(repository.git, tree)).map((entry) => entry.path);
-  const shown = names.slice(0, FEW).map((name) => displayPath(decodePath(name)));
-  return [...shown, ...(names.length > FEW ? ['…'] : [])].join(', ');
+  const names = (await listTree(git, tree)).map((entry) => entry.path);
+  const shown = names.slice(0, MAX_NAMES).map((name) => displayPath(decodePath(name)));
+  return [...shown, ...(names.length > MAX_NAMES ? ['…'] : [])].join(', ');
 }
 
-/** Files of that name in other directories, then. */
-async function elsewhere(
-  repository: Repository,
+/** Files of the same name in other directories of the same snapshot. */
+async function hintOtherDirectories(
+  git: Git,
   { commit }: Snapshot,
   path: string,
-  namesakes: Namesakes,
+  ambiguous: AmbiguousFolders,
 ): Promise<string[]> {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  const files = (await listTree(repository.git, commit, { recurse: 'files' })).map((entry) => entry.path);
+  const files = (await listTree(git, commit, { recurse: 'files' })).map((entry) => entry.path);
   const found = files.filter((file) => file.endsWith(`/${name}`) && !file.startsWith('_/'));
   if (found.length === 0) return [];
-  const shown = found.slice(0, FEW).map((file) => displayPath(pathOfAgent(decodePath(file), namesakes)));
-  return [`of that name there is: ${shown.join(', ')}`];
+  const shown = found.slice(0, MAX_NAMES).map((file) => shownPath(file, ambiguous));
+  return [`files of that name in this snapshot: ${shown.join(', ')}`];
 }
 
 /** The nearest other snapshot that has the file. */
-async function atOtherTimes(
-  repository: Repository,
+async function hintOtherSnapshot(
+  git: Git,
   history: readonly Snapshot[],
-  snapshot: Snapshot,
+  { commit }: Snapshot,
   path: string,
 ): Promise<string[]> {
-  const here = history.findIndex(({ commit }) => commit === snapshot.commit);
-  const answers = await look(repository, history, path);
-  const places = [...history.keys()].filter((n) => answers[n]?.startsWith('blob '));
-  const [nearest] = places.sort((a, b) => Math.abs(a - here) - Math.abs(b - here));
+  const own = history.findIndex((snapshot) => snapshot.commit === commit);
+  const types = await readTypes(git, history, path);
+  const numbers = [...history.keys()].filter((n) => types[n]?.startsWith('blob '));
+  const [nearest] = numbers.sort((a, b) => Math.abs(a - own) - Math.abs(b - own));
   if (nearest === undefined) return [];
   const { label } = history[nearest] as Snapshot;
-  return [`it is there in @{${nearest}}${label === undefined ? '' : ` (${label})`}`];
+  return [`the nearest snapshot that has it: @{${nearest}}${label === undefined ? '' : ` (${label})`}`];
 }

@@ -1,17 +1,17 @@
-/** What each snapshot of a session changed: read for all of them at once, whatever their number. */
+/** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
 
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
-import { excludes, type Pathspec } from './agent-paths.ts';
+import { isExclusion, type Pathspec } from './pathspec.ts';
 
-export interface FileChange {
+interface FileChange {
   /** Relative to the session folder, as on disk; one byte per character. */
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
-  /** Lines; undefined where they were not asked for, and for a file that git takes for binary. */
+  /** Number of lines; undefined without `countLines` and for a file that git considers binary. */
   readonly insertions: number | undefined;
   readonly removals: number | undefined;
   /** Bytes of the new content. */
@@ -23,13 +23,13 @@ export interface SnapshotChanges {
   readonly files: readonly FileChange[];
 }
 
-export interface TimelineOptions {
-  /** Relative to the session folder; none means all of it. */
+interface TimelineOptions {
+  /** Relative to the session folder. Without any, all files are listed. */
   readonly pathspecs: readonly Pathspec[];
   readonly countLines: boolean;
 }
 
-/** In the order of `snapshots`. */
+/** Returns one element for each of `snapshots`, in their order. */
 export async function readTimeline(
   git: Git,
   snapshots: readonly Snapshot[],
@@ -37,13 +37,13 @@ export async function readTimeline(
 ): Promise<SnapshotChanges[]> {
   const { pathspecs } = options;
   const everything = TOP_FOLDERS.map((path) => ({ magic: '', path }));
-  const wanted = {
+  const completed = {
     ...options,
-    pathspecs: pathspecs.every(excludes) ? [...everything, ...pathspecs] : pathspecs,
+    pathspecs: pathspecs.every(isExclusion) ? [...everything, ...pathspecs] : pathspecs,
   };
-  const entries = await compareWithPrevious(git, snapshots, wanted);
+  const entries = await compareWithPrevious(git, snapshots, completed);
   for (const { commit, previous } of snapshots) {
-    if (previous === undefined) entries.set(commit, await compareWithStart(git, commit, wanted));
+    if (previous === undefined) entries.set(commit, await compareWithStart(git, commit, completed));
   }
   const sizes = await readSizes(git, [...entries.values()].flat());
   return snapshots.map((snapshot) => ({
@@ -52,7 +52,10 @@ export async function readTimeline(
   }));
 }
 
-function describe({ path, before, after, ...lines }: DiffEntry, sizes: ReadonlyMap<string, number>): FileChange {
+function describe(
+  { path, before, after, ...lines }: DiffEntry,
+  sizes: ReadonlyMap<string, number>,
+): FileChange {
   const kind = before === undefined ? 'added' : after === undefined ? 'deleted' : 'changed';
   return { path, kind, ...lines, size: sizes.get(after?.oid ?? '') ?? 0 };
 }
@@ -65,36 +68,44 @@ async function compareWithPrevious(
   const later = snapshots.filter(({ previous }) => previous !== undefined);
   if (later.length === 0) return new Map();
   const input = later.map(({ commit, previous }) => `${commit} ${previous}\n`).join('');
-  const args = ['diff-tree', '--stdin', ...formatOf(options), '--', ...inTrees(options.pathspecs)];
+  const args = ['diff-tree', '--stdin', ...formatOptions(options), '--', ...inTrees(options.pathspecs)];
   return parseRawDiff((await gitBytes(git, args, { input })).toString('latin1'), decodePath);
 }
 
-/** The first state's parent is the commit that the session started at: its tree is what stood in the sandbox. */
+/** A tree of git's own has this mode for a submodule, which is no file of a snapshot. */
+const SUBMODULE = '160000';
+
+/**
+ * The first snapshot's parent is the commit that the session started at. That commit's tree corresponds to `sandbox/` of
+ * the snapshot, so the sandbox and the other folders are compared separately.
+ */
 async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<DiffEntry[]> {
-  const empty = await gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
-  const sandbox = (await resolveObject(git, `${commit}:sandbox`)) ?? empty;
+  const emptyTree = await gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
+  const sandbox = (await resolveObject(git, `${commit}:sandbox`)) ?? emptyTree;
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
-    if (pathspecs.every(excludes)) return [];
-    const args = ['diff-tree', ...formatOf(options), before, after, '--', ...inTrees(pathspecs)];
+    if (pathspecs.every(isExclusion)) return [];
+    const args = ['diff-tree', ...formatOptions(options), before, after, '--', ...inTrees(pathspecs)];
     return parseRawDiff((await gitBytes(git, args)).toString('latin1'), decodePath).get('') ?? [];
   };
-  const isIn = ({ path }: Pathspec) => /^sandbox(\/|$)/.test(path);
-  const inSandbox = options.pathspecs
-    .filter(isIn)
+  const isInSandbox = ({ path }: Pathspec) => /^sandbox(\/|$)/.test(path);
+  const sandboxSpecs = options.pathspecs
+    .filter(isInSandbox)
     .map(({ magic, path }) => ({ magic, path: path.slice('sandbox/'.length) || '.' }));
-  const others = options.pathspecs.filter((spec) => !isIn(spec));
-  const ofSandbox = (await compare(`${commit}^1^{tree}`, sandbox, inSandbox)).map((entry) => ({
+  const otherSpecs = options.pathspecs.filter((spec) => !isInSandbox(spec));
+  const sandboxEntries = (await compare(`${commit}^1^{tree}`, sandbox, sandboxSpecs)).map((entry) => ({
     ...entry,
     path: `sandbox/${entry.path}`,
-    before: entry.before?.mode === '160000' ? undefined : entry.before, // a submodule is no file
+    before: entry.before?.mode === SUBMODULE ? undefined : entry.before,
   }));
   return [
-    ...ofSandbox.filter(({ before, after }) => before?.mode !== after?.mode || before?.oid !== after?.oid),
-    ...(await compare(empty, commit, others)),
+    ...sandboxEntries.filter(
+      ({ before, after }) => before?.mode !== after?.mode || before?.oid !== after?.oid,
+    ),
+    ...(await compare(emptyTree, commit, otherSpecs)),
   ];
 }
 
-/** Some names stand in a tree under another one. */
+/** Each pathspec also with encoded names: trees store a few names in another form (tree-names.ts). */
 function inTrees(pathspecs: readonly Pathspec[]): string[] {
   const all = pathspecs.flatMap(({ magic, path }) => {
     const encoded = encodePath(Buffer.from(path).toString('latin1'));
@@ -103,7 +114,7 @@ function inTrees(pathspecs: readonly Pathspec[]): string[] {
   return [...new Set(all)];
 }
 
-function formatOf({ countLines }: TimelineOptions): string[] {
+function formatOptions({ countLines }: TimelineOptions): string[] {
   return ['-r', '-z', '--no-renames', '--full-index', '--raw', ...(countLines ? ['--numstat'] : [])];
 }
 

@@ -132,7 +132,9 @@ describe('agt session fork', () => {
     agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2', '--at', 'then');
     const outcome = agt(session.repository, 'session', 'fork', '--from', 's1', '--id', 's3');
     expect(outcome.exitCode).toBe(0);
-    expect(outcome.stderr).toMatch(/^warning: "s1" has no sandbox now: forked from its last snapshot, of /);
+    expect(outcome.stderr).toMatch(
+      /^warning: "s1" has no sandbox; the fork starts from its last snapshot, of /,
+    );
     for (const id of ['s2', 's3']) {
       const sandbox = agtOk(session.repository, 'session', 'path', id);
       expect(readFileSync(join(sandbox, 'x'), 'utf8')).toBe('x\n');
@@ -171,7 +173,7 @@ describe('agt session fork', () => {
     const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
     const outcome = agt(session.repository, ...args);
     expect(outcome.exitCode).not.toBe(0);
-    expect(outcome.stderr).toMatch(/^error: .*try-2.*\nhint: made before that: try-1\n$/s);
+    expect(outcome.stderr).toMatch(/^error: .*try-2.*\nhint: created before that: try-1\n$/s);
     const listed = JSON.parse(agtOk(session.repository, 'session', 'list', '--json'));
     expect(listed.map((found: { session_id: string }) => found.session_id)).toEqual(['s1', 'try-1']);
     expect(existsSync(join(session.folder, '../try-2'))).toBe(false);

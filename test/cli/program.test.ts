@@ -121,7 +121,7 @@ describe('the real git', () => {
   });
 
   test.each([
-    ['missing', '/nowhere/git', /agt\.gitPath '\/nowhere\/git' \(environment AGT_GIT_PATH\) does not exist/],
+    ['missing', '/nowhere/git', /agt\.gitPath "\/nowhere\/git" \(environment AGT_GIT_PATH\) does not exist/],
     ['relative', 'git', /is not an absolute path/],
     ['not executable', '/etc/passwd', /is not an executable file/],
     ['agt itself', AGT, /is agt itself/],

@@ -149,7 +149,7 @@ describe('restore', () => {
       '/etc/passwd',
     );
     expect(wrong.exitCode).toBe(2);
-    expect(wrong.stderr).toMatch(/^error: '\/etc\/passwd' is not in session "s1"\nhint: /);
+    expect(wrong.stderr).toMatch(/^error: "\/etc\/passwd" is not in session "s1"\nhint: /);
   });
 
   test('--only brings back one folder of the session', () => {
@@ -254,7 +254,7 @@ describe('restore', () => {
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'On');
     const moved = git(session.sandbox, 'rev-parse', 'HEAD');
     const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
-    expect(done.stderr).toMatch(/^warning: HEAD is detached at \w+: feature has moved since/);
+    expect(done.stderr).toMatch(/^warning: HEAD is detached at \w+: branch "feature" has moved since/);
     expect(git(session.sandbox, 'rev-parse', 'HEAD', 'feature')).toBe(`${then}\n${moved}`);
     expect(git(session.sandbox, 'rev-parse', '--symbolic-full-name', 'HEAD')).toBe('HEAD');
   });

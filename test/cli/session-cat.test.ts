@@ -68,13 +68,13 @@ describe('agt session cat', () => {
     expect(cat(session, '@:a.c')).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: "error: no file 'a.c' in '@'\nhint: of that name there is: src/a.c\n",
+      stderr: 'error: no file "a.c" in "@"\nhint: files of that name in this snapshot: src/a.c\n',
     });
     expect(cat(session, 'one:xdg/log').stderr).toBe(
-      "error: no file 'xdg/log' in 'one'\nhint: it is there in @{0} (at 9:30)\n",
+      'error: no file "xdg/log" in "one"\nhint: the nearest snapshot that has it: @{0} (at 9:30)\n',
     );
-    expect(cat(session, '@:src').stderr).toBe("error: 'src' is a directory in '@'\nhint: it holds: a.c\n");
-    expect(cat(session, '@:_/manifest.json').stderr).toBe("error: no file '_/manifest.json' in '@'\n");
+    expect(cat(session, '@:src').stderr).toBe('error: "src" is a directory in "@"\nhint: it contains: a.c\n');
+    expect(cat(session, '@:_/manifest.json').stderr).toBe('error: no file "_/manifest.json" in "@"\n');
   });
 
   test.each([

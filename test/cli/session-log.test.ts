@@ -134,8 +134,8 @@ describe('agt session log', () => {
   test.each([
     [['-n', 'x'], "error: 'x' is not a number of snapshots\n"],
     [['--since', 'step 4'], /^error: 'step 4' is not a time\n/],
-    [['--', '../../etc'], /^error: '..\/..\/etc' is not in session "s1"\n/],
-    [['--', '/etc'], /^error: '\/etc' is not in session "s1"\n/],
+    [['--', '../../etc'], /^error: "..\/..\/etc" is not in session "s1"\n/],
+    [['--', '/etc'], /^error: "\/etc" is not in session "s1"\n/],
   ])('%j is wrong usage', (args, message) => {
     const session = makeSession();
     const outcome = agt(session.repository, 'session', 'log', 's1', ...args);

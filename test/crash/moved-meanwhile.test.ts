@@ -59,7 +59,7 @@ test('the tip is moved time and again: exit code 1, and the chain is whole', () 
   const env = { AGT_GIT_PATH: join(bin, 'git') };
   const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
   expect(outcome.exitCode).toBe(1);
-  expect(outcome.stderr).toContain('the last state stands');
+  expect(outcome.stderr).toContain('the last snapshot is unchanged');
   expect(calls(bin)).toBe(8);
   expect(autocommit(session).outcome).toBe('committed');
 });

@@ -127,7 +127,7 @@ test('a restore leaves what it names now, and what it named then', () => {
   const back = agt(session.repository, 'session', 'restore', 's1', '--to', 'without');
   expect(back).toMatchObject({
     exitCode: 0,
-    stderr: 'warning: not compared, since .agtignore names it: sandbox/cache/x\n',
+    stderr: 'warning: sandbox/cache/x was not compared, because .agtignore matches it\n',
   });
   expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('2');
   rmSync(join(session.folder, '.agtignore'));

@@ -126,7 +126,7 @@ function parentOf(path: string): string {
 }
 
 /** The stat data of an index entry, in the order of gitformat-index(5). */
-function statOf(bytes: Buffer, { at: offset }: IndexEntry): Omit<StatData, 'mode'> {
+function statOf(bytes: Buffer, { offset }: IndexEntry): Omit<StatData, 'mode'> {
   const time = (field: number) =>
     bytes.readUInt32BE(offset + field) * 1000 + bytes.readUInt32BE(offset + field + 4) / 1e6;
   return {

@@ -1,55 +1,61 @@
 /**
- * Reads git-config syntax in process, for the few small files that agt owns and for startup paths where a child
- * process would cost more than the work itself. Does not follow `include.path`: agt's own files need none, and for the
- * user's git configuration git itself is asked.
+ * Reads git-config syntax in process: the few small files that agt owns, and configuration that agt needs at startup,
+ * where a child process would cost more than the work itself. It does not follow `include.path`: agt's own files have
+ * none, and agt asks git for the user's configuration.
  */
 
 export interface ConfigEntry {
-  /** `section.name` or `section.subsection.name`; section and name in lower case, the subsection as written. */
+  /** `section.name` or `section.subsection.name`: section and name in lower case, the subsection as written. */
   key: string;
   value: string;
 }
 
-/** @throws SyntaxError naming the line that git-config would reject too. */
+/** @throws SyntaxError that names the line; git-config would reject it too. */
 export function parseGitConfig(text: string): ConfigEntry[] {
   const entries: ConfigEntry[] = [];
   let section = '';
-  let lineNumber = 0;
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   for (let i = 0; i < lines.length; i++) {
-    lineNumber = i + 1;
+    const lineNumber = i + 1;
     let line = (lines[i] ?? '').trimStart();
     if (line.startsWith('[')) {
-      const header = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line);
-      if (header === null) throw new SyntaxError(`bad section header in line ${lineNumber}`);
-      const subsection = header[2];
-      section = (header[1] ?? '').toLowerCase();
-      if (subsection !== undefined) section += `.${subsection.replace(/\\(.)/g, '$1')}`;
-      line = line.slice(header[0].length).trimStart();
+      const header = readSectionHeader(line, lineNumber);
+      section = header.section;
+      line = header.rest;
     }
     if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
     const name = /^([A-Za-z][A-Za-z0-9-]*)\s*(=?)/.exec(line);
     if (name === null || section === '') throw new SyntaxError(`bad config line ${lineNumber}`);
     const key = `${section}.${(name[1] ?? '').toLowerCase()}`;
+    let raw = line.slice(name[0].length);
     if (name[2] === '') {
-      if (!/^\s*(?:[#;].*)?$/.test(line.slice(name[0].length))) {
-        throw new SyntaxError(`bad config line ${lineNumber}`);
-      }
+      if (!/^\s*(?:[#;].*)?$/.test(raw)) throw new SyntaxError(`bad config line ${lineNumber}`);
       entries.push({ key, value: 'true' });
       continue;
     }
-    let raw = line.slice(name[0].length);
     while (/(?:^|[^\\])(?:\\\\)*\\$/.test(raw) && i + 1 < lines.length) raw = raw.slice(0, -1) + lines[++i];
     entries.push({ key, value: unquote(raw, lineNumber) });
   }
   return entries;
 }
 
+/** `line` begins with a section header; `rest` is what follows the header in the same line. */
+function readSectionHeader(line: string, lineNumber: number): { section: string; rest: string } {
+  const header = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line);
+  if (header === null) throw new SyntaxError(`bad section header in line ${lineNumber}`);
+  const section = (header[1] ?? '').toLowerCase();
+  const subsection = header[2]?.replace(/\\(.)/g, '$1');
+  return {
+    section: subsection === undefined ? section : `${section}.${subsection}`,
+    rest: line.slice(header[0].length).trimStart(),
+  };
+}
+
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', b: '\b', '"': '"', '\\': '\\' };
 
 function unquote(raw: string, lineNumber: number): string {
   let value = '';
-  let kept = 0; // how much of `value` survives the trimming of trailing blanks
+  let kept = 0; // length of `value` without trailing blanks
   let quoted = false;
   for (let i = 0; i < raw.length; i++) {
     const c = raw[i] as string;
@@ -74,7 +80,7 @@ function unquote(raw: string, lineNumber: number): string {
   return value.slice(0, kept);
 }
 
-/** The last value of `key` (any case), as git gives it. */
+/** The last value of `key`, which wins in git too. The case of `key` does not matter. */
 export function lastValue(entries: readonly ConfigEntry[], key: string): string | undefined {
   const wanted = key.toLowerCase();
   return entries.findLast((entry) => entry.key === wanted)?.value;

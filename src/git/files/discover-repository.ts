@@ -1,21 +1,23 @@
 /**
- * Finds the repository that git would use, in process: a child would cost more than the rest of git mode. It follows
- * git's setup.c (GIT_DIR, `.git` files, bare repositories, ceilings, file systems) but checks no ownership and reads
- * no configuration: where git refuses a repository (safe.directory), it does so itself when it runs.
+ * Finds the repository that git would use, without a child process: one would cost more than the rest of git mode. It
+ * follows git's setup.c (GIT_DIR, `.git` files, bare repositories, ceilings, file systems), but it checks no ownership
+ * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { readSmallFile } from './read-small-file.ts';
+import { gitFileTarget } from './worktree-git-dir.ts';
 
 export interface DiscoveredRepository {
-  /** Absolute; of a linked worktree, `<common>/worktrees/<id>`. */
+  /** Absolute; for a linked worktree, `<common>/worktrees/<id>`. */
   readonly gitDir: string;
-  /** Absolute; where refs and objects are. */
+  /** Absolute; holds the refs and objects. */
   readonly commonDir: string;
-  /** The folder whose `.git` led here; undefined for a bare repository and one that the environment names. */
+  /** The directory whose `.git` led here; undefined for a bare repository and for one that the environment names. */
   readonly top?: string;
 }
 
-/** `cwd` is absolute, with every `-C` applied; `env` has GIT_DIR where `--git-dir` or `--bare` set it. */
+/** `cwd` is absolute, with every `-C` applied. `env` has GIT_DIR if `--git-dir` or `--bare` set it. */
 export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): DiscoveredRepository | undefined {
   const named = env['GIT_DIR'];
   if (named !== undefined && named !== '') {
@@ -24,12 +26,12 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Discove
     return gitDir === undefined ? undefined : openGitDir(gitDir, cwd, env);
   }
   const ceilings = ceilingDirectories(env);
-  const crossing = /^(1|true|yes|on)$/i.test(env['GIT_DISCOVERY_ACROSS_FILESYSTEM'] ?? '');
-  const device = crossing ? undefined : statSync(cwd, { throwIfNoEntry: false })?.dev;
+  const mayCross = /^(1|true|yes|on)$/i.test(env['GIT_DISCOVERY_ACROSS_FILESYSTEM'] ?? '');
+  const device = mayCross ? undefined : statSync(cwd, { throwIfNoEntry: false })?.dev;
   for (let dir = cwd; ; ) {
-    const inside = join(dir, '.git');
-    const within = isGitDir(inside) ? inside : readGitFile(inside);
-    if (within !== undefined) return { ...openGitDir(within, cwd, env), top: dir };
+    const dotGit = join(dir, '.git');
+    const gitDir = isGitDir(dotGit) ? dotGit : readGitFile(dotGit);
+    if (gitDir !== undefined) return { ...openGitDir(gitDir, cwd, env), top: dir };
     if (isGitDir(dir)) return openGitDir(dir, cwd, env);
     const parent = dirname(dir);
     if (parent === dir || ceilings.has(parent)) return undefined;
@@ -44,15 +46,13 @@ function openGitDir(gitDir: string, cwd: string, env: NodeJS.ProcessEnv): Discov
   return { gitDir, commonDir: common === undefined ? gitDir : resolve(gitDir, common) };
 }
 
-/** A `.git` file's target, if it is a repository. */
+/** The target of a `.git` file, if it is a repository. */
 function readGitFile(path: string): string | undefined {
-  const target = /^gitdir: (.+)$/.exec(readSmallFile(path) ?? '')?.[1];
-  if (target === undefined) return undefined;
-  const gitDir = isAbsolute(target) ? target : resolve(dirname(path), target);
-  return isGitDir(gitDir) ? gitDir : undefined;
+  const gitDir = gitFileTarget(path);
+  return gitDir !== undefined && isGitDir(gitDir) ? gitDir : undefined;
 }
 
-/** HEAD, and objects and refs here or in the common directory, as git's is_git_directory() has it. */
+/** As git's is_git_directory(): HEAD, and objects and refs here or in the common directory. */
 function isGitDir(path: string): boolean {
   if (readSmallFile(join(path, 'HEAD')) === undefined) return false;
   const common = readSmallFile(join(path, 'commondir'));
@@ -72,13 +72,4 @@ function ceilingDirectories(env: NodeJS.ProcessEnv): Set<string> {
 
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/** A small file's text without its final line break, or undefined where it cannot be read. */
-export function readSmallFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    return undefined;
-  }
 }

@@ -1,51 +1,57 @@
 /**
- * Reads git's index in process (versions 2, 3 and 4; gitformat-index(5)): the entries with the flags that carry
- * meaning. Stat data are given as they stand. The split index (extension `link`) keeps most entries in another file;
- * it is reported, and the caller asks git for a whole one.
+ * Reads git's index in process: versions 2, 3 and 4 of gitformat-index(5). A split index (extension `link`) keeps most
+ * entries in another file. This module only reports that; the caller then asks git for a whole index.
  */
 import { createHash } from 'node:crypto';
 
 export interface IndexEntry {
-  /** Where it begins in the file, with its stat data. */
-  readonly at: number;
+  /** Offset of the entry in the file. The entry begins with its stat data. */
+  readonly offset: number;
   /** One byte per character. */
   readonly path: string;
   readonly mode: number;
   readonly oid: string;
   /** 0, or 1 to 3 in a conflict. */
   readonly stage: number;
-  /** assume-valid, skip-worktree and intent-to-add, as they stand in the two flag words. */
+  /** assume-valid, skip-worktree and intent-to-add, with the bits that the two flag words use. */
   readonly flags: number;
 }
 
-export interface IndexContent {
+interface IndexContent {
   readonly entries: IndexEntry[];
   readonly split: boolean;
 }
 
-export interface IndexSummary {
-  /** Of all that its entries mean, whatever their stat data are and in which version they are written. */
+interface IndexSummary {
+  /** Covers the meaning of all entries. It does not depend on their stat data or on the version of the file. */
   readonly digest: string;
   readonly conflicted: boolean;
   readonly split: boolean;
 }
 
-const ASSUME_VALID = 0x8000;
-const EXTENDED = 0x4000;
-const NAME_MASK = 0x0fff;
-/** Bytes of an entry before its object name; the mode is among them. */
+/** Signature, version and number of entries, four bytes each. */
+const HEADER_LENGTH = 12;
+/** Bytes of an entry before its object name: the stat data, which include the mode. */
 const STAT_LENGTH = 40;
-const MODE_AT = 24;
+/** Offset of the mode in an entry. */
+const MODE_OFFSET = 24;
+const MODE_LENGTH = 4;
+const ASSUME_VALID = 0x8000;
+/** A second flag word follows. */
+const EXTENDED = 0x4000;
+/** The length of the path in the first flag word; this value means "so long or longer". */
+const NAME_MASK = 0x0fff;
 
-/** @throws RangeError or SyntaxError for what is no index. */
+/** @throws RangeError or SyntaxError if the bytes are not an index. */
 export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
   const entries: IndexEntry[] = [];
-  const split = walkEntries(bytes, oidLength, ({ at, stage, flags, path, from, to }) => {
+  const split = walkEntries(bytes, oidLength, (entry) => {
+    const { offset, stage, flags } = entry;
     entries.push({
-      at,
-      path: path.toString('latin1', from, to),
-      mode: bytes.readUInt32BE(at + MODE_AT),
-      oid: bytes.toString('hex', at + STAT_LENGTH, at + STAT_LENGTH + oidLength),
+      offset,
+      path: entry.pathBytes.toString('latin1', entry.pathStart, entry.pathEnd),
+      mode: bytes.readUInt32BE(offset + MODE_OFFSET),
+      oid: bytes.toString('hex', offset + STAT_LENGTH, offset + STAT_LENGTH + oidLength),
       stage,
       flags,
     });
@@ -53,119 +59,142 @@ export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
   return { entries, split };
 }
 
-/** Without a string or an object for each entry, of which there may be very many. @throws as parseIndex. */
+/** Makes no string or object for an entry, because an index may hold a million of them. @throws as parseIndex. */
 export function summarizeIndex(bytes: Buffer, oidLength: number): IndexSummary {
-  const hash = createHash('sha1');
-  const gathered = Buffer.alloc(GATHERED);
-  let length = 0;
-  const flush = () => {
-    hash.update(gathered.subarray(0, length));
-    length = 0;
-  };
-  const put = (from: Buffer, start: number, end: number) => {
-    if (length + end - start > GATHERED) flush();
-    if (end - start > GATHERED) hash.update(from.subarray(start, end));
-    else for (let at = start; at < end; at++) gathered[length++] = from[at] as number;
-  };
+  const hash = new BufferedHash();
   let conflicted = false;
-  const numbers = Buffer.alloc(4);
-  const split = walkEntries(bytes, oidLength, ({ at, stage, flags, path, from, to }) => {
+  const fixed = Buffer.alloc(3);
+  const split = walkEntries(bytes, oidLength, (entry) => {
+    const { offset, stage, flags } = entry;
     conflicted ||= stage > 0;
-    numbers[0] = stage;
-    numbers[1] = flags >> 8;
-    numbers[2] = flags & 0xff;
-    put(bytes, at + MODE_AT, at + MODE_AT + 4);
-    put(bytes, at + STAT_LENGTH, at + STAT_LENGTH + oidLength);
-    put(numbers, 0, 3);
-    put(path, from, to);
-    put(NUL, 0, 1);
+    fixed[0] = stage;
+    fixed[1] = flags >> 8;
+    fixed[2] = flags & 0xff;
+    hash.update(bytes, offset + MODE_OFFSET, offset + MODE_OFFSET + MODE_LENGTH);
+    hash.update(bytes, offset + STAT_LENGTH, offset + STAT_LENGTH + oidLength);
+    hash.update(fixed, 0, fixed.length);
+    hash.update(entry.pathBytes, entry.pathStart, entry.pathEnd);
+    hash.update(NUL, 0, NUL.length);
   });
-  flush();
-  return { digest: hash.digest('hex'), conflicted, split };
+  return { digest: hash.digest(), conflicted, split };
 }
 
-/** To hash at once. */
-const GATHERED = 65_536;
 const NUL = Buffer.alloc(1);
+/** Bytes that are collected before they are hashed: a call for each field of each entry costs more than the hash. */
+const HASH_BUFFER = 65_536;
 
-/** An entry where it stands; good until the next one. Its path is from `from` to `to` in `path`. */
-interface Place {
-  at: number;
+class BufferedHash {
+  private readonly hash = createHash('sha1');
+  private readonly buffer = Buffer.alloc(HASH_BUFFER);
+  private length = 0;
+
+  update(source: Buffer, start: number, end: number): void {
+    if (this.length + end - start > HASH_BUFFER) this.flush();
+    if (end - start > HASH_BUFFER) {
+      this.hash.update(source.subarray(start, end));
+      return;
+    }
+    for (let offset = start; offset < end; offset++) this.buffer[this.length++] = source[offset] as number;
+  }
+
+  digest(): string {
+    this.flush();
+    return this.hash.digest('hex');
+  }
+
+  private flush(): void {
+    this.hash.update(this.buffer.subarray(0, this.length));
+    this.length = 0;
+  }
+}
+
+/** The entry that walkEntries is reading. It reuses one object for all entries. */
+interface CurrentEntry {
+  offset: number;
   stage: number;
   flags: number;
-  path: Buffer;
-  from: number;
-  to: number;
+  /** The path is from `pathStart` to `pathEnd` in this buffer. */
+  pathBytes: Buffer;
+  pathStart: number;
+  pathEnd: number;
 }
 
-/** Whether it is a split index. @throws RangeError or SyntaxError for what is no index. */
-function walkEntries(bytes: Buffer, oidLength: number, visit: (place: Place) => void): boolean {
+/** Returns whether the index is split. @throws RangeError or SyntaxError if the bytes are not an index. */
+function walkEntries(bytes: Buffer, oidLength: number, visit: (entry: CurrentEntry) => void): boolean {
   if (bytes.length === 0) return false;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC') throw new SyntaxError('not an index');
   const version = bytes.readUInt32BE(4);
-  if (version < 2 || version > 4) throw new SyntaxError(`index version ${version} is not known`);
+  if (version < 2 || version > 4) throw new SyntaxError(`unknown index version ${version}`);
   const count = bytes.readUInt32BE(8);
-  const paths = new SharedPrefix();
-  const place: Place = { at: 0, stage: 0, flags: 0, path: bytes, from: 0, to: 0 };
-  let at = 12;
+  const path = new PrefixedPath();
+  const entry: CurrentEntry = { offset: 0, stage: 0, flags: 0, pathBytes: bytes, pathStart: 0, pathEnd: 0 };
+  let offset = HEADER_LENGTH;
   for (let i = 0; i < count; i++) {
-    place.at = at;
-    at += STAT_LENGTH + oidLength;
-    const word = bytes.readUInt16BE(at);
-    at += 2;
-    let extended = 0;
-    if (word & EXTENDED) {
-      extended = bytes.readUInt16BE(at);
-      at += 2;
-    }
-    place.stage = (word >> 12) & 3;
-    place.flags = (word & ASSUME_VALID) | extended;
-    if (version === 4) {
-      const [strip, next] = readOffset(bytes, at);
-      const end = bytes.indexOf(0, next);
-      paths.replaceEnd(strip, bytes, next, end);
-      place.path = paths.bytes;
-      place.to = paths.length;
-      at = end + 1;
-    } else {
-      const length = word & NAME_MASK;
-      place.from = at;
-      place.to = length < NAME_MASK ? at + length : bytes.indexOf(0, at);
-      at = place.at + ((place.to - place.at + 8) & ~7);
-    }
-    visit(place);
+    entry.offset = offset;
+    const pathOffset = readFlags(bytes, offset + STAT_LENGTH + oidLength, entry);
+    offset =
+      version === 4
+        ? path.read(bytes, pathOffset, entry)
+        : readPaddedPath(bytes, pathOffset, oidLength, entry);
+    visit(entry);
   }
-  return hasExtension(bytes, at, oidLength, 'link');
+  return hasExtension(bytes, offset, oidLength, 'link');
 }
 
-/** In version 4 a path begins as the one before it, but for so many bytes at its end. */
-class SharedPrefix {
-  bytes = Buffer.alloc(4096);
-  length = 0;
+/** Returns the offset of the path, which follows the flags. */
+function readFlags(bytes: Buffer, offset: number, entry: CurrentEntry): number {
+  const word = bytes.readUInt16BE(offset);
+  const isExtended = (word & EXTENDED) !== 0;
+  entry.stage = (word >> 12) & 3;
+  entry.flags = (word & ASSUME_VALID) | (isExtended ? bytes.readUInt16BE(offset + 2) : 0);
+  return offset + (isExtended ? 4 : 2);
+}
 
-  replaceEnd(strip: number, from: Buffer, start: number, end: number): void {
-    const kept = Math.max(0, this.length - strip);
+/** Versions 2 and 3: the whole path, then NULs up to a multiple of eight bytes. Returns the offset of the next entry. */
+function readPaddedPath(bytes: Buffer, pathOffset: number, oidLength: number, entry: CurrentEntry): number {
+  const length = bytes.readUInt16BE(entry.offset + STAT_LENGTH + oidLength) & NAME_MASK;
+  entry.pathStart = pathOffset;
+  entry.pathEnd = length < NAME_MASK ? pathOffset + length : bytes.indexOf(0, pathOffset);
+  return entry.offset + ((entry.pathEnd - entry.offset + 8) & ~7);
+}
+
+/** Version 4: an entry says how many bytes to drop from the end of the previous path, and what to append instead. */
+class PrefixedPath {
+  private bytes = Buffer.alloc(4096);
+  private length = 0;
+
+  /** Returns the offset of the next entry. */
+  read(source: Buffer, offset: number, entry: CurrentEntry): number {
+    const [dropped, start] = readVariableWidth(source, offset);
+    const end = source.indexOf(0, start);
+    const kept = Math.max(0, this.length - dropped);
     this.length = kept + end - start;
     if (this.length > this.bytes.length) this.bytes = Buffer.concat([this.bytes, Buffer.alloc(this.length)]);
-    from.copy(this.bytes, kept, start, end);
+    source.copy(this.bytes, kept, start, end);
+    entry.pathBytes = this.bytes;
+    entry.pathEnd = this.length;
+    return end + 1;
   }
 }
 
-/** The variable-width number that version 4 shares with pack offsets. */
-function readOffset(bytes: Buffer, start: number): [value: number, next: number] {
-  let at = start;
-  let byte = bytes.readUInt8(at++);
+/** The encoding of numbers that version 4 shares with the offsets in a pack. */
+function readVariableWidth(bytes: Buffer, start: number): [value: number, next: number] {
+  let offset = start;
+  let byte = bytes.readUInt8(offset++);
   let value = byte & 0x7f;
   while (byte & 0x80) {
-    byte = bytes.readUInt8(at++);
+    byte = bytes.readUInt8(offset++);
     value = ((value + 1) << 7) | (byte & 0x7f);
   }
-  return [value, at];
+  return [value, offset];
 }
 
+/** Each extension is a name of four bytes, a size and the content. The checksum ends the file. */
 function hasExtension(bytes: Buffer, start: number, oidLength: number, wanted: string): boolean {
-  for (let at = start; at + 8 <= bytes.length - oidLength; at += 8 + bytes.readUInt32BE(at + 4)) {
-    if (bytes.toString('latin1', at, at + 4) === wanted) return true;
+  let offset = start;
+  while (offset + 8 <= bytes.length - oidLength) {
+    if (bytes.toString('latin1', offset, offset + 4) === wanted) return true;
+    offset += 8 + bytes.readUInt32BE(offset + 4);
   }
   return false;
 }

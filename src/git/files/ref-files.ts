@@ -1,6 +1,6 @@
 /**
- * Names of refs read straight from the files of a repository: `packed-refs` and the loose ones. Names only: whether a
- * ref is broken or what it points to is git's business. A reftable repository has no such files; ask git there.
+ * Reads names of refs from the files of a repository: `packed-refs` and the loose refs. It reads names only; git decides
+ * whether a ref is broken and what it points to. A reftable repository has no such files: the caller must ask git.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export function usesReftable(commonDir: string): boolean {
   return /refstorage\s*=\s*"?reftable/i.test(readSmallFile(join(commonDir, 'config')) ?? '');
 }
 
-/** The text of packed-refs, '' where there is none. Names are latin1: bytes survive, ASCII compares. */
+/** The bytes of packed-refs; empty if there is no such file. */
 export function readPackedRefs(commonDir: string): Buffer {
   try {
     return readFileSync(join(commonDir, 'packed-refs'));
@@ -23,18 +23,22 @@ export function readPackedRefs(commonDir: string): Buffer {
   }
 }
 
-/** Full names of packed refs that start with `prefix`. */
-export function packedRefNames(packed: Buffer, prefix: string): string[] {
+const LINE_BREAK = 10;
+
+/** Full names of the packed refs that start with `prefix`. */
+export function packedRefNames(packedRefs: Buffer, prefix: string): string[] {
   const names: string[] = [];
   const wanted = Buffer.from(` ${prefix}`);
-  for (let at = packed.indexOf(wanted); at !== -1; at = packed.indexOf(wanted, at + 1)) {
-    const end = packed.indexOf(10, at);
-    names.push(packed.toString('utf8', at + 1, end === -1 ? packed.length : end));
+  let offset = packedRefs.indexOf(wanted);
+  while (offset !== -1) {
+    const end = packedRefs.indexOf(LINE_BREAK, offset);
+    names.push(packedRefs.toString('utf8', offset + 1, end === -1 ? packedRefs.length : end));
+    offset = packedRefs.indexOf(wanted, offset + 1);
   }
   return names;
 }
 
-/** Full names of loose refs below a directory of refs such as `refs/heads/agt/`. */
+/** Full names of the loose refs below a directory of refs such as `refs/heads/agt/`. */
 export function looseRefNames(commonDir: string, directory: string): string[] {
   const names: string[] = [];
   const walk = (dir: string) => {
@@ -48,7 +52,7 @@ export function looseRefNames(commonDir: string, directory: string): string[] {
   return names;
 }
 
-/** Names of the directories in `dir`; none where it cannot be read. */
+/** Names of the directories in `dir`; none if it cannot be read. */
 export function subdirectories(dir: string): string[] {
   return entriesOf(dir)
     .filter((entry) => entry.isDirectory())
@@ -63,7 +67,7 @@ function entriesOf(dir: string) {
   }
 }
 
-/** As people write it: without refs/heads/. */
+/** `main` for `refs/heads/main`. */
 export function shortBranch(ref: string): string {
   return ref.replace(/^refs\/heads\//, '');
 }

@@ -1,4 +1,4 @@
-/** The worktrees that git has registered, from its own porcelain listing, and those that it never finished. */
+/** Lists the worktrees that git has registered, and removes registrations that git did not finish. */
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { openFiles } from '../../disk/open-files.ts';
@@ -9,9 +9,9 @@ import { readSmallFile } from './read-small-file.ts';
 export interface WorktreeEntry {
   readonly path: string;
   readonly bare: boolean;
-  /** Full name of the branch; undefined where HEAD is detached. */
+  /** Full name of the branch; undefined if HEAD is detached. */
   readonly branch: string | undefined;
-  /** Why `git worktree prune` would remove it, if it would. */
+  /** Why `git worktree prune` would remove it; undefined if it would not. */
   readonly prunable: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export async function listWorktrees(git: Git): Promise<WorktreeEntry[]> {
   return parseWorktrees(await gitText(git, ['worktree', 'list', '--porcelain', '-z']));
 }
 
-export function parseWorktrees(output: string): WorktreeEntry[] {
+function parseWorktrees(output: string): WorktreeEntry[] {
   const records = output.split('\0\0').filter((record) => record !== '');
   return records.map((record) => {
     const fields = record.split('\0');
@@ -34,7 +34,10 @@ export function parseWorktrees(output: string): WorktreeEntry[] {
   });
 }
 
-/** Where git keeps what it knows of a worktree, even if that is gone; undefined where nothing leads there. */
+/**
+ * The git directory that is registered for a worktree, even if the worktree itself has been deleted; undefined if no
+ * registration names it.
+ */
 export function registrationOf(commonDir: string, worktree: string): string | undefined {
   return globSync('worktrees/*/gitdir', { cwd: commonDir })
     .map((path) => join(commonDir, dirname(path)))
@@ -46,16 +49,16 @@ function isRegistrationOf(gitDir: string, worktree: string): boolean {
   return gitFile !== undefined && resolve(gitDir, gitFile) === join(worktree, '.git');
 }
 
-/** What a git left of a registration that it was to remove, unless another worktree has the place by now. */
+/** Deletes what git left of a registration, unless another worktree has been registered under the same id since. */
 export function dropRegistration(gitDir: string, worktree: string): void {
-  const isOther = existsSync(join(gitDir, 'gitdir')) && !isRegistrationOf(gitDir, worktree);
-  if (existsSync(gitDir) && !isOther) removeTree(gitDir);
+  const isReused = existsSync(join(gitDir, 'gitdir')) && !isRegistrationOf(gitDir, worktree);
+  if (existsSync(gitDir) && !isReused) removeTree(gitDir);
 }
 
 /**
- * Registrations that a git was killed over: before HEAD was there or said anything, or between making `commondir` and writing into it. `git
- * fsck` complains of the one; with the other git lists no worktrees and no branches, checks and collects nothing. No file
- * has been checked out there yet.
+ * Registrations whose git was killed before it wrote HEAD, or between creating `commondir` and writing it. `git fsck`
+ * complains about the first kind. With the second kind git lists no worktrees and no branches, and neither fsck nor gc
+ * works. No file has been checked out yet in either case.
  */
 export function unfinishedWorktrees(commonDir: string): string[] {
   const found = globSync('worktrees/*', { cwd: commonDir })
@@ -63,11 +66,11 @@ export function unfinishedWorktrees(commonDir: string): string[] {
     .filter(isUnfinished);
   if (found.length === 0) return [];
   const open = openFiles();
-  // Looked at again: who had it open may have written it by now.
+  // Checked a second time: a process that had the file open may have finished it by now.
   return found.filter((path) => open?.has(join(path, 'commondir')) !== true && isUnfinished(path));
 }
 
-/** What git needs for all of it, many times over. */
+/** git may still be creating a registration that is younger than this. It needs only a fraction of that time. */
 const MAKING_MS = 1000;
 
 function isUnfinished(gitDir: string): boolean {
@@ -75,15 +78,15 @@ function isUnfinished(gitDir: string): boolean {
   const isNew =
     Math.abs(Date.now() - (statSync(gitDir, { throwIfNoEntry: false })?.mtimeMs ?? 0)) <= MAKING_MS;
   const isEmpty = statSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })?.size === 0;
-  return !isNew && (isEmpty || (has('gitdir') && !has('index') && !pointsAnywhere(gitDir)));
+  return !isNew && (isEmpty || (has('gitdir') && !has('index') && !hasValidHead(gitDir)));
 }
 
-/** git begins with a HEAD of zeros. */
-function pointsAnywhere(gitDir: string): boolean {
+/** git first writes a HEAD of zeros. */
+function hasValidHead(gitDir: string): boolean {
   return existsSync(join(gitDir, 'HEAD')) && !/^0+$/.test(readSmallFile(join(gitDir, 'HEAD')) ?? '');
 }
 
-/** So that the next worktree can be made. */
+/** git can add a worktree only after these have been deleted. */
 export function dropUnfinishedWorktrees(commonDir: string): void {
   for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
 }

@@ -1,79 +1,82 @@
-/** Questions about objects, many to one process: what they are, or many blobs without holding a large one in memory. */
+/** Asks one git process about many objects, and reads many blobs without holding a large one in memory. */
 import { spawn } from 'node:child_process';
 import { AgtError, EXIT } from '../../errors.ts';
 import { cannotRun, type Git, gitFailed } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
-// Without the type in it, git 2.39 dies of contents.
-const ASK = ['cat-file', '--batch-command=%(objectname) %(objecttype)'];
+// The format must hold the type: git 2.39 crashes at a `contents` command without it.
+const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objecttype)'];
 
 /**
- * What `git cat-file --batch-command` answers. It has been started, and has its questions, when this returns: the caller
- * may be busy meanwhile.
+ * Returns the output of `git cat-file --batch-command` for these commands (`info REV`, `contents REV`). When the function
+ * returns its promise, git has been started and has its input, so the caller can do other work in the meantime.
  */
-export function runBatchCommand(git: Git, questions: readonly string[]): Promise<Buffer> {
-  traceCommand(git.env, git.path, ASK);
-  const child = spawn(git.path, ASK, { cwd: git.cwd, env: git.env });
-  const answered = new Promise<Buffer>((resolve, reject) => {
-    const answers: Buffer[] = [];
+export function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
+  traceCommand(git.env, git.path, BATCH_COMMAND);
+  const child = spawn(git.path, BATCH_COMMAND, { cwd: git.cwd, env: git.env });
+  const output = new Promise<Buffer>((resolve, reject) => {
+    const chunks: Buffer[] = [];
     let stderr = '';
     child.on('error', (error) => reject(cannotRun(git, error)));
-    // One that could not be started has no streams.
-    child.stdout?.on('data', (chunk: Buffer) => answers.push(chunk));
+    // If git could not be started, there are no streams.
+    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();
     });
     child.on('close', (code) => {
-      const stdout = Buffer.concat(answers);
+      const stdout = Buffer.concat(chunks);
       if (code === 0) resolve(stdout);
-      else reject(gitFailed(ASK, { exitCode: code ?? -1, stdout, stderr }));
+      else reject(gitFailed(BATCH_COMMAND, { exitCode: code ?? -1, stdout, stderr }));
     });
   });
-  child.stdin?.on('error', () => undefined); // git has ended: its exit code tells
-  child.stdin?.end(questions.map((question) => `${question}\n`).join(''));
-  return answered;
+  child.stdin?.on('error', () => undefined); // git has ended: its exit code is reported above
+  child.stdin?.end(commands.map((command) => `${command}\n`).join(''));
+  return output;
 }
 
-const ARGS = ['cat-file', '--batch', '--buffer'];
+const BATCH = ['cat-file', '--batch', '--buffer'];
 
-/** `visit` must take all of the chunks before it returns. @throws AgtError for an object that is missing. */
+/** `visit` must read all chunks before it returns. @throws AgtError for an object that is missing. */
 export async function readBlobs(
   git: Git,
   oids: readonly string[],
   visit: (index: number, chunks: AsyncGenerator<Buffer>) => Promise<void>,
 ): Promise<void> {
   if (oids.length === 0) return;
-  traceCommand(git.env, git.path, ARGS);
-  const child = spawn(git.path, ARGS, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'ignore'] });
+  traceCommand(git.env, git.path, BATCH);
+  const child = spawn(git.path, BATCH, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'ignore'] });
   const ended = new Promise<void>((resolve) => {
     child.on('close', () => resolve());
     child.on('error', () => resolve());
   });
   child.stdin.on('error', () => undefined); // git has ended: the missing answer is reported below
   child.stdin.end(oids.map((oid) => `${oid}\n`).join(''));
-  const source = new ByteSource(child.stdout);
+  const reader = new StreamReader(child.stdout);
   try {
     for (const [index, oid] of oids.entries()) {
-      const header = await source.line();
-      const match = /^[0-9a-f]+ blob (\d+)$/.exec(header ?? '');
-      if (match === null) {
-        throw new AgtError(`object ${oid} cannot be read: git says '${header ?? 'nothing'}'`, {
-          exitCode: EXIT.git,
-        });
-      }
-      await visit(index, source.take(Number(match[1])));
-      await source.line();
+      const header = await reader.readLine();
+      const size = /^[0-9a-f]+ blob (\d+)$/.exec(header ?? '')?.[1];
+      if (size === undefined) throw unreadable(oid, header);
+      await visit(index, reader.take(Number(size)));
+      await reader.readLine();
     }
   } finally {
-    // With answers that nobody takes it would never be at its end.
+    // git would wait for ever to write answers that nobody reads.
     child.stdout.destroy();
     child.kill();
     await ended;
   }
 }
 
-/** A stream of bytes, read by lines and by counts. */
-class ByteSource {
+function unreadable(oid: string, header: string | undefined): AgtError {
+  const reason = header === undefined ? 'git ended without an answer' : `git answered "${header}"`;
+  return new AgtError(`cannot read object ${oid}: ${reason}`, { exitCode: EXIT.git });
+}
+
+const LINE_BREAK = 10;
+
+/** Reads a stream of bytes by lines and by counts. */
+class StreamReader {
   private readonly chunks: AsyncIterator<Buffer>;
   private pending: Buffer = Buffer.alloc(0);
 
@@ -81,14 +84,14 @@ class ByteSource {
     this.chunks = stream[Symbol.asyncIterator]();
   }
 
-  /** Without its line break; undefined at the end. */
-  async line(): Promise<string | undefined> {
-    let end = this.pending.indexOf(10);
+  /** Without its line break; undefined at the end of the stream. */
+  async readLine(): Promise<string | undefined> {
+    let end = this.pending.indexOf(LINE_BREAK);
     while (end < 0) {
       const more = await this.chunks.next();
       if (more.done === true) return undefined;
       this.pending = Buffer.concat([this.pending, more.value]);
-      end = this.pending.indexOf(10);
+      end = this.pending.indexOf(LINE_BREAK);
     }
     const text = this.pending.toString('latin1', 0, end);
     this.pending = this.pending.subarray(end + 1);

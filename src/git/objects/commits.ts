@@ -1,38 +1,44 @@
 /**
- * Commit objects, byte for byte: reads many with one git, and stores many in one pack, since git has no command that
- * takes several commit objects as they are. `git index-pack` checks, flushes and names the pack, so it appears whole.
+ * Reads and stores commit objects byte for byte. git has no command that stores several commit objects as they are, so
+ * agt writes them into one pack. `git index-pack` checks, flushes and names that pack; it appears as a whole or not at all.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { AgtError } from '../../errors.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../run/git.ts';
 
-const COMMIT = 1;
+/** The type of a commit in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
+const COMMIT_TYPE = 1;
+const PACK_VERSION = 2;
+const PACK_HEADER_LENGTH = 12;
 
-/** `sha1` or `sha256`, by an object name of the repository. */
+/** SHA-1 or SHA-256, whichever has names as long as `oid`. */
 function hashLike(oid: string): Hash {
   return createHash(oid.length === 64 ? 'sha256' : 'sha1');
 }
 
-/** The name of a commit object with this content; `like` is any other name in the repository. */
+/** The object name of a commit with this content. `like` is any other object name of the repository. */
 export function commitOid(content: Buffer, like: string): string {
   return hashLike(like).update(`commit ${content.length}\0`).update(content).digest('hex');
 }
 
-/** `contents` are whole commit objects; what they refer to is in the repository or among them. */
+/** `contents` are whole commit objects. The objects that they name are in the repository or among them. */
 export async function storeCommits(git: Git, contents: readonly Buffer[], like: string): Promise<void> {
   if (contents.length === 0) return;
-  const header = Buffer.alloc(12);
+  const header = Buffer.alloc(PACK_HEADER_LENGTH);
   header.write('PACK');
-  header.writeUInt32BE(2, 4);
+  header.writeUInt32BE(PACK_VERSION, 4);
   header.writeUInt32BE(contents.length, 8);
-  const entries = contents.flatMap((content) => [entryHeader(COMMIT, content.length), deflateSync(content)]);
+  const entries = contents.flatMap((content) => [
+    entryHeader(COMMIT_TYPE, content.length),
+    deflateSync(content),
+  ]);
   const body = Buffer.concat([header, ...entries]);
   const pack = Buffer.concat([body, hashLike(like).update(body).digest()]);
   await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input: pack });
 }
 
-/** Type and size as gitformat-pack(5) has them: four bits of the size, then seven in each further byte. */
+/** Type and size as gitformat-pack(5) defines them: four bits of the size, then seven in each further byte. */
 function entryHeader(type: number, size: number): Buffer {
   const bytes: number[] = [];
   let byte = (type << 4) | (size & 15);
@@ -43,7 +49,7 @@ function entryHeader(type: number, size: number): Buffer {
   return Buffer.from([...bytes, byte]);
 }
 
-/** By object name; one byte per character. @throws AgtError for an object that is missing or no commit. */
+/** Contents by object name, one byte per character. @throws AgtError for an object that is missing or not a commit. */
 export async function readCommits(git: Git, oids: readonly string[]): Promise<Map<string, string>> {
   const commits = new Map<string, string>();
   if (oids.length === 0) return commits;
@@ -52,7 +58,7 @@ export async function readCommits(git: Git, oids: readonly string[]): Promise<Ma
   for (let offset = 0; offset < output.length; ) {
     const lineEnd = output.indexOf('\n', offset);
     const [oid = '', type, size] = output.slice(offset, lineEnd).split(' ');
-    if (type !== 'commit') throw new AgtError(`${oid} is not a commit that git can read`);
+    if (type !== 'commit') throw new AgtError(`git cannot read commit ${oid}`);
     const end = lineEnd + 1 + Number(size);
     commits.set(oid, output.slice(lineEnd + 1, end));
     offset = end + 1;

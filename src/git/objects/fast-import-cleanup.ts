@@ -1,33 +1,38 @@
 /**
- * What a fast-import that failed leaves behind: a crash report by its process number, and temporary files in the object
- * store. Those have random names and may as well be those of a fetch at this moment: only what is younger than the
- * process and open in none is taken away. Without /proc nobody can tell; `git gc` takes them then.
+ * Removes the files that a failed fast-import leaves: its crash report, which is named by process id, and temporary files
+ * in the object store. Temporary files have random names, so they may belong to a fetch that is running now: agt deletes
+ * only those that are younger than the fast-import and that no process has open. Without /proc agt cannot see which files
+ * are open and leaves them to `git gc`.
  */
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFiles } from '../../disk/open-files.ts';
 
-/** Absolute. */
-export interface Places {
-  /** Its `objects/` is where the objects go. */
+/** Absolute paths. */
+export interface ImportDirectories {
+  /** git stores the objects in its `objects/`. */
   readonly commonDir: string;
-  /** Of the worktree that git runs in, which is where a report of its crash goes. */
+  /** Of the worktree in which git runs. If fast-import crashes, it writes its report there. */
   readonly gitDir: string;
 }
 
-/** Reports of processes that ended because agt was killed. The caller holds the lock of the worktree's session. */
+const REPORT_PREFIX = 'fast_import_crash_';
+
+/** Removes the reports of fast-imports that ended because agt was killed. The caller holds the session's lock. */
 export function removeCrashReports(gitDir: string): void {
   for (const name of readdirSync(gitDir)) {
-    if (name.startsWith(REPORT)) rmSync(join(gitDir, name), { force: true });
+    if (name.startsWith(REPORT_PREFIX)) rmSync(join(gitDir, name), { force: true });
   }
 }
 
-const REPORT = 'fast_import_crash_';
-
-/** `since` in milliseconds of the file system's clock, or earlier. */
-export function removeTemporaryFiles({ commonDir, gitDir }: Places, pid: number | undefined, since: number): void {
+/** `since` is when the fast-import began or earlier, in milliseconds by the clock of the file system. */
+export function removeTemporaryFiles(
+  { commonDir, gitDir }: ImportDirectories,
+  pid: number | undefined,
+  since: number,
+): void {
   try {
-    if (pid !== undefined) rmSync(join(gitDir, `${REPORT}${pid}`), { force: true });
+    if (pid !== undefined) rmSync(join(gitDir, `${REPORT_PREFIX}${pid}`), { force: true });
     const young = filesNamed(/^tmp_(pack|idx|rev|obj)_/, realpathSync(join(commonDir, 'objects'))).filter(
       (path) => (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) >= since,
     );
@@ -36,36 +41,39 @@ export function removeTemporaryFiles({ commonDir, gitDir }: Places, pid: number 
     if (open === undefined) return;
     for (const path of young) if (!open.has(path)) rmSync(path, { force: true });
   } catch {
-    // what cannot be cleaned up is left to git gc; the reason of the failure is what matters
+    // `git gc` deletes what is left; the user needs to see why the fast-import failed, not this error
   }
 }
 
-/** Of the pack that git says it could not store: the same content gives the same pack, and its `.keep` is in the way. */
-export function removeKeepFile({ commonDir }: Places, stderr: string): void {
+/**
+ * Removes the `.keep` file of a pack that git could not store. The next attempt has the same content, so its pack has the
+ * same name, and git refuses to overwrite the `.keep` file.
+ */
+export function removeKeepFile({ commonDir }: ImportDirectories, stderr: string): void {
   const [, name] = /unable to write file .*\/(pack-[0-9a-f]{40,64})\.(?:pack|idx)/.exec(stderr) ?? [];
   if (name !== undefined) rmSync(join(commonDir, 'objects', 'pack', `${name}.keep`), { force: true });
 }
 
-/** `.keep` files that a fast-import holds while no ref leads to its pack; those that people write say something else. */
-function keepFiles(objects: string): string[] {
-  return readdirSync(join(objects, 'pack'))
+/** Files that a killed git left in the object store: fast-import, repack, or a git that was writing a batch of objects. */
+export function abandonedFiles(objectsDir: string): string[] {
+  const stores = readdirSync(objectsDir).filter((name) => name.startsWith('tmp_objdir-'));
+  const files = filesNamed(/^(tmp_(pack|idx|rev|obj|mtimes)_|\.tmp-\d+-pack-)/, objectsDir);
+  return [...stores.map((name) => join(objectsDir, name)), ...keepFiles(objectsDir), ...files];
+}
+
+/** The `.keep` files of fast-import, which protect a pack until a ref leads to it. Those of users have another content. */
+function keepFiles(objectsDir: string): string[] {
+  return readdirSync(join(objectsDir, 'pack'))
     .filter((name) => name.endsWith('.keep'))
-    .map((name) => join(objects, 'pack', name))
+    .map((name) => join(objectsDir, 'pack', name))
     .filter((path) => readFileSync(path, 'latin1').trim() === 'fast-import');
 }
 
-/** What a git leaves in the object store `objects` that was killed: fast-import, repack, or one that writes a batch. */
-export function abandonedFiles(objects: string): string[] {
-  const stores = readdirSync(objects).filter((name) => name.startsWith('tmp_objdir-'));
-  const files = filesNamed(/^(tmp_(pack|idx|rev|obj|mtimes)_|\.tmp-\d+-pack-)/, objects);
-  return [...stores.map((name) => join(objects, name)), ...keepFiles(objects), ...files];
-}
-
-function filesNamed(pattern: RegExp, objects: string): string[] {
-  const directories = readdirSync(objects).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
+function filesNamed(pattern: RegExp, objectsDir: string): string[] {
+  const directories = readdirSync(objectsDir).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
   return directories.flatMap((directory) =>
-    readdirSync(join(objects, directory))
+    readdirSync(join(objectsDir, directory))
       .filter((name) => pattern.test(name))
-      .map((name) => join(objects, directory, name)),
+      .map((name) => join(objectsDir, directory, name)),
   );
 }

@@ -1,7 +1,7 @@
 /**
- * One `git fast-import`, written to as a stream with back-pressure. The stream ends with `done`: if this process dies
- * in the middle, git sees the end of the input without it and moves no ref. Objects are flushed to disk before refs
- * move.
+ * Writes to one `git fast-import` as a stream, and waits when git is slower. The stream ends with `done`: if agt dies
+ * before that, git sees the end of its input without `done` and moves no ref. git flushes objects to disk before it moves
+ * refs.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,15 +10,15 @@ import { join } from 'node:path';
 import { AgtError, EXIT } from '../../errors.ts';
 import { FSYNC_ARGS, type Git } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
-import { type Places, removeKeepFile, removeTemporaryFiles } from './fast-import-cleanup.ts';
+import { type ImportDirectories, removeKeepFile, removeTemporaryFiles } from './fast-import-cleanup.ts';
 
-/** Files above this size are streamed into the pack by git without being held in memory or compared for deltas. */
+/** git streams larger files into the pack: it neither holds them in memory nor looks for deltas. */
 const BIG_FILE = '1m';
 
-/** So much is gathered before it is written: git and this process would wake each other for every line. */
-const ENOUGH = 4096;
+/** Bytes that are collected before they are written: otherwise git and agt would wake each other for every line. */
+const WRITE_BUFFER = 4096;
 
-/** How much earlier the file system's clock may be than this machine's. */
+/** How far the clock of the file system may be behind the clock of this machine. */
 const CLOCK_SKEW_MS = 2000;
 
 const ARGS = [
@@ -26,7 +26,7 @@ const ARGS = [
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   '-c',
-  // The fastest: what is kept for long is joined with others and stored as deltas anyway.
+  // The fastest level. Objects that are kept for long become deltas anyway, when a later repack joins packs.
   'pack.compression=1',
   '-c',
   'core.hooksPath=/dev/null',
@@ -37,62 +37,67 @@ const ARGS = [
 ];
 
 /**
- * What others do at the same moment and the next try may find done: a ref that was moved or is locked, and temporary files
- * or objects that nothing referred to yet, taken away by `git gc --prune=now`.
- */
-const PASSING =
-  /not updating|cannot lock ref|unable to create '.*\.lock'|not found|missing|no such file or directory/i;
-
-/**
- * A pack, however small: while it appears and no ref leads to it, its `.keep` file protects it from `git repack` and
- * `git gc --prune=now`. Nothing protects loose objects, and each would be flushed by itself. In a partial clone, though,
- * packs are not written anew, and only loose objects can ever go again.
+ * Makes fast-import write a pack, however few objects there are. Its `.keep` file protects the pack from `git repack` and
+ * `git gc --prune=now` until a ref leads to it. Nothing protects loose objects, and git would flush each of them. A
+ * partial clone is the exception: agt does not rewrite its packs, so only loose objects can ever be deleted again.
  */
 const AS_PACK = ['-c', 'fastimport.unpackLimit=0'];
 
-function argumentsFor({ commonDir }: Places): string[] {
+function importArgs({ commonDir }: ImportDirectories): string[] {
   const packs = join(commonDir, 'objects', 'pack');
-  const isPartial = existsSync(packs) && readdirSync(packs).some((name) => name.endsWith('.promisor'));
-  return isPartial ? ARGS : [...AS_PACK, ...ARGS];
+  const isPartialClone = existsSync(packs) && readdirSync(packs).some((name) => name.endsWith('.promisor'));
+  return isPartialClone ? ARGS : [...AS_PACK, ...ARGS];
 }
 
+/**
+ * Failures that other processes cause and that a second attempt may not meet: another process moved or locked a ref, or
+ * `git gc --prune=now` deleted temporary files or objects that no ref led to yet.
+ */
+const TRANSIENT =
+  /not updating|cannot lock ref|unable to create '.*\.lock'|not found|missing|no such file or directory/i;
+
 export class FastImportFailed extends AgtError {
-  /** Whether it may well go the next time. */
+  /** A second attempt may succeed. */
   readonly isTransient: boolean;
 
   constructor(reason: string, hints: string[], stderr: string) {
     super(`git fast-import failed: ${reason}`, { exitCode: EXIT.failed, hints, cause: stderr });
-    this.isTransient = PASSING.test(stderr);
+    this.isTransient = TRANSIENT.test(stderr);
   }
 }
 
 export class FastImport {
   private readonly child: ChildProcess;
-  /** How it ended: 0, or `exit code 128`, `killed by SIGXFSZ`. */
+  /** How git ended: 0, or `exit code 128`, `killed by SIGXFSZ`. */
   private readonly ended: Promise<0 | string>;
   private stderr = '';
-  /** The first line that git printed; undefined when it ended without one. */
-  private readonly answer: Promise<string | undefined>;
-  private gathered: Uint8Array[] = [];
-  private gatheredBytes = 0;
-  private broken = false;
-  private finished = false;
-  private readonly places: Places;
-  private readonly since: number;
+  /** The first line that git printed; undefined if it ended without one. */
+  private readonly firstLine: Promise<string | undefined>;
+  private collected: Uint8Array[] = [];
+  private collectedBytes = 0;
+  private isBroken = false;
+  private isFinished = false;
+  private readonly directories: ImportDirectories;
+  private readonly startedAt: number;
 
-  constructor(git: Git, places: Places) {
-    this.places = places;
-    this.since = Date.now() - CLOCK_SKEW_MS;
-    const args = argumentsFor(places);
+  constructor(git: Git, directories: ImportDirectories) {
+    this.directories = directories;
+    this.startedAt = Date.now() - CLOCK_SKEW_MS;
+    const args = importArgs(directories);
     traceCommand(git.env, git.path, args);
     this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
     this.child.stdin?.on('error', () => {
-      this.broken = true; // git has ended; finish() gives its reason
+      this.isBroken = true; // git has ended; finish() reports its reason
     });
     this.child.stderr?.on('data', (chunk: Buffer) => {
       this.stderr += chunk.toString();
     });
-    this.ended = new Promise((resolve) => {
+    this.ended = this.waitForEnd();
+    this.firstLine = this.readFirstLine();
+  }
+
+  private waitForEnd(): Promise<0 | string> {
+    return new Promise((resolve) => {
       this.child.on('close', (code, signal) =>
         resolve(code === 0 ? 0 : code === null ? `killed by ${signal}` : `exit code ${code}`),
       );
@@ -101,7 +106,10 @@ export class FastImport {
         resolve('not started');
       });
     });
-    this.answer = new Promise((resolve) => {
+  }
+
+  private readFirstLine(): Promise<string | undefined> {
+    return new Promise((resolve) => {
       let text = '';
       this.child.stdout?.on('data', (chunk: Buffer) => {
         text += chunk.toString();
@@ -111,80 +119,87 @@ export class FastImport {
     });
   }
 
-  /** Commands or data, which must not change any more; resolves when git keeps up. @throws AgtError when git has ended. */
+  /**
+   * Takes commands or data. The caller must not change the bytes afterwards. The promise resolves when git can take more.
+   * @throws AgtError if git has ended.
+   */
   async write(chunk: string | Uint8Array): Promise<void> {
-    this.gather(chunk);
-    if (this.gatheredBytes >= ENOUGH) await this.send();
+    this.collect(chunk);
+    if (this.collectedBytes >= WRITE_BUFFER) await this.flush();
   }
 
-  private gather(chunk: string | Uint8Array): void {
+  private collect(chunk: string | Uint8Array): void {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    this.gathered.push(bytes);
-    this.gatheredBytes += bytes.length;
+    this.collected.push(bytes);
+    this.collectedBytes += bytes.length;
   }
 
-  /** Before it returns, git has what the pipe takes. */
-  private async send(): Promise<void> {
+  /** When it returns its promise, the pipe holds as much as fits. */
+  private async flush(): Promise<void> {
     const { stdin } = this.child;
-    if (this.broken || stdin === null || stdin === undefined) return this.fail();
+    if (this.isBroken || stdin === null || stdin === undefined) return this.fail();
     stdin.cork();
-    for (const chunk of this.gathered) stdin.write(chunk);
+    for (const chunk of this.collected) stdin.write(chunk);
     stdin.uncork();
-    this.gathered = [];
-    this.gatheredBytes = 0;
+    this.collected = [];
+    this.collectedBytes = 0;
     if (!stdin.writableNeedDrain) return;
-    const drained = once(stdin, 'drain').catch(() => this.ended); // git has ended: the next write gives its reason
+    const drained = once(stdin, 'drain').catch(() => this.ended); // git has ended: the next write reports its reason
     await Promise.race([drained, this.ended]);
   }
 
-  /** The name of what was written as `:1`. @throws AgtError when git has ended. */
+  /** The object name of mark `:1`. @throws AgtError if git has ended. */
   async oidOfFirstMark(): Promise<string> {
-    this.gather('get-mark :1\n');
-    await this.send();
-    return (await this.answer) ?? this.fail();
+    this.collect('get-mark :1\n');
+    await this.flush();
+    return (await this.firstLine) ?? this.fail();
   }
 
-  /** A length-prefixed block, as `data` wants it. */
+  /** Writes a `data` command with its length. */
   async data(bytes: Uint8Array): Promise<void> {
     await this.write(`data ${bytes.length}\n`);
     await this.write(bytes);
     await this.write('\n');
   }
 
-  /** @throws AgtError when git did not take everything; no ref has moved then. */
+  /** @throws AgtError if git did not accept the whole stream; no ref has moved then. */
   async finish(): Promise<void> {
-    this.gather('done\n');
-    await this.send();
+    this.collect('done\n');
+    await this.flush();
     this.child.stdin?.end();
     if ((await this.ended) !== 0) await this.fail();
-    this.finished = true;
+    this.isFinished = true;
   }
 
-  /** Ends git, unless it has finished: no ref moves, and nothing of what was written stays. */
+  /** Kills git, unless it has finished: no ref moves, and agt deletes what git has written. */
   async abandon(): Promise<void> {
-    if (this.finished) return;
+    if (this.isFinished) return;
     this.child.kill('SIGKILL');
     await this.ended;
-    removeTemporaryFiles(this.places, this.child.pid, this.since);
+    removeTemporaryFiles(this.directories, this.child.pid, this.startedAt);
   }
 
   private async fail(): Promise<never> {
     const ending = await this.ended;
-    removeTemporaryFiles(this.places, this.child.pid, this.since);
-    removeKeepFile(this.places, this.stderr);
+    removeTemporaryFiles(this.directories, this.child.pid, this.startedAt);
+    removeKeepFile(this.directories, this.stderr);
     const reason =
       this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
-    const full = /no space left|quota exceeded/i.test(this.stderr) ? ['free some space: df -h'] : [];
-    const locked = /cannot lock ref/i.test(this.stderr) ? ['see: agt doctor'] : [];
-    const hints = ['the capture is not finished; the last state stands', ...full, ...locked];
+    const isFull = /no space left|quota exceeded/i.test(this.stderr);
+    const isLocked = /cannot lock ref/i.test(this.stderr);
+    const hints = [
+      'nothing was captured; the last snapshot is unchanged',
+      ...(isFull ? ['free some disk space; see: df -h'] : []),
+      ...(isLocked ? ['see: agt doctor'] : []),
+    ];
     throw new FastImportFailed(reason.replace(/^\w+: /, '') || String(ending), hints, this.stderr);
   }
 }
 
-/** A path as fast-import reads it; `path` holds one byte per character. */
+/** A path in the syntax of fast-import. `path` holds one byte per character. */
 export function fastImportPath(path: string): Buffer {
-  const plain = !/[\n"\\]/.test(path);
-  if (plain) return Buffer.from(path, 'latin1');
-  const quoted = path.replace(/[\n"\\]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`));
-  return Buffer.from(`"${quoted}"`, 'latin1');
+  const needsQuotes = /[\n"\\]/.test(path);
+  if (!needsQuotes) return Buffer.from(path, 'latin1');
+  const escaped = path.replace(/[\n"\\]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`));
+  return Buffer.from(`"${escaped}"`, 'latin1');
 }

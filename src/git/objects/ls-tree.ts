@@ -1,15 +1,15 @@
-/** Reads `git ls-tree`: the one parser of it. */
+/** Reads the output of `git ls-tree`. */
 import { type Git, gitBytes } from '../run/git.ts';
 
 export interface LsTreeEntry {
   readonly mode: string;
   readonly type: string;
   readonly oid: string;
-  /** From the root of the tree, as the tree spells it; one byte per character. */
+  /** Relative to the root of the tree, with the names that the tree has; one byte per character. */
   readonly path: string;
 }
 
-export interface LsTreeOptions {
+interface LsTreeOptions {
   /** `files`: every file in every directory; `directories`: every directory; `both`. Default: the top level alone. */
   readonly recurse?: 'files' | 'directories' | 'both';
 }
@@ -27,7 +27,7 @@ export async function listTree(
   return parseLsTree(output.toString('latin1'));
 }
 
-export function parseLsTree(output: string): LsTreeEntry[] {
+function parseLsTree(output: string): LsTreeEntry[] {
   return output
     .split('\0')
     .filter((line) => line !== '')

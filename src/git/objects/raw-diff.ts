@@ -1,6 +1,6 @@
-/** Reads what `git diff-tree -r -z --raw [--numstat]` prints, for one pair of trees or for many commits. */
+/** Reads the output of `git diff-tree -r -z --raw [--numstat]`, for one pair of trees or for many commits. */
 
-export interface FileVersion {
+interface FileVersion {
   readonly mode: string;
   readonly oid: string;
 }
@@ -8,18 +8,19 @@ export interface FileVersion {
 export interface DiffEntry {
   /** As on disk; one byte per character. */
   readonly path: string;
-  /** Undefined: there is no file. */
+  /** Undefined if there was no file. */
   readonly before: FileVersion | undefined;
+  /** Undefined if there is no file any more. */
   readonly after: FileVersion | undefined;
-  /** Lines, where they were counted. */
+  /** Number of lines; undefined without `--numstat` and for binary files. */
   readonly insertions: number | undefined;
   readonly removals: number | undefined;
 }
 
-/** From a path in a tree to the path that the caller knows it by. */
-export type PathDecoder = (path: string) => string;
+/** Turns a path in a tree into the path on disk. */
+type PathDecoder = (path: string) => string;
 
-/** By commit, or under '' where two trees are compared. `output` holds one byte per character. */
+/** Returns entries by commit, or under '' if git compared two trees. `output` holds one byte per character. */
 export function parseRawDiff(output: string, decodePath: PathDecoder): Map<string, DiffEntry[]> {
   const commits = new Map<string, Map<string, DiffEntry>>();
   let entries = new Map<string, DiffEntry>();
@@ -27,19 +28,15 @@ export function parseRawDiff(output: string, decodePath: PathDecoder): Map<strin
   const fields = output.split('\0');
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i] as string;
-    const lines = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(field);
+    const lineCounts = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(field);
     if (field.startsWith(':')) {
       const path = decodePath(fields[++i] as string);
-      entries.set(path, together(entries.get(path), parseEntry(path, field)));
-    } else if (lines !== null) {
-      const [, insertions, removals, path = ''] = lines;
+      entries.set(path, merge(entries.get(path), parseEntry(path, field)));
+    } else if (lineCounts !== null) {
+      const [, insertions, removals, path = ''] = lineCounts;
       const entry = entries.get(decodePath(path));
-      if (entry !== undefined && insertions !== '-')
-        entries.set(entry.path, {
-          ...entry,
-          insertions: Number(insertions),
-          removals: Number(removals),
-        });
+      if (entry === undefined || insertions === '-') continue;
+      entries.set(entry.path, { ...entry, insertions: Number(insertions), removals: Number(removals) });
     } else if (field !== '') {
       entries = new Map();
       commits.set(field, entries);
@@ -48,7 +45,7 @@ export function parseRawDiff(output: string, decodePath: PathDecoder): Map<strin
   return new Map([...commits].map(([commit, found]) => [commit, [...found.values()]]));
 }
 
-/** The mode that git prints for a file that is not there. */
+/** The mode that git prints if there is no file. */
 const NO_FILE = '000000';
 
 function parseEntry(path: string, field: string): DiffEntry {
@@ -63,7 +60,7 @@ function parseEntry(path: string, field: string): DiffEntry {
   };
 }
 
-/** A name that stands in one of the trees otherwise than on disk comes as a deletion and an addition. */
-function together(one: DiffEntry | undefined, other: DiffEntry): DiffEntry {
-  return { ...other, before: one?.before ?? other.before, after: one?.after ?? other.after };
+/** If only one of the trees has the encoded form of a name, git reports one file as a deletion and an addition. */
+function merge(first: DiffEntry | undefined, second: DiffEntry): DiffEntry {
+  return { ...second, before: first?.before ?? second.before, after: first?.after ?? second.after };
 }

@@ -1,14 +1,15 @@
-/** Which objects are reachable from where, and what they take on disk. */
+/** Lists the objects that are reachable from refs or commits, and measures them on disk. */
 import { spawn } from 'node:child_process';
 import { type Git, gitBytes, gitFailed } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
-/** In a partial clone, what is only promised is neither listed nor fetched; elsewhere this changes nothing. */
+/** In a partial clone git neither lists nor fetches objects that a promisor has. Elsewhere that option has no effect. */
 const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-promisor-objects'];
 
 /**
- * Objects reachable from `roots` (object or ref names; trees may be among them) and not from `others`. git looks for
- * the trees and files of `others` only where both meet: a file that an old commit of theirs also holds may be listed.
+ * Objects that are reachable from `roots` (names of objects or refs, also of trees) and not from `others`. git compares
+ * with the trees and files of `others` only where the two histories meet. The list may therefore hold a file that only an
+ * old commit of `others` has, too.
  */
 export async function reachableObjects(
   git: Git,
@@ -18,28 +19,28 @@ export async function reachableObjects(
   if (roots.length === 0) return [];
   const input = [...roots, ...others.map((name) => `^${name}`)].map((name) => `${name}\n`).join('');
   const listed = await gitBytes(git, [...LIST_OBJECTS, '--stdin'], { input });
-  return lines(listed);
+  return splitLines(listed);
 }
 
-/** Bytes on disk of each object: compressed, as a delta where it is one. */
+/** Bytes that each object takes on disk: compressed, and as a delta if git stores it so. */
 export async function sizesOnDisk(git: Git, oids: readonly string[]): Promise<number[]> {
   if (oids.length === 0) return [];
   const input = oids.map((oid) => `${oid}\n`).join('');
   const answers = await gitBytes(git, ['cat-file', '--batch-check=%(objectsize:disk)', '--buffer'], {
     input,
   });
-  return lines(answers).map((answer) => Number(answer) || 0);
+  return splitLines(answers).map((answer) => Number(answer) || 0);
 }
 
-function lines(output: Buffer): string[] {
+function splitLines(output: Buffer): string[] {
   const text = output.toString('latin1');
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
-/** What git itself keeps from pruning: refs, reflogs, indexes and HEADs of every worktree. */
+/** The roots from which `git prune` keeps objects: refs, reflogs, indexes and the HEADs of all worktrees. */
 const EVERYTHING = ['--all', '--reflog', '--indexed-objects'];
 
-/** Visits the binary name of every object that git would keep, without holding the list in memory. */
+/** Calls `visit` with the binary name of every object that git would keep. It does not hold the list in memory. */
 export async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<void> {
   const args = [...LIST_OBJECTS, ...EVERYTHING];
   traceCommand(git.env, git.path, args);
@@ -52,11 +53,11 @@ export async function visitReachable(git: Git, visit: (name: Buffer) => void): P
     child.on('close', (code) => resolve(code ?? -1));
     child.on('error', () => resolve(-1));
   });
-  let rest = '';
+  let incomplete = '';
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    const names = (rest + chunk.toString('latin1')).split('\n');
-    rest = names.pop() ?? '';
-    for (const name of names) visit(Buffer.from(name, 'hex'));
+    const lines = (incomplete + chunk.toString('latin1')).split('\n');
+    incomplete = lines.pop() ?? '';
+    for (const line of lines) visit(Buffer.from(line, 'hex'));
   }
   const exitCode = await ended;
   if (exitCode !== 0) throw gitFailed(args, { exitCode, stdout: Buffer.alloc(0), stderr });

@@ -1,6 +1,6 @@
 /**
- * Objects that are wanted for the time of one command: git reads the repository's and writes into a directory of its own,
- * which goes when the command ends, by a signal too. What a crash leaves is swept away by the next comparison.
+ * Objects for the time of one command: git reads those of the repository and writes into a directory of its own. agt
+ * deletes the directory when the command ends, also by a signal. If agt is killed, the next comparison deletes it.
  */
 import {
   existsSync,
@@ -19,83 +19,102 @@ import type { Git } from '../run/git.ts';
 export interface ScratchObjects {
   /** Writes new objects into `dir`. */
   readonly git: Git;
-  /** Absolute; its objects are in `objects/`, as in a repository. */
+  /** Absolute. Its objects are in `objects/`, as in a repository. */
   readonly dir: string;
 }
 
-const OWNER = 'owner';
-const SIGNED_WITHIN_MS = 60_000;
+/** Absolute paths. */
+interface ScratchPaths {
+  readonly commonDir: string;
+  /** Holds one directory for each command that runs. It need not exist yet. */
+  readonly parent: string;
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** `parent` is a directory for such objects, made where it is missing; absolute, as is `commonDir`. */
 export async function withScratchObjects<T>(
   git: Git,
-  { commonDir, parent }: { commonDir: string; parent: string },
+  { commonDir, parent }: ScratchPaths,
   action: (scratch: ScratchObjects) => Promise<T>,
 ): Promise<T> {
   mkdirSync(parent, { recursive: true });
   for (const path of abandonedScratch(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
-  const endBy = (signal: NodeJS.Signals) => {
+  const cleanUpAndDie = (signal: NodeJS.Signals) => {
     try {
-      if (dir !== undefined) removeForGood(dir);
+      if (dir !== undefined) removePersistently(dir);
       removeIfEmpty(parent);
     } finally {
       for (const name of SIGNALS) process.removeAllListeners(name);
       process.kill(process.pid, signal);
     }
   };
-  for (const signal of SIGNALS) process.on(signal, endBy);
+  for (const signal of SIGNALS) process.on(signal, cleanUpAndDie);
   try {
     dir = mkdtempSync(join(parent, 'objects-'));
-    signOwner(join(dir, OWNER));
-    mkdirSync(join(dir, 'objects/info'), { recursive: true });
-    mkdirSync(join(dir, 'objects/pack'));
-    writeFileSync(join(dir, 'objects/info/alternates'), `${join(commonDir, 'objects')}\n`);
+    initialize(dir, commonDir);
     const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
     return await action({ git: { ...git, env }, dir });
   } finally {
-    for (const signal of SIGNALS) process.off(signal, endBy);
+    for (const signal of SIGNALS) process.off(signal, cleanUpAndDie);
     if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
     removeIfEmpty(parent);
   }
 }
 
-/** A git that is at work there makes anew what it misses, until it is gone itself: away is what stays away. */
-function removeForGood(directory: string): void {
-  for (let round = 0, away = 0; round < MOST_ROUNDS && away < AWAY_ROUNDS; round++) {
-    away = existsSync(directory) ? 0 : away + 1;
+/** Names this process as the owner of the directory. */
+const OWNER_FILE = 'owner';
+
+function initialize(dir: string, commonDir: string): void {
+  signOwner(join(dir, OWNER_FILE));
+  mkdirSync(join(dir, 'objects/info'), { recursive: true });
+  mkdirSync(join(dir, 'objects/pack'));
+  writeFileSync(join(dir, 'objects/info/alternates'), `${join(commonDir, 'objects')}\n`);
+}
+
+/** Time between two attempts to delete a directory, and how many attempts agt makes at most: two seconds. */
+const RETRY_MS = 10;
+const MAX_ATTEMPTS = 200;
+/** The directory is gone for good if so many attempts in a row do not find it. */
+const ATTEMPTS_WITHOUT_IT = 5;
+
+/** A git that still runs recreates the directory, so agt deletes it until it stays deleted. */
+function removePersistently(directory: string): void {
+  let missing = 0;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && missing < ATTEMPTS_WITHOUT_IT; attempt++) {
+    missing = existsSync(directory) ? 0 : missing + 1;
     try {
       rmSync(directory, { recursive: true, force: true });
     } catch {
-      // something was put there meanwhile
+      // git created a file in it meanwhile
     }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ROUND_MS);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
   }
 }
-
-const ROUND_MS = 10;
-const AWAY_ROUNDS = 5;
-const MOST_ROUNDS = 200;
 
 function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // another command works there
+    // another command uses it
   }
 }
 
-/** Directories whose command was killed; absolute. */
+/** Directories of commands that were killed; absolute. */
 export function abandonedScratch(parent: string): string[] {
   if (!existsSync(parent)) return [];
   return readdirSync(parent)
     .map((name) => join(parent, name))
-    .filter((path) => (existsSync(join(path, OWNER)) ? ownerIsGone(join(path, OWNER)) : isOld(path)));
+    .filter((path) => {
+      const owner = join(path, OWNER_FILE);
+      return existsSync(owner) ? ownerIsGone(owner) : wasNeverSigned(path);
+    });
 }
 
-/** One that was killed before it could sign. */
-function isOld(path: string): boolean {
-  const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  return since !== undefined && Math.abs(Date.now() - since) > SIGNED_WITHIN_MS;
+/** A command signs its directory within milliseconds. One that has not done so after this time was killed. */
+const SIGNED_WITHIN_MS = 60_000;
+
+function wasNeverSigned(path: string): boolean {
+  const time = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return time !== undefined && Math.abs(Date.now() - time) > SIGNED_WITHIN_MS;
 }

@@ -1,10 +1,13 @@
 /**
- * The environment of agt's own git calls. A hook, an alias or a rebase leaves variables behind that point git at
- * another repository, index or object store; none of them may redirect what agt reads or writes.
+ * The environment of agt's own git calls. A hook, an alias or a rebase sets variables that point git to another
+ * repository, index or object store. None of them may redirect what agt reads or writes.
  */
 
-/** git's own list (`git rev-parse --local-env-vars`, 2.39 to 2.55) and the others that change what a call means. */
-const SCRUBBED = [
+/**
+ * Variables that agt removes: git's own list (`git rev-parse --local-env-vars`, 2.39 to 2.55) and others that change what
+ * a call does.
+ */
+const REMOVED = [
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
   'GIT_ATTR_SOURCE',
   'GIT_COMMON_DIR',
@@ -38,14 +41,14 @@ const SCRUBBED = [
 
 const LOCALE = ['LC_ALL', 'LC_MESSAGES', 'LANGUAGE'];
 
-/** Messages in English for the few that are shown, no replace refs, no lock taken by a mere look. */
+/** Messages in English, because agt shows a few of them; no replace refs; no lock for a command that only reads. */
 const FIXED = { LC_MESSAGES: 'C', GIT_NO_REPLACE_OBJECTS: '1', GIT_OPTIONAL_LOCKS: '0' };
 
 export function cleanGitEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const own: NodeJS.ProcessEnv = { ...env };
-  for (const name of [...SCRUBBED, ...LOCALE]) delete own[name];
-  if (own['LC_CTYPE'] === undefined && env['LC_ALL'] !== undefined) own['LC_CTYPE'] = env['LC_ALL'];
-  return Object.assign(own, FIXED);
+  const clean: NodeJS.ProcessEnv = { ...env };
+  for (const name of [...REMOVED, ...LOCALE]) delete clean[name];
+  if (clean['LC_CTYPE'] === undefined && env['LC_ALL'] !== undefined) clean['LC_CTYPE'] = env['LC_ALL'];
+  return Object.assign(clean, FIXED);
 }
 
 export function localeOf(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

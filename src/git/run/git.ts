@@ -1,42 +1,44 @@
 /**
- * The door to git for agt mode: one way to run it, with a clean environment and bytes in and out. A git that ran and
- * ended with a code is a result; a git that could not be run is an error. Git mode does not come through here: it
- * becomes git (src/git/run/become.ts).
+ * How agt mode runs git: with a clean environment, bytes in and bytes out. If git ran and ended with an exit code, that is
+ * a result; if git could not be run, that is an error. Git mode does not use this module: it becomes git (become.ts).
  */
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
-import { localeOf, cleanGitEnvironment } from './environment.ts';
+import { cleanGitEnvironment, localeOf } from './environment.ts';
 import { traceCommand } from './trace.ts';
 
 export interface Git {
   /** Absolute path of the real git. */
   readonly path: string;
-  /** Where git runs; absolute. */
+  /** The directory in which git runs; absolute. */
   readonly cwd: string;
-  /** Already scrubbed (src/git/run/environment.ts). */
+  /** Already clean (environment.ts). */
   readonly env: NodeJS.ProcessEnv;
-  /** The user's own language settings, for calls whose messages the user reads. */
+  /** The user's own language, for calls whose messages the user reads. */
   readonly userLocale: NodeJS.ProcessEnv;
 }
 
-export interface GitRun {
+interface GitRun {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: string;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly input?: string | Uint8Array;
-  /** Variables on top of the clean environment, such as GIT_INDEX_FILE. */
+  /** Variables to add to the clean environment, such as GIT_INDEX_FILE. */
   readonly env?: Readonly<Record<string, string>>;
-  /** 'inherit' shows git's progress and prompts to the user. */
+  /** 'inherit' shows the user git's progress and prompts. */
   readonly stderr?: 'pipe' | 'inherit';
   readonly stdout?: 'pipe' | 'inherit' | 'ignore';
   readonly stdin?: 'ignore' | 'inherit';
-  /** Ends git (SIGTERM) when it is aborted. */
+  /** When it is aborted, git is ended by SIGTERM. */
   readonly cancel?: AbortSignal;
 }
 
-/** For what a ref will lead to: on disk when the command ends. git leaves loose objects to the system by default. */
+/**
+ * For commands that write objects to which a ref will lead: makes git flush them to disk before it ends. By default git
+ * leaves loose objects to the system's cache.
+ */
 export const FSYNC_ARGS = [
   '-c',
   'core.fsync=objects,derived-metadata,reference',
@@ -52,13 +54,13 @@ export function inDirectory(git: Git, cwd: string): Git {
   return { ...git, cwd };
 }
 
-/** Runs git to its end, whatever the exit code. */
+/** Runs git to its end. Any exit code is a result. */
 export async function runGit(git: Git, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
   traceCommand(git.env, git.path, args);
   const result = await start(git, args, options);
   if (result.exitCode === undefined) {
     if (result.signal !== undefined) {
-      throw new AgtError(`git ${args[0]} was killed by ${result.signal}`, { exitCode: EXIT.git });
+      throw new AgtError(`git ${commandIn(args)} was killed by ${result.signal}`, { exitCode: EXIT.git });
     }
     throw cannotRun(git, result.cause ?? new Error(result.shortMessage || 'unknown reason'));
   }
@@ -69,9 +71,12 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
   };
 }
 
-/** @throws AgtError where there are no file descriptors for it; the reason comes as an event that nobody can wait for. */
+/**
+ * @throws AgtError if git cannot be started. Without free file descriptors execa throws at once; it reports the reason in
+ * an event that nobody can wait for.
+ */
 async function start(git: Git, args: readonly string[], options: RunOptions) {
-  // Loaded with the first call: the commonest capture makes none.
+  // Loaded by the first call: an autocommit without changes makes none.
   const { execa } = await import('execa');
   try {
     return await execa(git.path, args, {
@@ -92,7 +97,7 @@ async function start(git: Git, args: readonly string[], options: RunOptions) {
   }
 }
 
-/** For a git that was not even started. */
+/** The error for a git that could not be started. */
 export function cannotRun(git: Git, cause: unknown): AgtError {
   const code = errorCode(cause);
   const reason = /^E[MN]FILE$/.test(code) ? 'too many open files' : code || (cause as Error).message;
@@ -105,7 +110,7 @@ function asBuffer(bytes: Uint8Array | undefined): Buffer {
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Standard output of a git call that must succeed. @throws AgtError with git's own words. */
+/** Standard output of a git call that must succeed. @throws AgtError with git's own message. */
 export async function gitBytes(git: Git, args: readonly string[], options: RunOptions = {}): Promise<Buffer> {
   const run = await runGit(git, args, options);
   if (run.exitCode !== 0) throw gitFailed(args, run);
@@ -117,7 +122,7 @@ export async function gitText(git: Git, args: readonly string[], options: RunOpt
   return (await gitBytes(git, args, options)).toString().replace(/\n$/, '');
 }
 
-/** Text of a question that git may answer with "no": undefined for any exit code but 0. */
+/** Output of a git call that may answer "no": undefined for any exit code but 0. */
 export async function gitAnswer(
   git: Git,
   args: readonly string[],
@@ -127,18 +132,25 @@ export async function gitAnswer(
   return run.exitCode === 0 ? run.stdout.toString().replace(/\n$/, '') : undefined;
 }
 
-/** The object that a name means; undefined if there is none. */
+/** The object name that git finds for `name`, such as `HEAD^{tree}`; undefined if there is none. */
 export function resolveObject(git: Git, name: string): Promise<string | undefined> {
   return gitAnswer(git, ['rev-parse', '--verify', '--quiet', '--end-of-options', name]);
 }
 
+/** As many lines of git's messages as fit on a screen with the prompt. */
+const MAX_HINTS = 20;
+
+/** The error for a git that ran and failed: its first line is the message, the others are hints. */
 export function gitFailed(args: readonly string[], run: GitRun): AgtError {
   const [first = `exit code ${run.exitCode}`, ...rest] = run.stderr.split('\n').filter((line) => line !== '');
-  const command =
-    args.find((arg, i) => !arg.startsWith('-') && !['-c', '-C'].includes(args[i - 1] ?? '')) ?? '';
-  return new AgtError(`git ${command} failed: ${first.replace(/^(fatal|error): /, '')}`, {
+  return new AgtError(`git ${commandIn(args)} failed: ${first.replace(/^(fatal|error): /, '')}`, {
     exitCode: EXIT.git,
-    hints: rest.map((line) => line.replace(/^(hint|fatal|error): /, '')).slice(0, 20),
+    hints: rest.map((line) => line.replace(/^(hint|fatal|error): /, '')).slice(0, MAX_HINTS),
     cause: run.stderr,
   });
+}
+
+/** The command in git's arguments, without options before it and their values. */
+function commandIn(args: readonly string[]): string {
+  return args.find((arg, i) => !arg.startsWith('-') && !['-c', '-C'].includes(args[i - 1] ?? '')) ?? '';
 }

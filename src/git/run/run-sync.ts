@@ -1,4 +1,4 @@
-/** git mode's own questions to git: synchronous, captured, in the caller's directory and environment. */
+/** Runs git synchronously for git mode, in the caller's directory and environment, and captures standard output. */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { traceCommand } from './trace.ts';
@@ -8,34 +8,43 @@ export interface GitOutput {
   readonly stdout: string;
 }
 
+/** More output than any list of refs has: a gigabyte. */
+const MAX_OUTPUT = 1 << 30;
+
 /**
- * The environment stays the caller's, since it decides which repository and configuration git reads; only tracing is
- * switched off, which would print the question among the traces of the command that the user gave.
+ * Asks git something that the user did not ask for. The environment stays the caller's, because it decides which
+ * repository and configuration git reads. Only tracing is off: the question would appear among the traces of the user's
+ * own command.
  */
-export function queryGitSync(path: string, args: readonly string[], env: NodeJS.ProcessEnv, input = ''): GitOutput {
+export function queryGitSync(
+  path: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input = '',
+): GitOutput {
   traceCommand(env, path, args);
-  const quiet = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_TRACE')));
+  const withoutTracing = Object.entries(env).filter(([name]) => !name.startsWith('GIT_TRACE'));
   const result = spawnSync(path, args, {
-    env: { ...quiet, GIT_OPTIONAL_LOCKS: '0' },
+    env: { ...Object.fromEntries(withoutTracing), GIT_OPTIONAL_LOCKS: '0' },
     input,
     stdio: ['pipe', 'pipe', 'ignore'],
-    maxBuffer: 1 << 30,
+    maxBuffer: MAX_OUTPUT,
     encoding: 'utf8',
   });
   if (result.error !== undefined) throw result.error;
   return { exitCode: result.status ?? 128, stdout: result.stdout };
 }
 
-/** Runs git with the caller's own input, error stream and tracing; its standard output comes back. */
+/** Runs the user's command with the caller's own input, error stream and tracing. Returns its standard output. */
 export function captureGitSync(path: string, args: readonly string[], env: NodeJS.ProcessEnv): GitOutput {
   traceCommand(env, path, args);
   const result = spawnSync(path, args, {
     env,
     stdio: ['inherit', 'pipe', 'inherit'],
-    maxBuffer: 1 << 30,
+    maxBuffer: MAX_OUTPUT,
     encoding: 'latin1',
   });
   if (result.error !== undefined) throw result.error;
-  const signal = result.signal === null ? 0 : 128 + (constants.signals[result.signal] ?? 0);
-  return { exitCode: result.status ?? signal, stdout: result.stdout };
+  const bySignal = result.signal === null ? 0 : 128 + (constants.signals[result.signal] ?? 0);
+  return { exitCode: result.status ?? bySignal, stdout: result.stdout };
 }

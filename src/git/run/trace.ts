@@ -1,4 +1,4 @@
-/** `AGT_TRACE=1`: each real command line on stderr, as `GIT_TRACE` prints git's. */
+/** With `AGT_TRACE=1`, prints every command line that agt runs on stderr, as `GIT_TRACE` does for git's own. */
 import { writeSync } from 'node:fs';
 
 export function traceCommand(env: NodeJS.ProcessEnv, path: string, args: readonly string[]): void {
@@ -11,7 +11,7 @@ export function traceCommand(env: NodeJS.ProcessEnv, path: string, args: readonl
   }
 }
 
-/** A word as POSIX sh would read it back. */
+/** Quotes a word so that a POSIX shell reads it as one word. */
 export function shellQuote(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./^-]+$/.test(word) ? word : singleQuoted(word);
 }

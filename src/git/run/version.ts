@@ -1,4 +1,4 @@
-/** The version of a git, for the few rules that depend on it. */
+/** Parses and compares versions of git: a few rules depend on them. */
 
 export interface GitVersion {
   readonly text: string;
@@ -6,9 +6,10 @@ export interface GitVersion {
   readonly minor: number;
 }
 
+/** The oldest git that agt supports. */
 export const OLDEST_GIT = { major: 2, minor: 39 };
 
-/** From the output of `git --version`; undefined where that is not git's. */
+/** From the output of `git --version`; undefined if the output is not git's. */
 export function parseGitVersion(output: string): GitVersion | undefined {
   const match = /^git version ((\d+)\.(\d+)\S*)/.exec(output);
   return match === null

@@ -1,6 +1,7 @@
 /** The branch that each worktree has checked out: from its HEAD file or, in a reftable repository, from git. */
 import { join } from 'node:path';
-import { type Repository, readSmallFile } from '../../git/files/discover-repository.ts';
+import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import type { GitAccess } from '../invocation.ts';
 
 /** Full names; undefined for a detached HEAD. */
@@ -13,7 +14,7 @@ export interface Heads {
 }
 
 export function readHeads(
-  { commonDir, gitDir }: Repository,
+  { commonDir, gitDir }: DiscoveredRepository,
   reftable: boolean,
   ask: GitAccess['ask'],
 ): Heads {

@@ -1,7 +1,13 @@
 /** Which refs of the repository are hidden: from its files or, in a reftable repository, from git. */
 import { join } from 'node:path';
 import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
-import { subdirectories, looseRefNames, packedRefNames, REMOTES, readPackedRefs } from '../../git/files/ref-files.ts';
+import {
+  looseRefNames,
+  packedRefNames,
+  REMOTES,
+  readPackedRefs,
+  subdirectories,
+} from '../../git/files/ref-files.ts';
 import { once } from '../../once.ts';
 import type { GitAccess } from '../invocation.ts';
 import type { Heads } from './heads.ts';

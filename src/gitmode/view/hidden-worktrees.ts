@@ -1,8 +1,9 @@
 /** The worktrees of sessions, which git mode hides. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { readSessionFiles } from '../../filter/session-file.ts';
-import { type Repository, readSmallFile } from '../../git/files/discover-repository.ts';
-import { subdirectories, HEADS } from '../../git/files/ref-files.ts';
+import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { HEADS, subdirectories } from '../../git/files/ref-files.ts';
 import { once } from '../../once.ts';
 import { agtDirectory } from '../../repository/layout.ts';
 import type { Heads } from './heads.ts';
@@ -19,7 +20,7 @@ export interface HiddenWorktree {
  * sandbox: an agent may have detached its HEAD.
  */
 export function findHiddenWorktrees(
-  { commonDir, gitDir }: Repository,
+  { commonDir, gitDir }: DiscoveredRepository,
   heads: Heads,
   isAgentRef: (ref: string) => boolean,
 ): HiddenWorktree[] {

@@ -10,7 +10,12 @@ import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
 import { usageError } from '../../errors.ts';
-import { type UnreachableObjects, type MeasuredPack, objectStoreSize, measureUnreachable } from '../../git/objects/object-store.ts';
+import { objectStoreSize } from '../../git/objects/object-store.ts';
+import {
+  type MeasuredPack,
+  measureUnreachable,
+  type UnreachableObjects,
+} from '../../git/objects/unreachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';

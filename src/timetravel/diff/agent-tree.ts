@@ -1,6 +1,6 @@
 /**
- * A session folder's tree as the agent knows it: the sandbox's files at the top, the other folders beside them, names as
- * they are on disk. Such a tree may hold what no repository may, and is therefore only ever made of scratch objects.
+ * Writes a tree that looks as the agent sees its session: the sandbox's files at the top, the other folders beside them,
+ * all names as on disk. Such a tree may hold names that no repository may hold, so it is written as scratch objects only.
  */
 
 import { pathFromJson } from '../../disk/path-bytes.ts';
@@ -8,46 +8,53 @@ import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitText, resolveObject } from '../../git/run/git.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { decodeName, encodePath } from '../../snapshot/tree-names.ts';
-import { type Namesakes, OTHER_FOLDERS } from '../agent-paths.ts';
-import type { Side } from './sides.ts';
+import { type AmbiguousFolders, FOLDERS_BESIDE_SANDBOX } from '../session-paths.ts';
+import type { ComparedTree } from './compared-tree.ts';
 
-/** `git` writes scratch objects; `tops` are the folders that are wanted. */
+/** `git` writes scratch objects. The tree holds only those of the session's folders that are in `tops`. */
 export async function agentTree(
   git: Git,
-  side: Side,
-  namesakes: Namesakes,
+  { tree, manifest }: ComparedTree,
+  ambiguous: AmbiguousFolders,
   tops: readonly string[],
 ): Promise<string> {
-  const encoded = (side.manifest?.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
-  const touched = new Set(encoded.flatMap(parentDirectories));
-  const folder = async (name: string) => {
-    const tree = await resolveObject(git, `${side.tree}:${name}`);
-    return tree === undefined || !tops.includes(name) ? undefined : decoded(git, tree, name, touched);
+  const encoded = (manifest?.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
+  const withEncodedNames = new Set(encoded.flatMap(parentDirectories));
+  const decodedFolder = async (name: string) => {
+    const oid = await resolveObject(git, `${tree}:${name}`);
+    return oid === undefined || !tops.includes(name)
+      ? undefined
+      : decodeTree(git, oid, name, withEncodedNames);
   };
-  const sandbox = await folder('sandbox');
-  const lines = sandbox === undefined ? [] : (await listTree(git, sandbox)).map(lineOf);
-  const hidden: string[] = []; // beside a namesake
-  for (const name of OTHER_FOLDERS) {
-    const tree = await folder(name);
-    if (tree !== undefined) (namesakes.has(name) ? hidden : lines).push(`040000 tree ${tree}\t${name}`);
+  const sandbox = await decodedFolder('sandbox');
+  const top = sandbox === undefined ? [] : (await listTree(git, sandbox)).map(mktreeLine);
+  const parent: string[] = [];
+  for (const name of FOLDERS_BESIDE_SANDBOX) {
+    const oid = await decodedFolder(name);
+    if (oid !== undefined) (ambiguous.has(name) ? parent : top).push(`040000 tree ${oid}\t${name}`);
   }
-  if (hidden.length > 0) lines.push(`040000 tree ${await makeTree(git, hidden)}\t..`);
-  return makeTree(git, lines);
+  if (parent.length > 0) top.push(`040000 tree ${await makeTree(git, parent)}\t..`);
+  return makeTree(git, top);
 }
 
-async function decoded(git: Git, tree: string, path: string, touched: ReadonlySet<string>): Promise<string> {
-  if (!touched.has(path)) return tree;
+/** The same tree with names as on disk. Only the directories in `withEncodedNames` have others. */
+async function decodeTree(
+  git: Git,
+  tree: string,
+  path: string,
+  withEncodedNames: ReadonlySet<string>,
+): Promise<string> {
+  if (!withEncodedNames.has(path)) return tree;
   const lines: string[] = [];
   for (const entry of await listTree(git, tree)) {
     const { type, oid, path: name } = entry;
-    const child = type === 'tree' ? await decoded(git, oid, `${path}/${name}`, touched) : oid;
-    lines.push(lineOf({ ...entry, oid: child, path: decodeName(name) }));
+    const child = type === 'tree' ? await decodeTree(git, oid, `${path}/${name}`, withEncodedNames) : oid;
+    lines.push(mktreeLine({ ...entry, oid: child, path: decodeName(name) }));
   }
   return makeTree(git, lines);
 }
 
-/** As `git mktree` reads it. */
-function lineOf({ mode, type, oid, path }: LsTreeEntry): string {
+function mktreeLine({ mode, type, oid, path }: LsTreeEntry): string {
   return `${mode} ${type} ${oid}\t${path}`;
 }
 

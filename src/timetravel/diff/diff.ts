@@ -1,12 +1,12 @@
 /**
- * `agt session diff`: two snapshots of a session, or a snapshot and the disk, compared by git itself, so that colours, pager,
- * renames and exit codes are git's. Nothing of the session is touched, and nothing is left behind.
+ * `agt session diff`: compares two snapshots of a session, or a snapshot and the disk. git itself compares and prints, so
+ * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
  */
 
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
-import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { type Git, gitBytes, inDirectory } from '../../git/run/git.ts';
 import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
-import { gitBytes, inDirectory } from '../../git/run/git.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -14,60 +14,59 @@ import { sandboxExists } from '../../session/sandbox.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
-import { excludes, type Namesakes, type Pathspec, pathOfAgent, readNamesakes } from '../agent-paths.ts';
+import { isExclusion, type Pathspec } from '../pathspec.ts';
+import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { agentTree } from './agent-tree.ts';
+import { type ComparedTree, treeOfDisk, treeOfSnapshot, treeOfStart } from './compared-tree.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
-import { type Side, sideOfDisk, sideOfSnapshot, sideOfStart } from './sides.ts';
 
-/** A captured state, the commit that the session started at, or what is on disk. */
-export type Point = Snapshot | 'start' | 'disk';
+/** One end of a comparison: a snapshot, the commit that the session started at, or the files on disk. */
+export type DiffEnd = Snapshot | 'start' | 'disk';
 
 export interface DiffRequest {
-  readonly before: Point;
-  readonly after: Point;
-  /** Reads a path as the user wrote it, knowing the namesakes. */
-  readonly pathspecs: (namesakes: Namesakes) => Pathspec[];
+  readonly before: DiffEnd;
+  readonly after: DiffEnd;
+  /** Converts the pathspecs that the user wrote. */
+  readonly pathspecs: (ambiguous: AmbiguousFolders) => Pathspec[];
   readonly now: Date;
 }
 
-export interface Difference {
-  readonly namesakes: Namesakes;
-  readonly beyond: readonly MetadataDiff[];
-  readonly unsure: Side['unsure'];
+/** Results that git does not print. */
+interface DiffNotes {
+  readonly ambiguous: AmbiguousFolders;
+  readonly metadata: readonly MetadataDiff[];
+  readonly uncompared: ComparedTree['uncompared'];
 }
 
-/** Lets git print the difference. `options` are git's own. */
+/** Lets git print the differences. `options` are options of `git diff`. */
 export function showDiff(
   repository: Repository,
   record: SessionRecord,
   request: DiffRequest,
   options: readonly string[],
-): Promise<Difference & { readonly exitCode: number }> {
-  return compare(repository, record, request, async ({ git, before, after, namesakes, pathspecs }) => {
-    const tops = TOP_FOLDERS.filter(
-      (top) =>
-        pathspecs.every(excludes) || pathspecs.some((spec) => !excludes(spec) && isUnder(spec.path, [top])),
-    );
-    const [one, other] = [
-      await agentTree(git, before, namesakes, tops),
-      await agentTree(git, after, namesakes, tops),
+): Promise<DiffNotes & { readonly exitCode: number }> {
+  return compare(repository, record, request, async ({ git, before, after, ambiguous, pathspecs }) => {
+    const tops = foldersIn(pathspecs);
+    const trees = [
+      await agentTree(git, before, ambiguous, tops),
+      await agentTree(git, after, ambiguous, tops),
     ];
-    // There git reads the attributes of the files that are compared.
-    const place = sandboxExists(record) ? inDirectory(git, record.sandbox) : git;
-    const paths = pathspecs.flatMap((spec) => inView(spec, namesakes));
-    return { exitCode: await runGitOnTerminal(place, ['diff', ...options, one, other, '--', ...paths]) };
+    // In the sandbox git applies the .gitattributes of the files that it compares.
+    const diffGit = sandboxExists(record) ? inDirectory(git, record.sandbox) : git;
+    const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
+    return { exitCode: await runGitOnTerminal(diffGit, ['diff', ...options, ...trees, '--', ...paths]) };
   });
 }
 
-/** The same as a list. */
+/** Returns the differences as a list. */
 export function listDiff(
   repository: Repository,
   record: SessionRecord,
   request: DiffRequest,
-): Promise<Difference & { readonly entries: DiffEntry[] }> {
+): Promise<DiffNotes & { readonly entries: DiffEntry[] }> {
   return compare(repository, record, request, async ({ git, before, after, pathspecs }) => {
     const paths = [
-      ...(pathspecs.every(excludes) ? TOP_FOLDERS : []),
+      ...(pathspecs.every(isExclusion) ? TOP_FOLDERS : []),
       ...pathspecs.map(({ magic, path }) => magic + path),
     ];
     const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', before.tree, after.tree];
@@ -76,42 +75,55 @@ export function listDiff(
   });
 }
 
-interface Compared {
-  readonly git: Repository['git'];
-  readonly before: Side;
-  readonly after: Side;
-  readonly namesakes: Namesakes;
+interface Comparison {
+  /** Reads and writes scratch objects. */
+  readonly git: Git;
+  readonly before: ComparedTree;
+  readonly after: ComparedTree;
+  readonly ambiguous: AmbiguousFolders;
   readonly pathspecs: readonly Pathspec[];
 }
 
+/** Prepares both trees, calls `action` and adds the differences that git cannot see. */
 function compare<T>(
   repository: Repository,
   record: SessionRecord,
   request: DiffRequest,
-  action: (compared: Compared) => Promise<T>,
-): Promise<T & Difference> {
-  return withScratchObjects(
-    repository.git,
-    { commonDir: repository.commonDir, parent: scratchDirectory(repository.agtDir) },
-    async (scratch) => {
-      const sideOf = (point: Point) => {
-        if (point === 'disk') return sideOfDisk(repository, record, scratch, request.now);
-        return point === 'start'
-          ? sideOfStart(scratch, record.from_commit)
-          : sideOfSnapshot(scratch.git, point);
-      };
-      const [before, after] = [await sideOf(request.before), await sideOf(request.after)];
-      const { git } = scratch;
-      const namesakes = await readNamesakes(git, [before.tree, after.tree]);
-      const pathspecs = request.pathspecs(namesakes);
-      const beyond = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
-      const result = await action({ git, before, after, namesakes, pathspecs });
-      return { ...result, namesakes, beyond, unsure: [...before.unsure, ...after.unsure] };
-    },
-  );
+  action: (comparison: Comparison) => Promise<T>,
+): Promise<T & DiffNotes> {
+  const directories = { commonDir: repository.commonDir, parent: scratchDirectory(repository.agtDir) };
+  return withScratchObjects(repository.git, directories, async (scratch) => {
+    const { git } = scratch;
+    const before = await readEnd(repository, record, scratch, request.before, request.now);
+    const after = await readEnd(repository, record, scratch, request.after, request.now);
+    const ambiguous = await readAmbiguousFolders(git, [before.tree, after.tree]);
+    const pathspecs = request.pathspecs(ambiguous);
+    const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
+    const result = await action({ git, before, after, ambiguous, pathspecs });
+    return { ...result, ambiguous, metadata, uncompared: [...before.uncompared, ...after.uncompared] };
+  });
 }
 
-/** Plain pathspecs are understood here; where there are others, what git cannot know is left out. */
+function readEnd(
+  repository: Repository,
+  record: SessionRecord,
+  scratch: ScratchObjects,
+  end: DiffEnd,
+  now: Date,
+): Promise<ComparedTree> {
+  if (end === 'disk') return treeOfDisk(repository, record, scratch, now);
+  if (end === 'start') return treeOfStart(scratch, record.from_commit);
+  return treeOfSnapshot(scratch.git, end);
+}
+
+/** The folders of the session that the pathspecs may match. */
+function foldersIn(pathspecs: readonly Pathspec[]): string[] {
+  const included = pathspecs.filter((spec) => !isExclusion(spec));
+  if (included.length === 0) return [...TOP_FOLDERS];
+  return TOP_FOLDERS.filter((top) => included.some(({ path }) => isUnder(path, [top])));
+}
+
+/** agt itself matches only plain pathspecs. If there are others, it reports no difference in metadata. */
 function isWanted(path: string, pathspecs: readonly Pathspec[]): boolean {
   if (pathspecs.length === 0) return true;
   if (pathspecs.some((spec) => spec.magic !== '' || /[*?[\\]/.test(spec.path))) return false;
@@ -119,11 +131,14 @@ function isWanted(path: string, pathspecs: readonly Pathspec[]): boolean {
   return isUnder(path.replace(/\/$/, ''), paths);
 }
 
-/** A folder beside its namesake stands under `..` in the view, which git takes for a path outside, but for wildcards. */
-function inView({ magic, path }: Pathspec, namesakes: Namesakes): string[] {
+/**
+ * A pathspec for the trees of agentTree. There an ambiguous folder is under `..`. git would refuse `../xdg` as a path
+ * outside the repository, but it accepts wildcards.
+ */
+function inAgentTree({ magic, path }: Pathspec, ambiguous: AmbiguousFolders): string[] {
   if (path === 'sandbox') return [`${magic}.`];
-  const shown = pathOfAgent(path, namesakes);
+  const shown = relativeToSandbox(path, ambiguous);
   if (!shown.startsWith('../')) return [magic + shown];
-  const wild = `${magic}[.][.]/${shown.slice('../'.length)}`;
-  return [wild, `${wild}/*`];
+  const wildcard = `${magic}[.][.]/${shown.slice('../'.length)}`;
+  return [wildcard, `${wildcard}/*`];
 }

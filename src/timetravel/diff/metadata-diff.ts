@@ -1,69 +1,76 @@
-/** What two states differ in that their trees do not say: permission bits, and directories that hold nothing. */
+/** Compares the metadata that trees do not record: permission bits and empty directories. */
 
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { Git } from '../../git/run/git.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
-import { readModes } from '../../snapshot/manifest.ts';
+import { readModes, type SnapshotManifest } from '../../snapshot/manifest.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
-import type { Side } from './sides.ts';
+import type { ComparedTree } from './compared-tree.ts';
 
 export interface MetadataDiff {
-  /** Relative to the session folder, one byte per character; a directory ends in a slash. */
+  /** Relative to the session folder, one byte per character. A directory ends in a slash. */
   readonly path: string;
   readonly status: 'A' | 'D' | 'M';
-  /** Octal; undefined where the directory itself came or went. */
+  /** Permission bits, octal; undefined for an empty directory that was added or deleted. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-export async function metadataDiff(git: Git, a: Side, b: Side): Promise<MetadataDiff[]> {
-  if (a.manifest === undefined || b.manifest === undefined) return []; // of the start nothing else is known
-  const [modesA, modesB] = [readModes(a.manifest), readModes(b.manifest)];
-  const [emptyA, emptyB] = [a, b].map((side) =>
-    (side.manifest?.empty_directories ?? []).map(pathFromJson),
-  ) as [string[], string[]];
-  const listed = new Set([...modesA.others.keys(), ...modesB.others.keys()]);
-  const others = [...listed].filter((path) => modesA.others.get(path) !== modesB.others.get(path));
-  const came = emptyB.filter((path) => !emptyA.includes(path));
-  const went = emptyA.filter((path) => !emptyB.includes(path));
-  if (others.length + came.length + went.length === 0) return [];
+export async function metadataDiff(git: Git, a: ComparedTree, b: ComparedTree): Promise<MetadataDiff[]> {
+  // The commit that a session started at has no manifest.
+  if (a.manifest === undefined || b.manifest === undefined) return [];
+  const [before, after] = [readMetadata(a.manifest), readMetadata(b.manifest)];
+  const listed = new Set([...before.modes.others.keys(), ...after.modes.others.keys()]);
+  const otherBits = [...listed].filter(
+    (path) => before.modes.others.get(path) !== after.modes.others.get(path),
+  );
+  const newlyEmpty = after.emptyDirectories.filter((path) => !before.emptyDirectories.includes(path));
+  const onceEmpty = before.emptyDirectories.filter((path) => !after.emptyDirectories.includes(path));
+  if (otherBits.length + newlyEmpty.length + onceEmpty.length === 0) return [];
 
-  const [kindsA, kindsB] = [await readKinds(git, a.tree, emptyA), await readKinds(git, b.tree, emptyB)];
-  const appeared = came.filter((path) => !kindsA.has(path));
-  const vanished = went.filter((path) => !kindsB.has(path));
-  const directory = (path: string, status: 'A' | 'D') => ({
-    path: `${path}/`,
-    status,
-    before: undefined,
-    after: undefined,
-  });
-  const changed = others.flatMap((path) => {
-    const [kindA, kindB] = [kindsA.get(path), kindsB.get(path)];
-    if (kindA === undefined || kindB === undefined) return []; // its coming or going is told
-    const before = modesA.others.get(path) ?? modesA.usual[kindA];
-    const after = modesB.others.get(path) ?? modesB.usual[kindB];
-    if (before === after) return [];
-    const shown = kindB === 'directory' ? `${path}/` : path;
-    return [{ path: shown, status: 'M' as const, before: before.toString(8), after: after.toString(8) }];
+  const kindsBefore = await readKinds(git, a.tree, before.emptyDirectories);
+  const kindsAfter = await readKinds(git, b.tree, after.emptyDirectories);
+  const added = newlyEmpty.filter((path) => !kindsBefore.has(path));
+  const deleted = onceEmpty.filter((path) => !kindsAfter.has(path));
+  const changed = otherBits.flatMap((path): MetadataDiff[] => {
+    const [kindBefore, kindAfter] = [kindsBefore.get(path), kindsAfter.get(path)];
+    if (kindBefore === undefined || kindAfter === undefined) return []; // added or deleted: reported as such
+    const oldBits = before.modes.others.get(path) ?? before.modes.usual[kindBefore];
+    const newBits = after.modes.others.get(path) ?? after.modes.usual[kindAfter];
+    if (oldBits === newBits) return [];
+    const shown = kindAfter === 'directory' ? `${path}/` : path;
+    return [{ path: shown, status: 'M', before: oldBits.toString(8), after: newBits.toString(8) }];
   });
   return [
-    ...appeared.map((path) => directory(path, 'A')),
-    ...vanished.map((path) => directory(path, 'D')),
+    ...added.map((path) => directoryDiff(path, 'A')),
+    ...deleted.map((path) => directoryDiff(path, 'D')),
     ...changed,
   ].sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
+function readMetadata(manifest: SnapshotManifest) {
+  return { modes: readModes(manifest), emptyDirectories: manifest.empty_directories.map(pathFromJson) };
+}
+
+function directoryDiff(path: string, status: 'A' | 'D'): MetadataDiff {
+  return { path: `${path}/`, status, before: undefined, after: undefined };
+}
+
 type Kind = 'file' | 'program' | 'directory';
 
-/** Everything that a side holds, directories included. */
-async function readKinds(git: Git, tree: string, empty: readonly string[]): Promise<Map<string, Kind>> {
+/** Every file and directory, with the empty directories and those above them. */
+async function readKinds(
+  git: Git,
+  tree: string,
+  emptyDirectories: readonly string[],
+): Promise<Map<string, Kind>> {
   const kinds = new Map<string, Kind>();
   for (const { path, mode } of await listTree(git, tree, { recurse: 'both' })) {
     const kind = mode === '040000' ? 'directory' : mode === '100755' ? 'program' : 'file';
     kinds.set(decodePath(path), kind);
   }
-  for (const path of empty)
+  for (const path of emptyDirectories)
     for (const part of [path, ...parentDirectories(path)]) kinds.set(part, 'directory');
   return kinds;
 }

@@ -1,7 +1,8 @@
 /**
- * What a fork begins with: a snapshot of the other session, and where HEAD and the work branch were. A snapshot names the work
- * branch's commit only while HEAD is on it.
+ * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. A snapshot records the
+ * commit of the work branch only if HEAD is on that branch; otherwise agt looks for that commit elsewhere.
  */
+
 import { AgtError } from '../../errors.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -14,100 +15,116 @@ import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/meta
 import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 
-export interface OriginRequest {
-  /** A snapshot of the source; undefined means as it is now. */
-  readonly at: string | undefined;
+interface OriginRequest {
+  /** Names a snapshot of the source; undefined for the source as it is now. */
+  readonly snapshot: string | undefined;
   readonly now: Date;
 }
 
-/** What the forks begin with. */
-export interface Origin {
+export interface ForkOrigin {
   readonly content: SnapshotMetadata;
-  /** The work branch of the session that the snapshot is of. */
-  readonly workBranchThen: string;
-  /** Where the work branches start. */
+  /** The work branch of the session that made the snapshot; full name. */
+  readonly snapshotWorkBranch: string;
+  /** The work branches of the forks start at this commit. */
   readonly workCommit: string;
-  /** Where HEAD is to be detached; undefined where it is on the work branch. */
+  /** The commit of a detached HEAD; undefined if HEAD is on the work branch. */
   readonly detached: string | undefined;
   readonly warnings: string[];
 }
 
-export async function readOrigin(
+/** `id` is the id of the first fork. */
+export function readForkOrigin(
   repository: Repository,
   source: SessionRecord,
   request: OriginRequest,
   id: SessionId,
-): Promise<Origin> {
-  if (request.at === undefined && isActive(source) && sandboxExists(source)) {
-    const { now } = request;
-    const captured = await autocommit(repository, source, { now, label: `before fork to ${id}` });
-    const warnings = [
-      ...captured.warnings,
-      ...captured.skipped.map(({ path, reason }) => `not in the fork: ${path}: ${reason}`),
-      ...captured.failed.map(
-        ({ path, reason }) => `in the fork as it last was, if at all: ${path}: ${reason}`,
-      ),
-    ];
-    const [snapshot] = await readHistory(repository.git, snapshotRefs(source));
-    if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
-    const workBranch = () => resolveObject(repository.git, `${source.work_branch}^{commit}`);
-    return describeOrigin(repository, source, snapshot, workBranch, warnings);
-  }
-  const history = await readHistory(repository.git, snapshotRefs(source));
-  const snapshot = await findSnapshot(
-    repository.git,
-    snapshotRefs(source),
-    history,
-    request.at ?? '@',
-    request.now,
-  );
+): Promise<ForkOrigin> {
+  return request.snapshot === undefined && isActive(source) && sandboxExists(source)
+    ? captureOrigin(repository, source, id, request.now)
+    : findOrigin(repository, source, request);
+}
+
+/** Captures the source first. */
+async function captureOrigin(
+  repository: Repository,
+  source: SessionRecord,
+  id: SessionId,
+  now: Date,
+): Promise<ForkOrigin> {
+  const captured = await autocommit(repository, source, { now, label: `before fork to ${id}` });
+  const warnings = [
+    ...captured.warnings,
+    ...captured.skipped.map(({ path, reason }) => `not in the fork: ${path}: ${reason}`),
+    ...captured.failed.map(
+      ({ path, reason }) =>
+        `agt could not capture ${path} (${reason}); the fork has its last captured version, if there is one`,
+    ),
+  ];
+  const [snapshot] = await readHistory(repository.git, snapshotRefs(source));
+  if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
+  const findWorkCommit = () => resolveObject(repository.git, `${source.work_branch}^{commit}`);
+  return describeOrigin(repository, source, snapshot, findWorkCommit, warnings);
+}
+
+/** Finds a snapshot that exists already: the one that the user named, or the last one of a session without sandbox. */
+async function findOrigin(
+  repository: Repository,
+  source: SessionRecord,
+  request: OriginRequest,
+): Promise<ForkOrigin> {
+  const { git } = repository;
+  const refs = snapshotRefs(source);
+  const history = await readHistory(git, refs);
+  const snapshot = await findSnapshot(git, refs, history, request.snapshot ?? '@', request.now);
   const warnings =
-    request.at === undefined
+    request.snapshot === undefined
       ? [
-          `"${source.session_id}" has no sandbox now: forked from its last snapshot, of ${snapshot.time.toISOString()}`,
+          `"${source.session_id}" has no sandbox; the fork starts from its last snapshot, of ${snapshot.time.toISOString()}`,
         ]
       : [];
   const earlier = history.slice(history.indexOf(snapshot) + 1);
   return describeOrigin(repository, source, snapshot, () => lastWorkCommit(repository, earlier), warnings);
 }
 
-/** `workBranch` finds the work branch's commit of a snapshot that had HEAD elsewhere, and so does not say it. */
+/** `findWorkCommit` finds the commit of the work branch if the snapshot does not record it. */
 async function describeOrigin(
   repository: Repository,
   source: SessionRecord,
   snapshot: Snapshot,
-  workBranch: () => Promise<string | undefined>,
+  findWorkCommit: () => Promise<string | undefined>,
   warnings: string[],
-): Promise<Origin> {
+): Promise<ForkOrigin> {
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit } = content.manifest.head;
-  const workBranchThen = workRef(repository, snapshot.session as SessionId);
-  if (commit !== null && ref === workBranchThen)
-    return { content, workBranchThen, workCommit: commit, detached: undefined, warnings };
-  if (commit === null)
-    warnings.push('HEAD was on a branch without commits; in the fork it is on its work branch');
-  else warnings.push(`HEAD is detached at ${commit.slice(0, 10)}, where it is in the other session`);
+  const snapshotWorkBranch = workRef(repository, snapshot.session as SessionId);
+  if (commit !== null && ref === snapshotWorkBranch)
+    return { content, snapshotWorkBranch, workCommit: commit, detached: undefined, warnings };
+  const workCommit =
+    (await branchBeforeRebase(repository, content)) ?? (await findWorkCommit()) ?? source.from_commit;
+  const warning =
+    commit === null
+      ? 'HEAD was on a branch without commits; in the fork it is on the work branch'
+      : `HEAD is detached at ${commit.slice(0, 10)}, its commit in the snapshot`;
   return {
     content,
-    workBranchThen,
-    workCommit: (await rebasedBranch(repository, content)) ?? (await workBranch()) ?? source.from_commit,
+    snapshotWorkBranch,
+    workCommit,
     detached: commit ?? undefined,
-    warnings,
+    warnings: [...warnings, warning],
   };
 }
 
-/** In a rebase the branch stays where it was until the end, and git notes where that is. */
-function rebasedBranch(
+/** A rebase moves the branch at its end. Until then git keeps the branch's commit in this file. */
+function branchBeforeRebase(
   repository: Repository,
   { commit, manifest }: SnapshotMetadata,
 ): Promise<string | undefined> {
-  const place = `${commit}:_/operation/rebase-merge/orig-head`;
   return manifest.operation === 'rebase'
-    ? gitAnswer(repository.git, ['cat-file', 'blob', place])
+    ? gitAnswer(repository.git, ['cat-file', 'blob', `${commit}:_/operation/rebase-merge/orig-head`])
     : Promise.resolve(undefined);
 }
 
-/** Where the work branch was seen last. */
+/** The work branch's commit in the newest of the snapshots that recorded it. */
 async function lastWorkCommit(
   repository: Repository,
   snapshots: readonly Snapshot[],

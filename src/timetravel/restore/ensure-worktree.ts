@@ -1,6 +1,6 @@
 /**
- * Makes sure that a session's sandbox is a worktree, without touching a file in it: the folder may be gone, or its
- * registration, or both. Whatever stands there is captured afterwards like everything else.
+ * Makes sure that a session's sandbox is a worktree. The folder, its registration or both may be missing. No file of the
+ * sandbox changes: the files that are still there are captured afterwards.
  */
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox.ts';
 
-/** Returns true where nothing was there: no file to capture, no index. */
+/** Returns true if the session folder was empty: there is no file to capture, and no index. */
 export async function ensureWorktree(
   repository: Repository,
   record: SessionRecord,
@@ -21,35 +21,34 @@ export async function ensureWorktree(
 ): Promise<boolean> {
   if (sandboxExists(record)) return false;
   if (statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) {
-    throw new AgtError(`${record.sandbox} has become a repository of its own`, {
-      hints: ['move it away first: agt captures no .git directory'],
+    throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
+      hints: ['move its .git directory away first: agt does not capture .git directories'],
     });
   }
-  const folder = sessionFolder(record);
-  const wasEmpty = !holdsFiles(folder);
+  const wasEmpty = !holdsFiles(sessionFolder(record));
   mkdirSync(record.sandbox, { recursive: true });
   dropUnfinishedWorktrees(repository.commonDir);
-  failurePoint('place: folder made');
-  // Writes a `.git` that is missing where the registration is still there.
+  failurePoint('worktree: folder made');
+  // If only the `.git` file is missing, git writes it again.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
   if (!sandboxExists(record)) await register(repository, record, commit);
-  if (!sandboxExists(record)) throw new AgtError(`git could not register ${record.sandbox} as a worktree`);
+  if (!sandboxExists(record)) throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
   return wasEmpty;
 }
 
-/** A folder with files in it is none that git makes a worktree of; so one is made beside it and given the place. */
+/** git adds no worktree in a directory that has files. So agt adds one beside it and moves its `.git` file. */
 async function register(repository: Repository, record: SessionRecord, commit: string): Promise<void> {
   const { git } = repository;
   const parent = join(sessionFolder(record), '.agt-worktree');
-  const beside = join(parent, 'sandbox');
-  if (existsSync(beside)) await runGit(git, ['worktree', 'remove', '--force', '--force', beside]);
+  const temporary = join(parent, 'sandbox');
+  if (existsSync(temporary)) await runGit(git, ['worktree', 'remove', '--force', '--force', temporary]);
   rmSync(parent, { recursive: true, force: true });
-  await gitText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', beside, commit]);
-  failurePoint('place: worktree made beside');
+  await gitText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
+  failurePoint('worktree: added beside');
   rmSync(join(record.sandbox, '.git'), { force: true });
-  renameSync(join(beside, '.git'), join(record.sandbox, '.git'));
-  failurePoint('place: worktree moved');
+  renameSync(join(temporary, '.git'), join(record.sandbox, '.git'));
+  failurePoint('worktree: moved');
   await gitText(git, ['worktree', 'repair', record.sandbox]);
-  failurePoint('place: worktree repaired');
+  failurePoint('worktree: repaired');
   rmSync(parent, { recursive: true, force: true });
 }

@@ -1,6 +1,8 @@
-/** What a restore would change, found without changing or storing anything. */
+/** Lists what a restore would change. It changes and stores nothing. */
+
 import { observeFolder } from '../../autocommit/observe.ts';
-import { isOtherwiseUsual, planCheckout } from '../../checkout/plan.ts';
+import { readFilesIfNeeded } from '../../checkout/checkout.ts';
+import { type CheckoutPlan, planCheckout } from '../../checkout/plan.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
@@ -11,22 +13,19 @@ import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
-import { readSnapshotTree } from '../../snapshot/tree.ts';
 import type { RestoreRequest } from './restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
-  /** `A` added, `M` changed, `D` deleted, `!` cannot be given back because something uncaptured stands there. */
-  readonly paths: readonly { kind: 'A' | 'M' | 'D' | '!'; path: string }[];
+  readonly paths: readonly PreviewedPath[];
 }
 
-/** What the folder holds, beside the last snapshot that was captured of it. */
-interface Now {
-  readonly content: SnapshotMetadata | undefined;
-  readonly directories: ReadonlySet<string>;
-  /** Paths that are not as in `snapshot.commit`, with what they are now. */
-  readonly differences: readonly ChangedFile[];
+interface PreviewedPath {
+  /** `A` added, `M` changed, `D` deleted, `!` not restored, because something that was never captured is in the way. */
+  readonly kind: 'A' | 'M' | 'D' | '!';
+  /** As shown to people. */
+  readonly path: string;
 }
 
 export async function previewRestore(
@@ -35,34 +34,32 @@ export async function previewRestore(
   request: RestoreRequest,
 ): Promise<Preview> {
   const { git } = repository;
-  const now = await readNow(repository, record, request.now);
-  const snapshot = await request.choose(now.differences.length > 0);
+  const current = await readCurrent(repository, record, request.now);
+  const snapshot = await request.choose(current.differences.length > 0);
   const to = await readSnapshotMetadata(git, snapshot.commit);
+  const fromLastSnapshot = await diffSnapshots(git, current.content?.commit, to.commit);
   const plan = planCheckout({
-    from: now.content,
+    from: current.content,
     to,
-    differences: overlay(await diffSnapshots(git, now.content?.commit, to.commit), now.differences),
+    differences: fromDisk(fromLastSnapshot, current.differences),
     directories: await listDirectories(git, to),
-    directoriesBefore: now.directories,
-    files: isOtherwiseUsual(now.content, to) ? (await readSnapshotTree(git, to.commit)).files : undefined,
+    directoriesBefore: current.directories,
+    files: await readFilesIfNeeded(git, current.content, to),
     scope: request.scope,
   });
-  const paths = [
-    ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
-    ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
-    ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
-    ...plan.kept.map((path) => ({ kind: '!' as const, path })),
-  ];
-  return {
-    record,
-    snapshot,
-    paths: paths
-      .map(({ kind, path }) => ({ kind, path: displayPath(path) }))
-      .sort((a, b) => (a.path < b.path ? -1 : 1)),
-  };
+  return { record, snapshot, paths: describePlan(plan) };
 }
 
-async function readNow(repository: Repository, record: SessionRecord, now: Date): Promise<Now> {
+/** The files on disk, compared with the session's last snapshot. */
+interface CurrentFolder {
+  /** `commit` is the last snapshot, everything else describes the disk. Undefined if there is no sandbox. */
+  readonly content: SnapshotMetadata | undefined;
+  readonly directories: ReadonlySet<string>;
+  /** From the last snapshot to the disk. */
+  readonly differences: readonly ChangedFile[];
+}
+
+async function readCurrent(repository: Repository, record: SessionRecord, now: Date): Promise<CurrentFolder> {
   if (!sandboxExists(record)) return { content: undefined, directories: new Set(), differences: [] };
   const { agentEmail, maxFileSize } = repository.settings;
   const { refs, last, scanned, manifest } = await observeFolder(
@@ -84,13 +81,25 @@ async function readNow(repository: Repository, record: SessionRecord, now: Date)
   return { content, directories: scanned.directories, differences };
 }
 
-/** From what is there to the snapshot, by way of the last capture. */
-function overlay(toSnapshot: readonly ChangedFile[], uncaptured: readonly ChangedFile[]): ChangedFile[] {
-  const all = new Map(toSnapshot.map((difference) => [difference.path, difference]));
-  for (const { path, before, after: now } of uncaptured) {
+/** From the disk to the wanted snapshot, given how each of them differs from the last snapshot. */
+function fromDisk(toWanted: readonly ChangedFile[], toDisk: readonly ChangedFile[]): ChangedFile[] {
+  const all = new Map(toWanted.map((difference) => [difference.path, difference]));
+  for (const { path, before, after: onDisk } of toDisk) {
     const wanted = all.has(path) ? all.get(path)?.after : before;
-    if (wanted?.oid === now?.oid && wanted?.mode === now?.mode) all.delete(path);
-    else all.set(path, { path, before: now, after: wanted });
+    if (wanted?.oid === onDisk?.oid && wanted?.mode === onDisk?.mode) all.delete(path);
+    else all.set(path, { path, before: onDisk, after: wanted });
   }
   return [...all.values()];
+}
+
+function describePlan(plan: CheckoutPlan): PreviewedPath[] {
+  const paths: PreviewedPath[] = [
+    ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
+    ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
+    ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
+    ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
+  ];
+  return paths
+    .map(({ kind, path }) => ({ kind, path: displayPath(path) }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -1,15 +1,14 @@
 /**
- * `agt session restore`, and what `undo` and `redo` do: brings a session, or a part of it, back into a captured snapshot.
- * What is there is captured first, and what was brought back is recorded as a new snapshot, so that history only grows and
- * every restore can itself be undone.
+ * `agt session restore`, `undo` and `redo`: bring a session, or a part of it, back to a snapshot. agt captures the folder
+ * before and after, so the history only grows and every restore can be undone.
  */
 
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
-import { applyPlan, ChangedMeanwhile, type Folder } from '../../checkout/apply.ts';
+import { applyPlan, ConcurrentChange, type TargetFolder } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
-import { restoreHead, restoreIndex, restoreOperation } from '../../checkout/sandbox-state.ts';
+import { restoreHead, restoreIndex, restoreOperation } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
@@ -25,37 +24,36 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
-import { compareSnapshots } from './verify.ts';
+import { verifyRestore } from './verify.ts';
 
 export interface RestoreRequest {
-  /** Relative to the session folder, one byte per character; top-level folders, or paths in them. */
+  /** Top-level folders, or paths in them: relative to the session folder, one byte per character. */
   readonly scope: readonly string[];
   readonly by: 'restore' | 'undo' | 'redo';
   readonly now: Date;
-  /** Chooses the snapshot; `uncaptured` where what is there is not captured, as in a preview. */
-  readonly choose: (uncaptured: boolean) => Promise<Snapshot>;
+  /** Chooses the snapshot. `hasUncaptured`: the folder differs from its last snapshot, as it may in a preview. */
+  readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
 }
 
-export interface Restored {
+export interface RestoreResult {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
-  /** The snapshot before, which undoes this; undefined where nothing was there. */
+  /** The snapshot made before the restore, which undoes it; undefined if the folder was empty. */
   readonly before: string | undefined;
+  /** The snapshot made after the restore. */
   readonly commit: string;
+  /** Number of paths. */
   readonly changed: number;
-  /** Paths that are not as they were, each readable. Empty: verified. */
+  /** Paths that are not as in the snapshot, as shown to people. None: the restore is verified. */
   readonly mismatches: readonly string[];
   readonly warnings: readonly string[];
 }
-
-/** How often what changes meanwhile is captured again before the restore is given up. */
-const ATTEMPTS = 3;
 
 export function restoreSession(
   repository: Repository,
   record: SessionRecord,
   request: RestoreRequest,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   return withSessionLock(repository, record.session_id, (session) =>
     restore(session, session.read() ?? record, request),
   );
@@ -65,64 +63,105 @@ async function restore(
   session: LockedSession,
   found: SessionRecord,
   request: RestoreRequest,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   requireAllowed(found, 'restore');
+  const start = await prepare(session, found, request);
+  const { changed, warnings } = await bringBack(session, start, request);
+  failurePoint('restore: brought back');
+  const verified = await captureAndVerify(session, start, request);
+  failurePoint('restore: compared');
+  return {
+    record: complete(session, start.begun, 'restore', request.now),
+    snapshot: start.snapshot,
+    before: start.before?.commit,
+    commit: verified.commit,
+    changed,
+    mismatches: verified.mismatches,
+    warnings: [...warnings, ...verified.warnings],
+  };
+}
+
+interface RestoreStart {
+  /** The session as it will be after the restore: agt captures only active sessions. */
+  readonly record: SessionRecord;
+  /** The session with the intent to restore. */
+  readonly begun: SessionRecord;
+  readonly snapshot: Snapshot;
+  readonly wanted: SnapshotMetadata;
+  /** The capture before the restore; undefined if the folder was empty. */
+  readonly before: CaptureResult | undefined;
+}
+
+/** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
+async function prepare(
+  session: LockedSession,
+  found: SessionRecord,
+  { now, scope, choose }: RestoreRequest,
+): Promise<RestoreStart> {
   const { repository } = session;
-  const { now, scope } = request;
   const { intent: _, ...rest } = found;
   const record: SessionRecord = { ...rest, state: 'active' };
   const beginWith = ({ commit }: Snapshot) =>
     begin(session, found, { operation: 'restore', snapshot: commit, scope });
 
-  // A sandbox that is gone is made again: the intent comes first.
-  const chosen = sandboxExists(record) ? undefined : await request.choose(false);
-  if (chosen !== undefined) beginWith(chosen);
+  // If agt has to create the sandbox again, the intent must be written before that.
+  const chosenEarly = sandboxExists(record) ? undefined : await choose(false);
+  if (chosenEarly !== undefined) beginWith(chosenEarly);
   const wasEmpty = await ensureWorktree(repository, record, record.from_commit);
   const before = wasEmpty
     ? undefined
-    : await captureSession(session, record, { now, keep: await workTip(repository, record) });
-  const snapshot = chosen ?? (await request.choose(false));
+    : await captureSession(session, record, { now, keep: await unkeptWorkTip(repository, record) });
+  const snapshot = chosenEarly ?? (await choose(false));
   failurePoint('restore: captured before');
   const begun = beginWith(snapshot);
-
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
-  const { changed, captured } = await bringBack(session, record, before, wanted, request);
-  const warnings = [...(before?.warnings ?? []), ...leftAlone(before)];
-  if (scope.includes('sandbox')) {
-    warnings.push(...(await restoreSandbox(repository, record, snapshot, captured, wanted)));
-  }
-  failurePoint('restore: brought back');
-
-  const { commit = '' } = await captureSession(session, record, {
-    now,
-    restored: { commit: snapshot.commit, by: request.by },
-  });
-  const after = await readSnapshotMetadata(repository.git, commit);
-  const { mismatches, ignored } = await compareSnapshots(repository.git, after, wanted, scope);
-  warnings.push(...ignored.map((path) => `not compared, since .agtignore names it: ${path}`));
-  failurePoint('restore: compared');
-  const done = complete(session, begun, 'restore', now);
-  return { record: done, snapshot, before: before?.commit, commit, changed, mismatches, warnings };
+  return { record, begun, snapshot, wanted, before };
 }
 
-function leftAlone(before: CaptureResult | undefined): string[] {
-  return (before?.failed ?? []).map(
-    ({ path, reason }) => `left as it is, since agt could not capture it: ${path}: ${reason}`,
-  );
+/** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
+async function unkeptWorkTip(repository: Repository, record: SessionRecord): Promise<string[]> {
+  const tip = await resolveObject(repository.git, record.work_branch);
+  if (tip === undefined) return [];
+  const kept = [record.branch, record.user_branch ?? record.from_commit];
+  const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
+  return missing === '' ? [] : [tip];
 }
 
-/** Files, links, directories and permissions. Returns how many paths were not as they should be, and what was captured. */
+/** Restores the folder and, if the sandbox is in the scope, its git directory. */
 async function bringBack(
   session: LockedSession,
+  { record, snapshot, wanted, before }: RestoreStart,
+  request: RestoreRequest,
+): Promise<{ changed: number; warnings: string[] }> {
+  const { changed, captured } = await restoreFiles(session, record, before?.commit, wanted, request);
+  const notCaptured = (before?.failed ?? []).map(
+    ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
+  );
+  const warnings = [...(before?.warnings ?? []), ...notCaptured];
+  if (request.scope.includes('sandbox')) {
+    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, captured, wanted)));
+  }
+  return { changed, warnings };
+}
+
+/** How often agt captures the folder again, if other processes change it during the restore, before it gives up. */
+const ATTEMPTS = 3;
+
+/**
+ * Restores files, links, directories and permissions. `lastCapture` is the last snapshot; undefined if the folder is
+ * empty. Returns the number of paths that were not as wanted, and the commit of the last capture.
+ */
+async function restoreFiles(
+  session: LockedSession,
   record: SessionRecord,
-  first: CaptureResult | undefined,
+  lastCapture: string | undefined,
   wanted: SnapshotMetadata,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; captured: string | undefined }> {
   const { repository } = session;
   const changed = new Set<string>();
-  let captured = first?.commit;
+  let captured = lastCapture;
   for (let attempt = 1; ; attempt++) {
     const from = captured === undefined ? undefined : await readSnapshotMetadata(repository.git, captured);
     const plan = await prepareCheckout(repository.git, from, wanted, scope);
@@ -131,60 +170,64 @@ async function bringBack(
       await applyPlan(repository.git, plan, openFolder(repository, record));
       return { changed: changed.size, captured };
     } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
-      if (attempt === ATTEMPTS) {
-        throw new AgtError(`${displayPath(error.path)} keeps changing while it is restored`, {
-          hints: ['something works in the session: stop it, then run this again', 'agt keeps every snapshot'],
-        });
-      }
+      if (!(error instanceof ConcurrentChange)) throw error;
+      if (attempt === ATTEMPTS) throw keepsChanging(error.path);
       captured = (await captureSession(session, record, { now })).commit;
     }
   }
 }
 
-/** Every path that a plan would change. */
-export function pathsOf(plan: CheckoutPlan): string[] {
+function keepsChanging(path: string): AgtError {
+  return new AgtError(`"${displayPath(path)}" keeps changing during the restore`, {
+    hints: ['a process is writing to the session: stop it and run this again', 'no snapshot is lost'],
+  });
+}
+
+/** Every path that a plan changes. */
+function pathsOf(plan: CheckoutPlan): string[] {
   return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
 }
 
-/** The folder, with what the last capture saw in it. */
-function openFolder(repository: Repository, record: SessionRecord): Folder {
-  const seen = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
+/** The session folder, with the stat data that the last capture recorded for its files. */
+function openFolder(repository: Repository, record: SessionRecord): TargetFolder {
+  const files = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
   return {
     path: Buffer.from(sessionFolder(record)).toString('latin1'),
     isCaptured: (path, stat) => {
-      const row = seen?.find(path) ?? -1;
-      return row >= 0 && seen?.isSame(row, stat, Number.POSITIVE_INFINITY) === true;
+      const row = files?.find(path) ?? -1;
+      return row >= 0 && files?.isSame(row, stat, Number.POSITIVE_INFINITY) === true;
     },
   };
 }
 
-async function restoreSandbox(
+/** Restores HEAD, the work branch, the index and an unfinished operation. Returns warnings. */
+async function restoreGitDir(
   repository: Repository,
-  record: SessionRecord,
+  { sandbox, work_branch: workBranch }: SessionRecord,
   snapshot: Snapshot,
   captured: string | undefined,
   wanted: SnapshotMetadata,
 ): Promise<string[]> {
-  const then = readRecord(repository, snapshot.session as SessionRecord['session_id']);
-  const wish = {
-    head: wanted.manifest.head,
-    sandbox: record.sandbox,
-    workBranch: record.work_branch,
-    workBranchThen: then?.work_branch ?? workRef(repository, snapshot.session as SessionRecord['session_id']),
-  };
-  const warnings = await restoreHead(repository.git, wish);
+  const sessionOfSnapshot = snapshot.session as SessionRecord['session_id'];
+  const snapshotWorkBranch =
+    readRecord(repository, sessionOfSnapshot)?.work_branch ?? workRef(repository, sessionOfSnapshot);
+  const branches = { sandbox, workBranch, snapshotWorkBranch };
+  const warnings = await restoreHead(repository.git, wanted.manifest.head, branches);
   failurePoint('restore: head moved');
-  await restoreIndex(repository.git, captured, wanted, record.sandbox);
-  await restoreOperation(repository.git, wanted, wish);
+  await restoreIndex(repository.git, captured, wanted, sandbox);
+  await restoreOperation(repository.git, wanted, branches);
   return warnings;
 }
 
-/** The work branch, which may be moved, where the sandbox's HEAD does not keep it. */
-async function workTip(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const tip = await resolveObject(repository.git, record.work_branch);
-  if (tip === undefined) return [];
-  const kept = [record.branch, record.user_branch ?? record.from_commit];
-  const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
-  return missing === '' ? [] : [tip];
+async function captureAndVerify(
+  session: LockedSession,
+  { record, snapshot, wanted }: RestoreStart,
+  { now, by, scope }: RestoreRequest,
+): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
+  const restored = { commit: snapshot.commit, by };
+  const { commit = '' } = await captureSession(session, record, { now, restored });
+  const after = await readSnapshotMetadata(session.repository.git, commit);
+  const { mismatches, ignored } = await verifyRestore(session.repository.git, after, wanted, scope);
+  const warnings = ignored.map((path) => `${path} was not compared, because .agtignore matches it`);
+  return { commit, mismatches, warnings };
 }

@@ -1,7 +1,7 @@
 /**
- * `agt session undo` and `redo`, as in an editor: autocommits and restores are steps, an undo goes one step back along
- * them and a redo forth again, until something new is done. Replayed from the history alone, so there is no other
- * record of it that could be wrong.
+ * `agt session undo` and `redo` work as in an editor: autocommits and restores are steps; an undo goes one step back and a
+ * redo one step forward, until something new is done. agt replays the history of the session to find the current step.
+ * There is no other record of it that could be wrong.
  */
 
 import { AgtError } from '../../errors.ts';
@@ -13,79 +13,78 @@ import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { serialize } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 
-/** The steps, oldest first, and which of them the session is at. */
-export interface Line {
+interface UndoHistory {
+  /** Oldest first. */
   readonly steps: readonly Snapshot[];
-  readonly at: number;
+  /** The index of the current step; -1 if there is none. */
+  readonly current: number;
 }
 
-/** `history`, newest first, as a line of steps. */
-export function replay(history: readonly Snapshot[]): Line {
+/** `history` is newest first. */
+export function replayHistory(history: readonly Snapshot[]): UndoHistory {
   const steps: Snapshot[] = [];
-  let at = -1;
+  let current = -1;
   for (const snapshot of history.toReversed()) {
-    const target = moveOf(snapshot, steps, at);
-    if (target >= 0) at = target;
+    const target = targetOf(snapshot, steps, current);
+    if (target >= 0) current = target;
     else {
-      steps.splice(at + 1);
-      at = steps.push(snapshot) - 1;
+      steps.splice(current + 1);
+      current = steps.push(snapshot) - 1;
     }
   }
-  return { steps, at };
+  return { steps, current };
 }
 
-/** Where along the steps an undo or a redo went; -1 for any other snapshot. */
-function moveOf(snapshot: Snapshot, steps: readonly Snapshot[], at: number): number {
+/** The index of the step that an undo or a redo went to; -1 for any other snapshot. */
+function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: number): number {
   const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;
-  if (snapshot.restoredBy === 'undo') return steps.slice(0, at).findLastIndex(isTarget);
+  if (snapshot.restoredBy === 'undo') return steps.slice(0, current).findLastIndex(isTarget);
   if (snapshot.restoredBy !== 'redo') return -1;
-  const ahead = steps.slice(at + 1).findIndex(isTarget);
-  return ahead < 0 ? -1 : at + 1 + ahead;
+  const ahead = steps.slice(current + 1).findIndex(isTarget);
+  return ahead < 0 ? -1 : current + 1 + ahead;
 }
 
 /**
- * The snapshot that an undo goes to: the nearest before that is not the same. `uncaptured`: what is there is a step of its
- * own, although it is not captured yet. @throws AgtError where there is none.
+ * The snapshot that an undo goes to: the nearest earlier one that differs. `hasUncaptured`: the folder differs from its
+ * last snapshot, so that the last snapshot is one step back. @throws AgtError if there is none.
  */
-export async function stepBack(
+export async function findUndoTarget(
   repository: Repository,
   record: SessionRecord,
-  uncaptured: boolean,
+  hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, at } = replay(await readHistory(repository.git, snapshotRefs(record)));
-  if (uncaptured && steps[at] !== undefined) return steps[at];
-  for (const step of steps.slice(0, Math.max(0, at)).reverse()) {
-    if (!(await isSameSnapshot(repository.git, step.commit, steps[at]?.commit ?? ''))) return step;
+  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
+  if (hasUncaptured && steps[current] !== undefined) return steps[current];
+  for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
+    if (!(await isSameSnapshot(repository.git, step.commit, steps[current]?.commit ?? ''))) return step;
   }
   throw new AgtError(
     `nothing to undo: all earlier snapshots of "${record.session_id}" equal the current one`,
-    {
-      hints: [`see: agt session log ${record.session_id}`],
-    },
+    { hints: [`see: agt session log ${record.session_id}`] },
   );
 }
 
-/** The snapshot that the last undo left. @throws AgtError where something else was done since. */
-export async function stepForth(
+/** The snapshot that a redo goes to: the one that the last undo left. @throws AgtError if something new was done since. */
+export async function findRedoTarget(
   repository: Repository,
   record: SessionRecord,
-  uncaptured: boolean,
+  hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, at } = replay(await readHistory(repository.git, snapshotRefs(record)));
-  for (const step of uncaptured ? [] : steps.slice(at + 1)) {
-    if (!(await isSameSnapshot(repository.git, step.commit, steps[at]?.commit ?? ''))) return step;
+  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
+  for (const step of hasUncaptured ? [] : steps.slice(current + 1)) {
+    if (!(await isSameSnapshot(repository.git, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  throw new AgtError(`nothing to redo in session "${record.session_id}": the last thing done was no undo`, {
-    hints: [`every snapshot can be restored: agt session restore ${record.session_id} --to SNAPSHOT`],
+  throw new AgtError(`nothing to redo: the last change of "${record.session_id}" was not an undo`, {
+    hints: [`to go to any snapshot: agt session restore ${record.session_id} --to SNAPSHOT`],
   });
 }
 
-/** Whether two snapshots differ in no more than how they are called. */
+/** Whether two snapshots are the same but for their session, label and tool. */
 async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> {
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
-  const bare = ({ manifest }: SnapshotMetadata) =>
+  const withoutNames = ({ manifest }: SnapshotMetadata) =>
     serialize({ ...manifest, session: '', label: null, tool: null });
-  return bare(one) === bare(other);
+  return withoutNames(one) === withoutNames(other);
 }

@@ -1,4 +1,4 @@
-/** Whether a restore gave back what it should: the folder as it was captured afterwards, against the snapshot. */
+/** Verifies a restore: compares the snapshot that was made after it with the snapshot that was wanted. */
 
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
@@ -10,54 +10,53 @@ import { isUnder } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
 
-export interface Comparison {
-  /** What is not as it was, readable. */
+interface Verification {
+  /** Paths and parts of the sandbox that are not as wanted, as shown to people. */
   readonly mismatches: string[];
-  /** Paths that `.agtignore` names in one of the two, so that nobody can tell, readable. */
+  /** Paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared; as shown to people. */
   readonly ignored: string[];
 }
 
-/** `kept` is what the restore had to leave. */
-export async function compareSnapshots(
+export async function verifyRestore(
   git: Git,
-  now: SnapshotMetadata,
+  after: SnapshotMetadata,
   wanted: SnapshotMetadata,
   scope: readonly string[],
-): Promise<Comparison> {
-  const plan = await prepareCheckout(git, now, wanted, scope);
+): Promise<Verification> {
+  const plan = await prepareCheckout(git, after, wanted, scope);
   const paths = new Set([
-    ...plan.kept,
+    ...plan.blocked,
     ...plan.deletions,
     ...plan.writes.map(({ path }) => path),
     ...plan.modes.keys(),
-    ...missingDirectories(now, wanted, scope),
+    ...missingDirectories(after, wanted, scope),
   ]);
-  const isIgnored = underAny(
-    [now, wanted]
-      .flatMap(({ manifest }) => manifest.skipped)
-      .filter(({ reason }) => reason === IGNORED)
-      .map(({ path }) => pathFromJson(path)),
-  );
+  const isIgnored = underAny([...ignoredPaths(after), ...ignoredPaths(wanted)]);
   const sorted = [...paths].sort();
   const ignored = sorted.filter(isIgnored).map(displayPath);
   const mismatches = sorted.filter((path) => !isIgnored(path)).map(displayPath);
   if (!scope.includes('sandbox')) return { mismatches, ignored };
-  if (now.manifest.operation_digest !== wanted.manifest.operation_digest)
-    mismatches.push(`the ${wanted.manifest.operation ?? now.manifest.operation} in the sandbox`);
-  if (!(await meanSameIndex(git, now, wanted))) mismatches.push('the index of the sandbox');
+  if (after.manifest.operation_digest !== wanted.manifest.operation_digest)
+    mismatches.push(`the ${wanted.manifest.operation ?? after.manifest.operation} in the sandbox`);
+  if (!(await hasEquivalentIndex(git, after, wanted))) mismatches.push('the index of the sandbox');
   return { mismatches, ignored };
 }
 
+function ignoredPaths({ manifest }: SnapshotMetadata): string[] {
+  return manifest.skipped.filter(({ reason }) => reason === IGNORED).map(({ path }) => pathFromJson(path));
+}
+
 function missingDirectories(
-  now: SnapshotMetadata,
+  after: SnapshotMetadata,
   wanted: SnapshotMetadata,
   scope: readonly string[],
 ): string[] {
-  const before = new Set(now.emptyDirectories);
-  return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !before.has(path));
+  const present = new Set(after.emptyDirectories);
+  return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !present.has(path));
 }
 
-async function meanSameIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
+/** Whether the indexes are equal but for their stat data. */
+async function hasEquivalentIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
   if (await haveSameIndex(git, a.commit, b.commit)) return true;
   return (await indexDigest(git, a)) === (await indexDigest(git, b));
 }

@@ -19,18 +19,18 @@ const READABLE = [
 
 const UNREADABLE = ['[a\nk = v\n', '[a]\nk = "open\n', '[a]\nk = \\x\n', '[a]\n9k = v\n'];
 
-describe('git-config syntax is read as git reads it', () => {
+describe('agt reads git-config syntax as git does', () => {
   test.each(READABLE)('%j', (text) => {
     const file = join(dir, 'readable');
     writeFileSync(file, text);
     const listed = git(dir, 'config', '-f', file, '--list', '-z');
     const expected = listed.split('\0').filter((entry) => entry !== '');
-    // git lists a key without "=" alone; agt reads it as the true that it means
+    // git lists a key without "=" without a value; agt gives it the value "true", which it means
     const mine = parseGitConfig(text).map(({ key, value }) => `${key}\n${value}`);
     expect(mine).toEqual(expected.map((entry) => (entry.includes('\n') ? entry : `${entry}\ntrue`)));
   });
 
-  test.each(UNREADABLE)('%j is refused', (text) => {
+  test.each(UNREADABLE)('and refuses %j', (text) => {
     const file = join(dir, 'unreadable');
     writeFileSync(file, text);
     expect(run(REAL_GIT, ['config', '-f', file, '--list'], { cwd: dir }).exitCode).not.toBe(0);

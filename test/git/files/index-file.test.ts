@@ -1,4 +1,4 @@
-/** git's index as it is read here, beside what git says of it; and what its digest depends on. */
+/** Compares agt's reader of the index with git's own output, and checks what the digest depends on. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -25,7 +25,7 @@ interface Entry {
   stage: number;
 }
 
-/** No path twice in a stage, nor resolved and in conflict, nor a file that is a folder too. */
+/** Drops entries that an index cannot hold together: a path twice in a stage, resolved and in conflict, file and folder. */
 function compatible(entries: readonly Entry[]): Entry[] {
   const taken = new Map<string, Entry[]>();
   for (const one of entries) {
@@ -50,7 +50,7 @@ function makeIndex(repository: string, entries: readonly Entry[]): void {
 const indexOf = (repository: string) => readFileSync(join(repository, '.git/index'));
 const digestOf = (repository: string) => summarizeIndex(indexOf(repository), 20).digest;
 
-test('the entries are those that git lists, in every version; the digest is one for all', () => {
+test('agt reads the entries that git lists, in every version, and the digest is the same for all versions', () => {
   const repository = makeRepository({});
   const property = fc.property(fc.array(entry, { minLength: 1, maxLength: 12 }), (random) => {
     const entries = compatible(random);
@@ -72,7 +72,7 @@ test('the entries are those that git lists, in every version; the digest is one 
   fc.assert(property, { numRuns: 25 });
 });
 
-test('whatever an entry means changes the digest; stat data do not', () => {
+test('the digest depends on the meaning of an entry and not on its stat data', () => {
   const repository = makeRepository({ a: 'a\n', 'd/b': 'b\n', 'd/c': 'c\n' });
   const seen = new Set<string>();
   const before = digestOf(repository);
@@ -108,7 +108,7 @@ test('whatever an entry means changes the digest; stat data do not', () => {
   ]);
 });
 
-test('names and folders that end elsewhere are not the same', () => {
+test('the digest tells "ab/c" from "a/bc"', () => {
   const repository = makeRepository({});
   const digests = [
     ['ab', 'c'],
@@ -125,7 +125,7 @@ test('names and folders that end elsewhere are not the same', () => {
   expect(new Set(digests).size).toBe(4);
 });
 
-test('what is no index is refused', () => {
+test('bytes that are not an index are refused', () => {
   const bytes = indexOf(makeRepository({ a: 'a\n' }));
   for (const broken of [Buffer.from('nonsense, this'), bytes.subarray(0, 40), bytes.subarray(0, 5)]) {
     expect(() => parseIndex(broken, 20)).toThrow();

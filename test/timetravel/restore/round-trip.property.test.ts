@@ -1,4 +1,4 @@
-/** Random folders, random edits: what was captured is what was there, and what is written back is the same again. */
+/** Random folders and edits: a snapshot equals the folder, and a restore from the snapshot gives the same folder. */
 
 import {
   chmodSync,
@@ -31,7 +31,7 @@ import { git, makeTempDir, REAL_GIT, run } from '../../harness/world.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 
-/** Names of one byte per character: ordinary ones, and what breaks others. */
+/** Names of one byte per character: ordinary ones, and ones that break careless programs. */
 const name = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c.txt', 'dir', 'src', 'x.o') },
   {
@@ -78,31 +78,31 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.record({ kind: fc.constant('mode' as const), path, mode }),
 );
 
-/** Does what can be done; what cannot (a file where a directory would have to be) is left. */
+/** Skips an edit that is impossible, such as a file in a path that is a file. */
 function apply(folder: string, step: Edit): void {
-  const at = bytes(`${folder}/${step.path}`);
+  const absolute = bytes(`${folder}/${step.path}`);
   const parent = bytes(`${folder}/${step.path.slice(0, step.path.lastIndexOf('/'))}`);
   try {
-    if (step.kind === 'remove') rmSync(at, { recursive: true, force: true });
+    if (step.kind === 'remove') rmSync(absolute, { recursive: true, force: true });
     else if (step.kind === 'mode') {
-      if (!lstatSync(at).isSymbolicLink()) chmodSync(at, step.mode);
+      if (!lstatSync(absolute).isSymbolicLink()) chmodSync(absolute, step.mode);
     } else {
       mkdirSync(parent, { recursive: true });
       if (step.kind === 'write') {
-        writeFileSync(at, step.content);
-        chmodSync(at, step.mode);
-      } else if (step.kind === 'link') symlinkSync(bytes(step.to), at);
+        writeFileSync(absolute, step.content);
+        chmodSync(absolute, step.mode);
+      } else if (step.kind === 'link') symlinkSync(bytes(step.to), absolute);
       else if (step.kind === 'directory') {
-        mkdirSync(at, { recursive: true });
-        chmodSync(at, step.mode);
-      } else renameSync(at, bytes(`${folder}/${step.to}`));
+        mkdirSync(absolute, { recursive: true });
+        chmodSync(absolute, step.mode);
+      } else renameSync(absolute, bytes(`${folder}/${step.to}`));
     }
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }
 
-function target(session: TestSession): CaptureTarget {
+function captureTarget(session: TestSession): CaptureTarget {
   return {
     sessionId: session.id,
     folder: session.folder,
@@ -125,7 +125,7 @@ function empty(session: TestSession): void {
   }
 }
 
-/** What git keeps of a file's description: its type, whether it is executable, its content. */
+/** As a git tree records files: type, whether the file is executable, content. */
 function asTree(disk: Map<string, string>): Map<string, string> {
   const tree = new Map<string, string>();
   for (const [file, text] of disk) {
@@ -139,10 +139,10 @@ function asTree(disk: Map<string, string>): Map<string, string> {
 }
 
 describe('capture and checkout', () => {
-  test("are each other's inverse, over random folders and edits", async () => {
+  test('are inverse to each other, for random folders and edits', async () => {
     const session = makeSession({ a: 'a\n', 'src/b': 'b\n', '.gitattributes': '* text=auto eol=crlf\n' });
     const own = openGit(REAL_GIT, session.repository, process.env);
-    const at = target(session);
+    const target = captureTarget(session);
     let seconds = 1_767_600_000;
     const options = () => ({
       agentEmail: 'agt@local',
@@ -158,11 +158,11 @@ describe('capture and checkout', () => {
           for (const steps of rounds) {
             for (const step of steps) apply(session.folder, step);
             const disk = snapshotFolder(session.folder);
-            const result = await capture(own, at, options());
+            const result = await capture(own, target, options());
             const commit = result.commit as string;
             expect(result.skipped).toEqual([]);
             expect(snapshotTree(session, commit)).toEqual(asTree(disk));
-            expect((await capture(own, at, options())).outcome).toBe('unchanged');
+            expect((await capture(own, target, options())).outcome).toBe('unchanged');
 
             const folder = makeTempDir('back');
             for (const top of ['config', 'sandbox', 'xdg']) mkdirSync(join(folder, top));
@@ -175,17 +175,17 @@ describe('capture and checkout', () => {
       { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 40), seed: 20260105, endOnFailure: false },
     );
     const checked = run(REAL_GIT, ['fsck', '--strict', '--no-dangling'], { cwd: session.repository });
-    // A .gitignore that is a link is worth a warning to git, wherever it stands.
+    // git warns of a .gitignore that is a link, in any directory.
     expect((checked.stdout + checked.stderr).split('\n').filter((line) => line.startsWith('error'))).toEqual(
       [],
     );
     expect(checked.exitCode).toBe(0);
   }, 300_000);
 
-  test('bring a folder from any state into any other, in place', async () => {
+  test('bring a folder from any snapshot into any other, in place', async () => {
     const session = makeSession({ a: 'a\n', 'src/b': 'b\n' });
     const own = openGit(REAL_GIT, session.repository, process.env);
-    const at = target(session);
+    const target = captureTarget(session);
     const found = await findRepository(own, session.repository);
     if (found === undefined) throw new Error('no repository');
     const repository = openRepository(own, found, {
@@ -202,25 +202,25 @@ describe('capture and checkout', () => {
         fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
         async (rounds, visits) => {
           empty(session);
-          const states: { commit: string; disk: Map<string, string>; index: string }[] = [];
+          const captured: { commit: string; disk: Map<string, string>; index: string }[] = [];
           for (const steps of rounds) {
             for (const step of steps) apply(session.folder, step);
             run(REAL_GIT, ['add', '--', 'src'], { cwd: session.sandbox });
-            const { commit } = await capture(own, at, {
+            const { commit } = await capture(own, target, {
               agentEmail: 'agt@local',
               maxFileSize: 1 << 30,
               now: now(),
             });
-            states.push({
+            captured.push({
               commit: commit as string,
               disk: snapshotFolder(session.folder),
               index: git(session.sandbox, 'ls-files', '--stage', '-v'),
             });
           }
           for (const visit of visits) {
-            const state = states[visit % states.length] as (typeof states)[number];
+            const wanted = captured[visit % captured.length] as (typeof captured)[number];
             const snapshot = (await readHistory(repository.git, snapshotRefs(record))).find(
-              ({ commit }) => commit === state.commit,
+              ({ commit }) => commit === wanted.commit,
             );
             const done = await restoreSession(repository, record, {
               scope: TOP_FOLDERS,
@@ -229,8 +229,8 @@ describe('capture and checkout', () => {
               choose: async () => snapshot as Snapshot,
             });
             expect(done.mismatches).toEqual([]);
-            expect(snapshotFolder(session.folder)).toEqual(state.disk);
-            expect(git(session.sandbox, 'ls-files', '--stage', '-v')).toBe(state.index);
+            expect(snapshotFolder(session.folder)).toEqual(wanted.disk);
+            expect(git(session.sandbox, 'ls-files', '--stage', '-v')).toBe(wanted.index);
           }
         },
       ),
@@ -239,7 +239,7 @@ describe('capture and checkout', () => {
     expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
   }, 300_000);
 
-  test('give the index back as it was', () => {
+  test('restore the index as it was', () => {
     const session = makeSession({ a: 'a\n' });
     writeFileSync(join(session.sandbox, 'b'), 'staged\n');
     git(session.sandbox, 'add', 'b');

@@ -7,10 +7,14 @@ import { idProblem, type SessionId } from '../../../session/id.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { findSnapshot } from '../../../snapshot/resolve-snapshot.ts';
-import { type AmbiguousFolders, relativeToSandbox, parsePathspec } from '../../../timetravel/session-paths.ts';
-import { type DiffRequest, listDiff, type DiffEnd, showDiff } from '../../../timetravel/diff/diff.ts';
+import { type DiffEnd, type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
-import { pathInSession } from '../../../timetravel/session-paths.ts';
+import { parsePathspec } from '../../../timetravel/pathspec.ts';
+import {
+  type AmbiguousFolders,
+  pathInSession,
+  relativeToSandbox,
+} from '../../../timetravel/session-paths.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
 import { json, showPath } from '../../output/print.ts';
@@ -64,7 +68,12 @@ export const sessionDiff = defineCommand({
     if (args.json) return printList(program, repository, record, request, args['exit-code']);
     const names = (['stat', 'name-status', 'name-only', 'exit-code'] as const).filter((name) => args[name]);
     const options = names.map((name) => `--${name}`);
-    const { exitCode, metadata, ambiguous, uncompared } = await showDiff(repository, record, request, options);
+    const { exitCode, metadata, ambiguous, uncompared } = await showDiff(
+      repository,
+      record,
+      request,
+      options,
+    );
     for (const difference of metadata) {
       if (args['name-status'] || args['name-only'])
         program.out(nameLine(difference, ambiguous, args['name-status']));
@@ -131,7 +140,8 @@ async function printList(
     })),
   ];
   program.out(json(list));
-  for (const { path, reason } of uncompared) program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+  for (const { path, reason } of uncompared)
+    program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
   return (asExitCode && list.length > 0) || uncompared.length > 0 ? EXIT.failed : EXIT.done;
 }
 

@@ -5,13 +5,13 @@ import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory, type Snapshot } from '../../../snapshot/history.ts';
 import { parseTime } from '../../../snapshot/parse-time.ts';
+import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
   type AmbiguousFolders,
-  relativeToSandbox,
-  parsePathspec,
+  pathInSession,
   readAmbiguousFolders,
+  relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
-import { pathInSession } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';

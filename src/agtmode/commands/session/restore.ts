@@ -2,10 +2,9 @@ import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
-import { readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
-import { pathInSession } from '../../../timetravel/session-paths.ts';
+import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { printPreview, printRestored } from '../../output/restore.ts';
 

@@ -2,7 +2,7 @@ import { findSession } from '../../../session/find-session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';
-import { findUndoTarget, findRedoTarget } from '../../../timetravel/restore/undo.ts';
+import { findRedoTarget, findUndoTarget } from '../../../timetravel/restore/undo.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { printPreview, printRestored } from '../../output/restore.ts';
 import type { Program } from '../../program.ts';

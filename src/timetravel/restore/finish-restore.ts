@@ -1,4 +1,4 @@
-/** Finishes a restore that was killed. */
+/** Finishes a restore during which agt was killed. */
 import { AgtError } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
@@ -7,7 +7,7 @@ import { restoreSession } from './restore.ts';
 
 export async function finishRestore(repository: Repository, record: SessionRecord): Promise<void> {
   const { session_id: id, intent } = record;
-  if (intent?.operation !== 'restore') throw new AgtError(`session "${id}" is not being restored`);
+  if (intent?.operation !== 'restore') throw new AgtError(`session "${id}" has no unfinished restore`);
   const now = new Date();
   const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
   const choose = async () => snapshot;

@@ -1,0 +1,165 @@
+/**
+ * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of the commit that the session
+ * started at, or of the files on disk, which agt writes as scratch objects.
+ */
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { treeMode } from '../../autocommit/last-snapshot.ts';
+import { ObjectStream } from '../../autocommit/object-stream.ts';
+import { observeFolder } from '../../autocommit/observe.ts';
+import type { CaptureTarget } from '../../autocommit/request.ts';
+import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
+import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { errorCode } from '../../errors.ts';
+import { listTree } from '../../git/objects/ls-tree.ts';
+import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { captureTarget } from '../../session/capture-session.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { requireSandbox } from '../../session/sandbox.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import type { SnapshotManifest } from '../../snapshot/manifest.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
+
+export interface ComparedTree {
+  /** A tree that holds `sandbox`, `xdg` and `config`, or its commit. */
+  readonly tree: string;
+  /** Metadata that a tree does not record; undefined for the commit that a session started at. */
+  readonly manifest: SnapshotManifest | undefined;
+  /** Paths that could not be read, as shown to people. */
+  readonly uncompared: readonly { readonly path: string; readonly reason: string }[];
+}
+
+export async function treeOfSnapshot(git: Git, { commit }: Snapshot): Promise<ComparedTree> {
+  return { tree: commit, manifest: (await readSnapshotMetadata(git, commit)).manifest, uncompared: [] };
+}
+
+/** The sandbox as `session new` made it. A submodule is not a file of the sandbox. */
+export async function treeOfStart(scratch: ScratchObjects, startCommit: string): Promise<ComparedTree> {
+  const listed = await listTree(scratch.git, startCommit, { recurse: 'files' });
+  const submodules = listed.filter(({ mode }) => mode === '160000');
+  const deletions = submodules.map(({ path }) => `sandbox/${path}`);
+  const tree = await editTree(scratch, { tree: startCommit, prefix: 'sandbox/' }, new Map(), deletions);
+  return { tree, manifest: undefined, uncompared: [] };
+}
+
+export async function treeOfDisk(
+  repository: Repository,
+  record: SessionRecord,
+  scratch: ScratchObjects,
+  now: Date,
+): Promise<ComparedTree> {
+  requireSandbox(record);
+  const { agentEmail, maxFileSize } = repository.settings;
+  const target = captureTarget(repository, record);
+  const { refs, last, scanned, manifest } = await observeFolder(repository.git, target, {
+    agentEmail,
+    maxFileSize,
+    now,
+  });
+  const hash = refs.tip.length === 64 ? 'sha256' : 'sha1';
+  const { writes, unstable } = await storeFiles(scratch, target, [...scanned.writes.keys()], hash);
+  const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
+  const deletions = [...last.unstorable, ...scanned.deletions.map(encodePath)];
+  const uncompared = [
+    ...scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason })),
+    ...unstable.map((path) => ({ path: displayPath(path), reason: 'keeps changing' })),
+  ];
+  return { tree: await editTree(scratch, base, writes, deletions), manifest, uncompared };
+}
+
+interface StoredFiles {
+  /** `mode oid` of each stored file by its path in a tree. */
+  readonly writes: Map<string, string>;
+  /** Files that changed at every attempt to read them, or that no longer exist. */
+  readonly unstable: string[];
+}
+
+/** `paths` are relative to the session folder; one byte per character, as are all paths here. */
+async function storeFiles(
+  scratch: ScratchObjects,
+  target: CaptureTarget,
+  paths: readonly string[],
+  hash: 'sha1' | 'sha256',
+): Promise<StoredFiles> {
+  const writes = new Map<string, string>();
+  const unstable: string[] = [];
+  const objects = new ObjectStream(scratch.git, scratch.dir, target.sandbox);
+  const folder = Buffer.from(target.folder).toString('latin1');
+  const isInside = insideCheck(folder);
+  try {
+    for (const path of paths) {
+      const stored = await storeFile(objects, `${folder}/${path}`, hash, isInside);
+      if (stored === undefined) unstable.push(path);
+      else writes.set(encodePath(path), stored);
+    }
+    if (writes.size > 0) await objects.open().finish();
+  } finally {
+    await objects.close();
+  }
+  return { writes, unstable };
+}
+
+/** How often agt reads a file that changes while it is read. */
+const READ_ATTEMPTS = 3;
+
+/** `mode oid`; undefined if the file changed at every attempt or no longer exists. `path` is absolute. */
+async function storeFile(
+  objects: ObjectStream,
+  path: string,
+  hash: 'sha1' | 'sha256',
+  isInside: IsInside,
+): Promise<string | undefined> {
+  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+    try {
+      const content = readContent(path, hash, isInside);
+      if (await objects.keep(path, content, isInside)) return `${treeMode(content.stat.mode)} ${content.oid}`;
+    } catch (error) {
+      if (!(error instanceof UnstableFile) && errorCode(error) !== 'ENOENT') throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Settings of the user that would make git write another kind of index, or not a whole one. */
+const PLAIN_INDEX = [
+  'core.splitIndex=false',
+  'core.fsmonitor=false',
+  'index.sparse=false',
+  'core.sparseCheckout=false',
+].flatMap((setting) => ['-c', setting]);
+
+interface BaseTree {
+  readonly tree: string;
+  /** The directory into which the tree goes; '' or a path with a slash at its end. */
+  readonly prefix: string;
+}
+
+/** Returns the base tree with some files written and others deleted. Paths are paths in the result. */
+async function editTree(
+  { git, dir }: ScratchObjects,
+  base: BaseTree,
+  writes: ReadonlyMap<string, string>,
+  deletions: readonly string[],
+): Promise<string> {
+  if (base.prefix === '' && writes.size + deletions.length === 0) return base.tree;
+  const index = join(dir, 'index');
+  rmSync(index, { force: true }); // the other tree of the comparison used it
+  const env = { GIT_INDEX_FILE: index };
+  const prefix = base.prefix === '' ? [] : [`--prefix=${base.prefix}`];
+  await gitText(git, [...PLAIN_INDEX, 'read-tree', ...prefix, `${base.tree}^{tree}`], { env });
+  const noObject = '0'.repeat(base.tree.length);
+  const lines = [
+    ...deletions.map((path) => `0 ${noObject}\t${path}\0`),
+    ...[...writes].map(([path, file]) => `${file}\t${path}\0`),
+  ];
+  if (lines.length > 0) {
+    const input = Buffer.from(lines.join(''), 'latin1');
+    await gitText(git, [...PLAIN_INDEX, 'update-index', '-z', '--index-info'], { env, input });
+  }
+  return gitText(git, [...PLAIN_INDEX, 'write-tree', '--missing-ok'], { env });
+}

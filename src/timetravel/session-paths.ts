@@ -1,0 +1,73 @@
+/**
+ * Converts between paths in a session folder and paths as people and agents write them: relative to the sandbox. A file in
+ * another folder of the session is `../xdg/log`, or `xdg/log` for short. If the sandbox has an `xdg` of its own at its top,
+ * the short form names that one; the long form always works.
+ */
+import { realpathSync } from 'node:fs';
+import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
+import { usageError } from '../errors.ts';
+import { type Git, gitText } from '../git/run/git.ts';
+import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
+
+export const FOLDERS_BESIDE_SANDBOX = TOP_FOLDERS.filter((top) => top !== 'sandbox');
+
+/** The folders beside the sandbox that have the same name as a file or directory at the top of the sandbox. */
+export type AmbiguousFolders = ReadonlySet<string>;
+
+/** `trees` are trees of session folders, or their commits. A folder that is ambiguous in one of them is in the result. */
+export async function readAmbiguousFolders(git: Git, trees: readonly string[]): Promise<AmbiguousFolders> {
+  const queries = trees.flatMap((tree) =>
+    FOLDERS_BESIDE_SANDBOX.map((folder) => ({ folder, object: `${tree}:sandbox/${folder}` })),
+  );
+  const input = queries.map(({ object }) => `${object}\n`).join('');
+  const answers = (await gitText(git, ['cat-file', '--batch-check=exists'], { input })).split('\n');
+  return new Set(queries.filter((_, i) => answers[i] === 'exists').map(({ folder }) => folder));
+}
+
+/** A path relative to the sandbox; `path` is relative to the session folder. */
+export function relativeToSandbox(path: string, ambiguous: AmbiguousFolders): string {
+  if (path.startsWith('sandbox/')) return path.slice('sandbox/'.length);
+  return ambiguous.has(firstPart(path)) ? `../${path}` : path;
+}
+
+/**
+ * A path relative to the session folder, one byte per character; `path` is what the user wrote. It is relative to the
+ * current directory `cwd` if that is in the session folder, and else to the sandbox. The short form `xdg/log` is
+ * understood from the top of the sandbox and from outside the session folder.
+ * @throws AgtError for a path that is in none of the session's folders.
+ */
+export function pathInSession(
+  record: SessionRecord,
+  path: string,
+  cwd: string,
+  ambiguous: AmbiguousFolders,
+): string {
+  const folder = sessionFolder(record);
+  const cwdInFolder = relative(folder, realPath(cwd));
+  const isInside = isUnder(cwdInFolder, TOP_FOLDERS);
+  const isShortForm =
+    !isAbsolute(path) &&
+    isUnder(normalize(path), FOLDERS_BESIDE_SANDBOX) &&
+    !ambiguous.has(firstPart(normalize(path))) &&
+    (cwdInFolder === 'sandbox' || !isInside);
+  const base = isShortForm ? folder : isInside ? join(folder, cwdInFolder) : record.sandbox;
+  const pathInFolder = relative(folder, resolve(base, path));
+  if (isUnder(pathInFolder, TOP_FOLDERS)) return Buffer.from(pathInFolder).toString('latin1');
+  throw usageError(
+    `"${path}" is not in session "${record.session_id}"`,
+    'paths are relative to the sandbox; paths in the other folders begin with ../xdg or ../config',
+  );
+}
+
+function firstPart(path: string): string {
+  return path.split('/')[0] ?? '';
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
