@@ -48,17 +48,22 @@ export function formatError(error: unknown, debug: boolean): string {
     `error: internal: ${error instanceof Error ? error.message : String(error)}\n` +
     (debug
       ? `${describe(error)}\n`
-      : 'hint: this is a bug in agt; run again with AGT_DEBUG=1 and report what it prints\n')
+      : 'hint: this is a bug in agt; please report it with the output of AGT_DEBUG=1\n')
   );
 }
 
-/** What the operating system refused, in the words that every tool uses for it; undefined for any other error. */
+/** A failed system call in one line: `open /x: no such file or directory`; undefined for any other error. */
 export function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error && 'syscall' in error && 'errno' in error)) return undefined;
-  const place = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
-  // Some of Node's own have the number without its sign.
-  const reason = getSystemErrorMessage(-Math.abs(Number(error.errno))) ?? errorCode(error);
-  return `${String(error.syscall)}${place}: ${reason}`;
+  const path = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
+  return `${String(error.syscall)}${path}: ${systemReason(error)}`;
+}
+
+/** Why a system call failed: `no such file or directory`. */
+export function systemReason(error: unknown): string {
+  if (!(error instanceof Error && 'errno' in error)) return errorCode(error) || String(error);
+  // Some of Node's own errors carry the number without its sign.
+  return getSystemErrorMessage(-Math.abs(Number(error.errno))) ?? errorCode(error);
 }
 
 function describe(cause: unknown): string {

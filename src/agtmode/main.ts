@@ -1,6 +1,6 @@
 /** agt mode: agt's own commands by yargs, everything else by the real git, unfiltered. */
 import { resolve } from 'node:path';
-import { AgtError, EXIT, usageError } from '../errors.ts';
+import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
 import { plainArguments } from './command-line/plain-arguments.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -49,7 +49,8 @@ function takeDirectory(args: string[]): { directory: string | undefined; rest: s
   let directory: string | undefined;
   let rest = args;
   while (rest[0] === '-C') {
-    if (rest[1] === undefined) throw usageError('no directory given for -C', 'agt -C PATH COMMAND');
+    if (rest[1] === undefined)
+      throw usageError('no directory given for -C', 'usage: agt -C <path> <command>');
     directory = resolve(directory ?? '.', rest[1]);
     rest = rest.slice(2);
   }
@@ -61,11 +62,7 @@ function enter(directory: string | undefined): string {
     if (directory !== undefined) process.chdir(directory);
     return process.cwd();
   } catch (error) {
-    const place = directory ?? 'the current folder';
-    throw new AgtError(`cannot enter ${place}`, {
-      exitCode: EXIT.git,
-      cause: error,
-      hints: ['does it exist?'],
-    });
+    const what = directory === undefined ? 'read the current directory' : `change to "${directory}"`;
+    throw new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error });
   }
 }

@@ -72,7 +72,7 @@ export function makeProgram(cwd: string, env: NodeJS.ProcessEnv): Program {
       const repository = await repositoryIfAny();
       if (repository !== undefined) return repository;
       throw new AgtError('not in a git repository or an agt clone', {
-        hints: ['go into one, or make one: agt clone URL'],
+        hints: ['change to one, or create one: agt clone <url>'],
       });
     },
     settingValues: async () => {
@@ -86,9 +86,12 @@ async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
   const run = await runGit(git, ['--version']);
   const version = parseGitVersion(run.stdout.toString());
   if (version === undefined) {
-    throw new AgtError(`${git.path} is not git: it answered "${run.stdout.toString().split('\n')[0]}"`, {
-      hints: ['name the real git: agt config set agt.gitPath /path/to/git (or AGT_GIT_PATH)'],
-    });
+    throw new AgtError(
+      `"${git.path}" is not git: --version printed "${run.stdout.toString().split('\n')[0]}"`,
+      {
+        hints: ['set the path of the real git: agt config set --global agt.gitPath <path> (or AGT_GIT_PATH)'],
+      },
+    );
   }
   if (!isAtLeast(version, OLDEST_GIT.major, OLDEST_GIT.minor)) {
     throw new AgtError(`git ${version.text} (${git.path}) is too old`, {

@@ -23,13 +23,13 @@ export const SETTING_KEYS = [
     whenEmpty: 'search PATH',
     env: 'AGT_GIT_PATH',
     globalOnly: true,
-    summary: 'the real git; by default the first git on PATH that is not agt',
+    summary: 'path of the real git; if empty, the first git on PATH that is not agt',
     check: () => undefined,
   },
   {
     name: 'agt.agentEmail',
     fallback: 'agt@local',
-    summary: 'author of autocommits; commits by this author are hidden in git mode',
+    summary: 'author of snapshots; called as git, agt hides commits by this author',
     check: (value) =>
       /^[^\s<>"\\]+@[^\s<>"\\]+$/.test(value) ? undefined : 'not an email address of the form name@host',
   },
@@ -42,20 +42,20 @@ export const SETTING_KEYS = [
   {
     name: 'agt.workPrefix',
     fallback: 'agt/',
-    summary: 'prefix of work branches, the ones that agents commit to',
+    summary: 'prefix of work branches',
     check: checkPrefix,
   },
   {
     name: 'agt.maxFileSize',
     fallback: '512m',
-    summary: 'larger files are left out of autocommits and reported',
+    summary: 'size limit of files; larger files are left out of snapshots, with a warning',
     check: (value) => (parseSize(value) === undefined ? 'not a size such as 512m or 2g' : undefined),
   },
   {
     name: 'agt.retention',
     fallback: '30 days',
     summary:
-      'how long the states of a removed session are kept from agt gc: 30 days, 2 weeks, never (never dropped)',
+      'how long agt gc keeps the snapshots of a removed session, such as 30 days or 2 weeks; never: it keeps them for good',
     check: (value) =>
       parseRetention(value) === undefined
         ? "not a time such as '30 days' or '2 weeks', nor 'never'"
@@ -66,14 +66,15 @@ export const SETTING_KEYS = [
     fallback: '',
     whenEmpty: 'no limit',
     summary:
-      'what the states of all sessions of a repository may cost on disk together, such as 10g; empty: no limit',
+      'limit of the disk space that all snapshots of a repository use, such as 10g; past it, autocommits thin out ' +
+      'snapshots, or fail; if empty, no limit',
     check: (value) =>
       value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
   },
   {
     name: 'agt.guard',
     fallback: 'true',
-    summary: 'capture the session before a git command in its sandbox that can destroy work',
+    summary: 'autocommit a session before a git command that can destroy work in its sandbox',
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import {
   parseBoolean,
@@ -65,8 +65,8 @@ export function readSettingValues(files: ConfigFiles, env: NodeJS.ProcessEnv): S
     if (fromEnv) found = { name: key.name, value: fromEnv, origin: `environment ${key.env}` };
     const problem = key.check(found.value);
     if (problem !== undefined) {
-      throw new AgtError(`${key.name} is '${found.value}' (${found.origin}): ${problem}`, {
-        hints: [`set it with: agt config set ${key.name} ${key.fallback || 'VALUE'}`],
+      throw new AgtError(`invalid value "${found.value}" for ${key.name} (${found.origin}): ${problem}`, {
+        hints: [`set another value: agt config set ${key.name} ${key.fallback || '<value>'}`],
       });
     }
     return found;
@@ -89,8 +89,8 @@ export function toSettings(values: readonly SettingValue[]): Settings {
   };
   const { branchPrefix, workPrefix } = settings;
   if (branchPrefix.startsWith(workPrefix) || workPrefix.startsWith(branchPrefix)) {
-    throw new AgtError(`agt.branchPrefix '${branchPrefix}' and agt.workPrefix '${workPrefix}' overlap`, {
-      hints: ['choose prefixes of which neither starts with the other'],
+    throw new AgtError(`agt.branchPrefix "${branchPrefix}" and agt.workPrefix "${workPrefix}" overlap`, {
+      hints: ['neither prefix may start with the other'],
     });
   }
   return settings;
@@ -107,13 +107,13 @@ function readLayer(path: string | undefined) {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
-    throw new AgtError(`cannot read configuration ${path}: ${errorCode(error)}`, { cause: error });
+    throw new AgtError(`cannot read the settings in "${path}": ${systemReason(error)}`, { cause: error });
   }
   try {
     return { path, entries: parseGitConfig(text) };
   } catch (error) {
     throw new AgtError(`${path}: ${(error as Error).message}`, {
-      hints: ['the file has git-config syntax; see git-config(1)'],
+      hints: ['the file must be in git-config syntax, see git-config(1)'],
       cause: error,
     });
   }

@@ -36,8 +36,8 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   const area = join(request.parent, name);
   for (const target of [bare, area]) {
     if (existsSync(target) && !isEmptyDirectory(target)) {
-      throw new AgtError(`'${target}' exists already and is not an empty folder`, {
-        hints: ['choose another place with --path'],
+      throw new AgtError(`"${target}" already exists and is not an empty directory`, {
+        hints: ['choose another directory with --path'],
       });
     }
   }
@@ -68,7 +68,7 @@ export function guessName(url: string): string {
     .replace(/\.(git|bundle)$/, '');
   const name = path.replace(/^.*[/:]/s, '').trim();
   if (name === '' || name === '.' || name === '..') {
-    throw usageError(`no folder name can be made from '${url}'`, 'give the whole address of the repository');
+    throw usageError(`cannot derive a directory name from "${url}"`, 'give the full URL of the repository');
   }
   return name;
 }
@@ -95,7 +95,7 @@ async function fetchInto(
     cancel,
   });
   if (run.exitCode !== 0) {
-    throw new AgtError(`git could not clone '${request.url}'`, { exitCode: run.exitCode });
+    throw new AgtError(`git could not clone "${request.url}"`, { exitCode: run.exitCode });
   }
   rmSync(join(area, '.git'));
 }
@@ -121,8 +121,8 @@ async function makeBare(
   const head = await gitAnswer(own, ['symbolic-ref', '--quiet', 'HEAD']);
   const commit = await gitAnswer(own, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (head === undefined) {
-    throw new AgtError('the remote has no default branch: its HEAD names a commit, not a branch', {
-      hints: ['name a branch: agt clone --branch NAME URL'],
+    throw new AgtError('the remote has no default branch: its HEAD is detached', {
+      hints: ['choose a branch: agt clone --branch <name> <url>'],
     });
   }
   return { branch: head.replace(/^refs\/heads\//, ''), empty: commit === undefined };
@@ -135,7 +135,7 @@ async function makeBare(
 async function addPrimary(git: Git, primary: string, branch: string, empty: boolean): Promise<void> {
   if (!empty) {
     const run = await runGit(git, ['worktree', 'add', '--', primary, branch], { stderr: 'inherit' });
-    if (run.exitCode !== 0) throw new AgtError(`git could not check out '${branch}'`, { exitCode: EXIT.git });
+    if (run.exitCode !== 0) throw new AgtError(`git could not check out "${branch}"`, { exitCode: EXIT.git });
     return;
   }
   const identity = {

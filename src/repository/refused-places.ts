@@ -10,9 +10,9 @@ export function refuseWholeMachine({ git, worktree }: Repository): void {
   for (const place of [git.cwd, worktree]) {
     const here = resolved(place);
     if (here === undefined || (here !== sep && here !== home)) continue;
-    const what = here === sep ? 'the root of the file system' : 'the home directory';
-    throw new AgtError(`the repository's worktree is ${what} (${here}): no sessions there`, {
-      hints: ['make a repository of the folder that the agent is to work in: git init, or agt clone URL'],
+    const what = here === sep ? 'the root directory' : 'your home directory';
+    throw new AgtError(`cannot create a session of ${what} ("${here}")`, {
+      hints: ['make the folder that the agent works on a repository: git init, or agt clone <url>'],
     });
   }
 }
@@ -20,9 +20,9 @@ export function refuseWholeMachine({ git, worktree }: Repository): void {
 /** @throws AgtError where capturing `folder` would capture the states that it is captured into. */
 export function refuseOwnStore({ commonDir }: Repository, folder: string): void {
   if (!`${commonDir}${sep}`.startsWith(`${resolved(folder) ?? folder}${sep}`)) return;
-  throw new AgtError(`the repository ${commonDir} is inside the session folder ${folder}`, {
+  throw new AgtError(`the repository "${commonDir}" is inside the session folder "${folder}"`, {
     hints: [
-      'every autocommit would capture all others; move the repository elsewhere, then: git worktree repair',
+      'each snapshot would contain all earlier ones; move the repository, then run: git worktree repair',
     ],
   });
 }

@@ -85,7 +85,7 @@ describe('agt clone', () => {
     const outcome = agt(dir, 'clone', source);
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
-      `error: '${join(dir, 'project')}' exists already and is not an empty folder\nhint: choose another place with --path\n`,
+      `error: "${join(dir, 'project')}" already exists and is not an empty directory\nhint: choose another directory with --path\n`,
     );
     expect(readdirSync(dir)).toEqual(['project']);
     expect(readdirSync(join(dir, 'project'))).toEqual(['precious']);
@@ -95,7 +95,7 @@ describe('agt clone', () => {
     const dir = makeTempDir();
     const outcome = agt(dir, 'clone', join(dir, 'nothing-here'), '--path', 'new/folder');
     expect(outcome.exitCode).toBe(128);
-    expect(outcome.stderr).toContain("error: git could not clone '");
+    expect(outcome.stderr).toContain('error: git could not clone "');
     expect(readdirSync(dir)).toEqual([]);
   });
 

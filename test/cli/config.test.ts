@@ -60,10 +60,13 @@ describe('agt config', () => {
   });
 
   test.each([
-    [['config', 'get', 'agt.nothing'], /^error: no setting 'agt\.nothing'\nhint: settings: agt\.gitPath, /],
+    [
+      ['config', 'get', 'agt.nothing'],
+      /^error: unknown setting "agt\.nothing"\nhint: known settings: agt\.gitPath, /,
+    ],
     [
       ['config', 'set', 'agt.maxFileSize', 'big'],
-      /^error: 'big' is no value for agt\.maxFileSize: not a size/,
+      /^error: invalid value "big" for agt\.maxFileSize: not a size/,
     ],
     [['config', 'set', 'agt.branchPrefix', 'x'], /must end with a slash/],
     [['config', 'set', 'agt.agentEmail', 'nobody'], /not an email address/],
@@ -81,7 +84,7 @@ describe('agt config', () => {
     const file = join(repository, '.git/agt/config');
     write(file, '[agt]\n\tmaxFileSize = big\n');
     expect(agt(repository, 'session', 'list').stderr).toContain(
-      `agt.maxFileSize is 'big' (${file}): not a size`,
+      `invalid value "big" for agt.maxFileSize (${file}): not a size`,
     );
     write(file, '[agt\n');
     expect(agt(repository, 'session', 'list').stderr).toContain(

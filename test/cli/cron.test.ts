@@ -77,8 +77,8 @@ describe('install', () => {
     expect(content()).toMatch(/^@daily last\n\*\/5 .*\n$/);
     expect(cron('remove').exitCode).toBe(0);
     expect(content()).toBe('@daily last\n');
-    expect(cron('remove')).toMatchObject({ exitCode: 0, stdout: 'no line for this repository\n' });
-    expect(cron('show').stdout).toBe('no line for this repository\n');
+    expect(cron('remove')).toMatchObject({ exitCode: 0, stdout: 'no crontab line for this repository\n' });
+    expect(cron('show').stdout).toBe('no crontab line for this repository\n');
   });
 
   test('--dry-run shows and changes nothing', () => {
@@ -118,9 +118,7 @@ describe('what can go wrong', () => {
   test('no crontab program: said, with what else there is', () => {
     const outcome = run(AGT, ['cron', 'install'], { cwd: repository, env: { PATH: makeTempDir() } });
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain(
-      'error: there is no crontab program on PATH\nhint: install cron, or use',
-    );
+    expect(outcome.stderr).toContain('error: no crontab program found on PATH\nhint: install cron, or use');
   });
 
   test('a crontab that cannot be read is not written over', () => {
@@ -129,7 +127,7 @@ describe('what can go wrong', () => {
     write(join(bin, 'crontab'), refusing, 0o755);
     const outcome = cron('install');
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain('error: the crontab cannot be read: You (ann) are not allowed');
+    expect(outcome.stderr).toContain('error: cannot read the crontab: You (ann) are not allowed');
     expect(content()).toBe('@daily mine\n');
   });
 

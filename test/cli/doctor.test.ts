@@ -120,7 +120,7 @@ test('a shim that is older than agt is noted, with the command that writes it an
   utimesSync(join(dir, 'git'), 1_700_000_000, 1_700_000_000);
   const outcome = shimmed('doctor');
   expect(outcome.exitCode).toBe(0);
-  expect(outcome.stdout).toContain(`mend: agt shim install --dir ${dir}`);
+  expect(outcome.stdout).toContain(`fix: agt shim install --dir ${dir}`);
 });
 
 describe('agt doctor --fix', () => {
@@ -133,12 +133,12 @@ describe('agt doctor --fix', () => {
     write(join(repository, '.git/agt/scan/s9.tmp'), 'half');
     git(repository, 'branch', 'agt/mine');
     const preview = agt(repository, 'doctor', '--fix', '--dry-run');
-    expect(preview.stdout.match(/--fix would mend this/g)).toHaveLength(3);
+    expect(preview.stdout.match(/agt doctor --fix would fix this/g)).toHaveLength(3);
     expect(git(repository, 'rev-parse', 'agtsessions/s1')).toBe(moved);
 
     const fixed = agt(repository, 'doctor', '--fix');
     expect(fixed.exitCode).toBe(0);
-    expect(fixed.stdout.match(/^mended: /gm)).toHaveLength(3);
+    expect(fixed.stdout.match(/^fixed: /gm)).toHaveLength(3);
     expect(fixed.stdout).toContain('note: agt/mine');
     git(repository, 'merge-base', '--is-ancestor', moved, 'agtsessions/s1');
     expect(git(repository, 'rev-parse', 'refs/agt/tip/s1')).toBe(
@@ -178,7 +178,7 @@ test('agt doctor --fix takes away what is in the way before it finishes what was
   write(lock, '');
   utimesSync(lock, 1000, 1000);
   const fixed = agt(repository, 'doctor', '--fix');
-  expect([fixed.exitCode, fixed.stdout.match(/^mended: /gm)?.length]).toEqual([0, 2]);
+  expect([fixed.exitCode, fixed.stdout.match(/^fixed: /gm)?.length]).toEqual([0, 2]);
   expect(readFileSync(join(sandbox, 'kept'), 'utf8')).toBe('one\n');
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });

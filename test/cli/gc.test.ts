@@ -62,7 +62,7 @@ describe('agt gc --thin', () => {
       git(repository, 'show', '-s', '--format=%T %an %ae %at %cn %ct %B', commit);
 
     const said = agtOk(repository, 'gc', '--thin');
-    expect(said).toMatch(/^thinned s1: 2 of 7 snapshots, [\d.]+ (bytes|KiB)\n/);
+    expect(said).toMatch(/^s1: thinned out, deleted 2 of 7 snapshots \([\d.]+ (bytes|KiB)\)\n/);
     expect(texts()).toEqual(['now', 'hour', 'named', 'day', 'first']);
     for (const commit of chain()) {
       const old = before.get(git(repository, 'show', `${commit}:sandbox/a`)) ?? '';
@@ -72,7 +72,7 @@ describe('agt gc --thin', () => {
     expect(chain().at(-1)).toBe(before.get('first'));
     expect(fsck()).toBe('');
     expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', warnings: [] });
-    expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned');
+    expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned out');
   });
 
   test('a commit of the agent, and one of the user, that only a dropped snapshot held stay reachable', async () => {
@@ -141,7 +141,7 @@ describe('agt gc --thin', () => {
     });
     const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
     const { stdout } = await promisify(execFile)(AGT, ['gc', '--thin'], { cwd: repository, env });
-    expect(stdout).toContain('thinned s1: 1 of 3 snapshots');
+    expect(stdout).toContain('s1: thinned out, deleted 1 of 3 snapshots');
     expect(free).toBe(true);
     await capture;
   });
@@ -180,8 +180,8 @@ describe('agt gc --thin', () => {
     renameSync(origin, `${origin}.away`);
     agtOk(repository, 'config', 'set', 'agt.budget', '10m');
     const said = agtOk(repository, 'gc', '--thin', '--prune=now');
-    expect(said).toContain('thinned s1: 1 of 3 snapshots');
-    expect(said).not.toContain('stays');
+    expect(said).toContain('s1: thinned out, deleted 1 of 3 snapshots');
+    expect(said).not.toContain('not worth rewriting');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeGreaterThan(100);
@@ -195,7 +195,7 @@ describe('agt gc --thin', () => {
     await snapshot({ days: 9 }, 'tip');
     git(repository, 'branch', '-f', 'agtsessions/s1', 'main');
     const before = refs();
-    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: left as it is: agtsessions/s1 was moved');
+    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: skipped: agtsessions/s1 was moved');
     expect(refs()).toBe(before);
   });
 
@@ -204,7 +204,7 @@ describe('agt gc --thin', () => {
     await snapshot({ days: 90, minutes: 8 }, 'second');
     await snapshot({ days: 90 }, 'tip');
     const before = refs();
-    expect(agtOk(repository, 'gc')).toMatch(/^the object store takes/);
+    expect(agtOk(repository, 'gc')).toMatch(/^object store: /);
     expect(refs()).toBe(before);
   });
 });
@@ -220,17 +220,17 @@ describe('agt gc of sessions that ended', () => {
     remove('s2');
     agtOk(repository, 'config', 'set', 'agt.retention', '41 days');
     const before = refs();
-    expect(agtOk(repository, 'gc')).not.toContain('dropped');
+    expect(agtOk(repository, 'gc')).not.toContain('deleted');
     expect(refs()).toBe(before);
 
     agtOk(repository, 'config', 'set', 'agt.retention', '39d');
     const planned = agtOk(repository, 'gc', '--dry-run');
     expect(planned).toMatch(
-      /^would drop s1: 2 of 2 snapshots, .*\nwould drop s2: 1 of 1 snapshot, .*\n.* would go$/,
+      /^s1: would delete 2 of 2 snapshots \(.*\)\ns2: would delete 1 of 1 snapshot \(.*\)\nwould free .*$/,
     );
     expect(refs()).toBe(before);
     const said = agtOk(repository, 'gc', '--prune=now');
-    expect(said).toMatch(/^dropped s1: .*\n {2}agt\/s1 stays: .*\ndropped s2: /);
+    expect(said).toMatch(/^s1: deleted .*\ns1: kept agt\/s1, .*\ns2: deleted /);
     expect(
       refs()
         .split('\n')
@@ -251,7 +251,7 @@ describe('agt gc of sessions that ended', () => {
     autocommit(session, '--label', 'tests pass');
     write(join(session.sandbox, 'a'), 'other\n');
     remove();
-    expect(agtOk(repository, 'gc')).toContain('kept the labelled snapshots of s1: 1 of 2 snapshots');
+    expect(agtOk(repository, 'gc')).toContain('s1: kept the labelled ones, deleted 1 of 2 snapshots');
     expect(texts()).toEqual(['named']);
     expect(agtOk(repository, 'gc')).not.toContain('labelled');
     expect(agt(repository, 'doctor').exitCode).toBe(0);
@@ -285,9 +285,9 @@ describe('agt gc of sessions that ended', () => {
     remove();
     const look = join(repository, '../look');
     git(repository, 'worktree', 'add', '-q', look, 'agtsessions/s1');
-    expect(agtOk(repository, 'gc')).toContain(`s1: left as it is: agtsessions/s1 is checked out in ${look}`);
+    expect(agtOk(repository, 'gc')).toContain(`s1: skipped: agtsessions/s1 is checked out in ${look}`);
     git(look, 'checkout', '-q', 'agt/s1');
-    expect(agtOk(repository, 'gc')).toContain('dropped s1');
+    expect(agtOk(repository, 'gc')).toContain('s1: deleted');
     expect(git(look, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('agt/s1');
   });
 });

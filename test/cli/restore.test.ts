@@ -56,7 +56,7 @@ describe('restore', () => {
     expect(done.stderr).toBe('');
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toMatch(
-      /^s1: restored \d+ paths, verified\nto take it back: agt session restore s1 --to \w+\n$/,
+      /^s1: restored \d+ paths, verified\nto undo: agt session restore s1 --to \w+\n$/,
     );
     expect(snapshotFolder(session.folder)).toEqual(then);
     expect(git(session.sandbox, 'status', '--porcelain=v2', '--branch', '--ignored')).toBe(status);
@@ -68,7 +68,7 @@ describe('restore', () => {
     const before = snapshotFolder(session.folder);
     const at = head(session);
     const { stdout } = agt(session.repository, 'session', 'restore', session.id, '--to', 'then');
-    const command = /to take it back: agt (.*)\n/.exec(stdout)?.[1] ?? '';
+    const command = /to undo: agt (.*)\n/.exec(stdout)?.[1] ?? '';
     agtOk(session.repository, ...command.split(' '));
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(head(session)).toBe(at);
@@ -169,7 +169,7 @@ describe('restore', () => {
     write(session, 'sandbox/nested/file', 'x\n');
     const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
     expect(done.exitCode).toBe(1);
-    expect(done.stdout).toContain('not all as it was');
+    expect(done.stdout).toContain('some differ from the snapshot');
     expect(done.stderr).toContain('sandbox/big');
     expect(statSync(join(session.sandbox, 'big')).size).toBe(600 * 2 ** 20);
     expect(statSync(join(session.sandbox, 'dir/huge')).size).toBe(600 * 2 ** 20);
@@ -335,7 +335,7 @@ describe('undo and redo', () => {
     expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
     const first = agt(session.repository, 'session', 'undo', 's1');
     expect(first.exitCode).toBe(1);
-    expect(first.stderr).toMatch(/^error: nothing to undo in session "s1"/);
+    expect(first.stderr).toMatch(/^error: nothing to undo: all earlier snapshots of "s1"/);
     expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
     expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
     expect(step('undo')).toBe('3');

@@ -78,7 +78,7 @@ describe('agt session cat', () => {
   });
 
   test.each([
-    ['src/a.c', 2, /^error: 'src\/a.c' is not a file of a snapshot\n/],
+    ['src/a.c', 2, /^error: no snapshot given in "src\/a.c"\n/],
     ['nope:src/a.c', 1, /^error: no state 'nope' in session "s1"/],
     ['@:../../etc/passwd', 2, /^error: '..\/..\/etc\/passwd' is not in session "s1"\n/],
   ])('%s is refused', (file, exitCode, message) => {

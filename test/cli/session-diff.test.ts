@@ -232,6 +232,6 @@ describe('agt session diff', () => {
       cwd: session.repository,
       env,
     });
-    expect(log.stdout).toContain('paged:STATE');
+    expect(log.stdout).toContain('paged:SNAPSHOT');
   });
 });

@@ -77,10 +77,10 @@ describe('agt session log', () => {
     const session = twoStates();
     const lines = agtOk(session.repository, 'session', 'log', 's1', '--stat').split('\n');
     expect(lines[0]).toBe(
-      'STATE  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE  HEAD        WHAT',
+      'SNAPSHOT  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE  HEAD        WHAT',
     );
     expect(lines[1]).toMatch(
-      /^@\{0\} {3}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}[0-9a-f]{10} {2}1 .* 3 .* \(edit\)$/,
+      /^@\{0\} {6}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}[0-9a-f]{10} {2}1 .* 3 .* \(edit\)$/,
     );
     expect(lines[2]).toBe('    M  binary, 3  src/a.c');
     expect(lines[3]).toMatch(/ first$/);
@@ -132,8 +132,8 @@ describe('agt session log', () => {
   });
 
   test.each([
-    [['-n', 'x'], "error: 'x' is not a number of snapshots\n"],
-    [['--since', 'step 4'], /^error: 'step 4' is not a time\n/],
+    [['-n', 'x'], 'error: invalid number of snapshots "x"\n'],
+    [['--since', 'step 4'], /^error: invalid time "step 4"\n/],
     [['--', '../../etc'], /^error: '..\/..\/etc' is not in session "s1"\n/],
     [['--', '/etc'], /^error: '\/etc' is not in session "s1"\n/],
   ])('%j is wrong usage', (args, message) => {

@@ -107,8 +107,8 @@ describe('agt session new', () => {
     ],
     ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" exists already/],
     ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch agt\/branch exists already/],
-    ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument 'idd'/],
-    ['an option without its value', ['--id'], 2, /^error: not enough arguments following: id/],
+    ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument "idd"/],
+    ['an option without its value', ['--id'], 2, /^error: option "--id" needs a value/],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 'taken');
@@ -176,7 +176,7 @@ describe('agt session new', () => {
     const outcome = agt(makeTempDir(), 'session', 'list');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
-      'error: not in a git repository or an agt clone\nhint: go into one, or make one: agt clone URL\n',
+      'error: not in a git repository or an agt clone\nhint: change to one, or create one: agt clone <url>\n',
     );
   });
 });

@@ -94,12 +94,12 @@ describe('what is seen', { timeout: 120_000 }, () => {
     await seen('_/staged/deep/again', '1');
     expect(await watch.end('SIGTERM')).toBe(0);
     expect(watch.stderr()).toBe('');
-    expect(watch.stdout()).toMatch(/^s1: watched\ns1: captured \d+ paths? as \w{10}\n/);
+    expect(watch.stdout()).toMatch(/^s1: watching\ns1: captured \d+ paths? as \w{10}\n/);
     expect(
       watch
         .stdout()
         .split('\n')
-        .filter((line) => line !== '' && !/^s1: (watched|captured )/.test(line)),
+        .filter((line) => line !== '' && !/^s1: (watching|captured )/.test(line)),
     ).toEqual([]);
   });
 
@@ -167,7 +167,7 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
       's1 is removed',
       () => agt(session.repository, 'session', 'remove', '--id', 's1').exitCode === 0,
     );
-    await until('s1 is left alone', () => watch.stdout().includes('s1: no longer there'));
+    await until('s1 is left alone', () => watch.stdout().includes('s1: session is gone'));
     write(join(session.folder, '../s2/sandbox/x'), 'x');
     await until('x', () => captured({ ...session, id: 's2' }, 'sandbox/x') === 'x');
     expect(await watch.end('SIGTERM')).toBe(0);
@@ -193,7 +193,7 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
         .stdout()
         .trimEnd()
         .split('\n')
-        .filter((line) => line === 's1: watched').length,
+        .filter((line) => line === 's1: watching').length,
     ).toBeGreaterThan(1);
     expect(await watch.end('SIGTERM')).toBe(0);
   });
@@ -214,7 +214,7 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
   test('two at once on the same sessions: everything is captured once', async () => {
     const session = makeSession();
     const watches = [await startWatch(session.repository), await startWatch(session.repository)];
-    await until('both watch', () => watches.every((watch) => watch.stdout().includes('watched')));
+    await until('both watch', () => watches.every((watch) => watch.stdout().includes('watching')));
     for (let i = 0; i < 5; i++) {
       write(join(session.sandbox, 'x'), `${i}\n`);
       await until(`x = ${i}`, () => captured(session, 'sandbox/x') === `${i}\n`);
@@ -242,7 +242,7 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     expect(watch.stderr().match(/^error: /gm)).toHaveLength(1);
     rmSync(join(session.folder, '.agtignore'), { recursive: true });
     await until('it is captured', () => watch.stdout().includes('s1: captured'));
-    await until('its folder is watched', () => watch.stdout().includes('s1: watched\n'));
+    await until('its folder is watched', () => watch.stdout().includes('s1: watching\n'));
     expect(await watch.end('SIGTERM')).toBe(0);
   });
 
@@ -251,7 +251,7 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     const lock = join(session.repository, '.git/agt/locks/s1');
     write(lock, JSON.stringify(identify(process.pid)));
     const watch = await startWatch(session.repository);
-    await until('it watches', () => watch.stdout().includes('watched'));
+    await until('it watches', () => watch.stdout().includes('watching'));
     await new Promise((resolve) => setTimeout(resolve, 500));
     rmSync(lock);
     await until('it is captured', () => watch.stdout().includes('captured'));
@@ -270,7 +270,9 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     await Promise.race([ended, until('it is said', () => watch.stderr() !== '')]);
     skip(watch.child.exitCode !== null, 'the limit cannot be lowered here');
     expect(watch.stderr()).toMatch(
-      new RegExp(`^warning: s1: captured periodically: the kernel's limit .*\\(${reason}\\)\n$`),
+      new RegExp(
+        `^warning: s1: cannot watch its files, autocommitting periodically: the kernel's limit .*\\(${reason}\\)\n$`,
+      ),
     );
     write(join(session.sandbox, 'a/b/c/d/e/f'), 'y\n');
     await until('f', () => captured(session, 'sandbox/a/b/c/d/e/f') === 'y\n');
@@ -284,7 +286,7 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     await Promise.race([watch.end(), until('it watches', () => watch.stdout().includes('captured'))]);
     skip(watch.child.exitCode !== null, 'the limit cannot be lowered here');
     for (let i = 0; i < 40; i++) write(join(session.sandbox, `d${i}/f`), '1');
-    await until('it is said', () => watch.stderr().includes('captured periodically'));
+    await until('it is said', () => watch.stderr().includes('autocommitting periodically'));
     writeFileSync(join(session.sandbox, 'd39/f'), '2');
     await until('f', () => captured(session, 'sandbox/d39/f') === '2');
     expect(await watch.end('SIGTERM')).toBe(0);

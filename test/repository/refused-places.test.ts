@@ -23,7 +23,7 @@ test('a repository on $HOME, by whatever name, or by core.worktree', () => {
     const outcome = run(AGT, ['session', 'new', '--id', 's1'], { cwd, env: { HOME } });
     expect(`${cwd} ${outcome.exitCode}`).toBe(`${cwd} 1`);
     expect(`${cwd} ${outcome.stderr}`).toContain(
-      `error: the repository's worktree is the home directory (${home}): no sessions there\nhint: make a repository of`,
+      `error: cannot create a session of your home directory ("${home}")\nhint: make the folder`,
     );
   }
   expect(existsSync(`${home}.agt`) || existsSync(`${dotfiles}.agt`)).toBe(false);
@@ -52,7 +52,7 @@ test('a repository on /', ({ skip }) => {
   });
   skip(outcome.status === 77 || outcome.status === null, 'a root of its own cannot be made here');
   skip(/unshare|chroot|Operation not permitted|not found/.test(outcome.stderr), outcome.stderr.trim());
-  expect(outcome.stderr).toContain("error: the repository's worktree is the root of the file system (/)");
+  expect(outcome.stderr).toContain('error: cannot create a session of the root directory ("/")');
   expect(outcome.status).toBe(1);
   expect(readdirSync(join(root, '.git'))).not.toContain('agt');
 });
@@ -66,7 +66,7 @@ test('a store inside the session folder is not captured into itself', () => {
   git(session.repository, 'worktree', 'repair', session.sandbox);
   const outcome = tryAutocommit(session);
   expect(outcome.exitCode).toBe(1);
-  expect(outcome.stderr).toContain(`error: the repository ${store} is inside the session folder`);
+  expect(outcome.stderr).toContain(`error: the repository "${store}" is inside the session folder`);
   expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(commit);
 });
 

@@ -15,17 +15,13 @@ export function makeParser(commands: readonly Command[], program: Program, outco
     if (parent === undefined)
       for (const command of children) register(parser, command, command.usage, program, outcome);
     else {
-      parser.command(
-        parent,
-        `${children.map((child) => commandName(child).split(' ')[1]).join(', ')}`,
-        (inner) => {
-          configure(inner);
-          for (const child of children) {
-            register(inner, child, child.usage.slice(parent.length + 1), program, outcome);
-          }
-          return inner.demandCommand(1, `which command of agt ${parent}?`);
-        },
-      );
+      parser.command(parent, FAMILY_SUMMARIES[parent] ?? '', (inner) => {
+        configure(inner);
+        for (const child of children) {
+          register(inner, child, child.usage.slice(parent.length + 1), program, outcome);
+        }
+        return inner.demandCommand(1, `no command after "agt ${parent}"`);
+      });
     }
   }
   return parser.completion('completion', false).fail((message, error) => {
@@ -34,13 +30,28 @@ export function makeParser(commands: readonly Command[], program: Program, outco
   });
 }
 
-/** yargs' complaints in the manner of git's. */
+/** Shown above the commands of a family. */
+const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
+  session: 'create, inspect, restore, export and remove sessions',
+  config: 'list, read and change settings',
+  cron: 'autocommit sessions from cron',
+  shim: 'install the git script for the PATH of your agents',
+};
+
+/** The messages of yargs, in the manner of git. */
 function rephrase(message: string): string {
   const unknown = /^Unknown (argument|command)s?: (.*)$/.exec(message);
   if (unknown !== null)
-    return `unknown ${unknown[1] === 'command' ? 'command' : 'option or argument'} '${unknown[2]}'`;
-  const few = /^Not enough non-option arguments/.test(message);
-  return few ? 'an argument is missing' : message.charAt(0).toLowerCase() + message.slice(1);
+    return `unknown ${unknown[1] === 'command' ? 'command' : 'option or argument'} "${unknown[2]}"`;
+  const withoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1];
+  if (withoutValue !== undefined) return `option "--${withoutValue}" needs a value`;
+  const required = /^Missing required arguments?: (.*)$/.exec(message)?.[1];
+  if (required !== undefined) return `option "--${required}" is required`;
+  const choice = /Argument: (\S+), Given: (.*), Choices: (.*)/.exec(message);
+  if (choice !== null)
+    return `invalid value ${choice[2]} for option "--${choice[1]}"; choose from ${choice[3]}`;
+  if (/^Not enough non-option arguments/.test(message)) return 'an argument is missing';
+  return message.charAt(0).toLowerCase() + message.slice(1);
 }
 
 function configure(parser: Argv): Argv {
@@ -59,6 +70,7 @@ function configure(parser: Argv): Argv {
     .alias('help', 'h')
     .exitProcess(false)
     .showHelpOnFail(false)
+    .updateStrings({ 'Positionals:': 'Arguments:', 'Show help': 'show this help' })
     .wrap(Math.min(100, process.stdout.columns ?? 100));
 }
 
@@ -80,7 +92,7 @@ function register(parser: Argv, command: Command, usage: string, program: Progra
       for (const name of Object.keys({ ...command.options, ...command.positionals })) {
         const many = command.options?.[name]?.array === true || /\.\./.test(usage);
         if (Array.isArray(args[name]) && !many)
-          throw usageError(`--${name} given more than once`, 'give it once');
+          throw usageError(`option "--${name}" is given more than once`);
       }
       outcome.exitCode = await command.run(args as never, program);
     },
@@ -96,5 +108,9 @@ function families(commands: readonly Command[]): Map<string | undefined, Command
 }
 
 export function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return `${capitalized(text)}.`;
+}
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -9,7 +9,7 @@ export type OptionTable = Readonly<Record<string, Options>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
 
 /** Headings of `agt --help`, in their order. */
-export const GROUPS = ['start', 'sessions', 'states', 'look', 'set up'] as const;
+export const GROUPS = ['start', 'sessions', 'snapshots', 'maintenance', 'setup'] as const;
 
 export interface CommandDeclaration<O extends OptionTable, P extends PositionalTable> {
   /** The words that call it, then its arguments in yargs' notation: `session show [id]`. */
@@ -46,9 +46,12 @@ export const DRY_RUN_OPTION = {
   type: 'boolean',
   alias: 'n',
   default: false,
-  describe: 'say what would be done, and do nothing',
+  describe: 'show what would be done, and change nothing',
 } as const;
 export const SESSION_ID_OPTION = {
   type: 'string',
-  describe: 'the session; by default the one that the current folder belongs to',
+  describe: 'session id (default: the session of the current directory)',
 } as const;
+/** The forms in which a command takes a SNAPSHOT (src/snapshot/select.ts). */
+export const SNAPSHOT_FORMS =
+  'a commit of the shadow branch, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';

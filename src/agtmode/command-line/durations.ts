@@ -6,7 +6,8 @@ const DAY = 86_400;
 /** Of seconds, with or without a fraction, a day at most. @throws AgtError for anything else. */
 export function milliseconds(option: string, text: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(seconds) || seconds > DAY)
-    throw usageError(`'${text}' is no number of seconds`, `for example: --${option} 5`);
+  if (Number.isNaN(seconds))
+    throw usageError(`invalid number of seconds "${text}"`, `for example: --${option} 5`);
+  if (seconds > DAY) throw usageError(`--${option} is at most ${DAY} seconds, a day`);
   return seconds * 1000;
 }

@@ -14,46 +14,57 @@ import type { Program } from '../program.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit',
-  group: 'states',
-  summary: 'capture the whole session folder on its shadow branch',
+  group: 'snapshots',
+  summary: 'record the session folder as a snapshot on the shadow branch',
   description:
-    'Captures sandbox, xdg and config byte for byte, ignored files and the index included, as one commit on the shadow ' +
-    'branch. Does nothing where nothing has changed. What a rule leaves out is named (a socket, a file larger than ' +
-    'agt.maxFileSize; not what .agtignore names). What cannot be captured, such as a file that cannot be read, is named ' +
-    'too, keeps its last state, and makes the exit code 1: the capture is not complete.',
+    'Commit the whole session folder to the shadow branch: sandbox/, xdg/ and config/ byte for byte, with untracked and ' +
+    'ignored files and the index. If nothing changed, do nothing. The files, the index and the work branch stay as they ' +
+    'are. Warn about files that are never captured, such as sockets and files larger than agt.maxFileSize; .agtignore ' +
+    'in the session folder excludes files without a warning. If a file cannot be read, report an error, keep its last ' +
+    'captured version in the snapshot, and exit with 1.',
   options: {
     'session-id': SESSION_ID_OPTION,
-    all: { type: 'boolean', default: false, describe: 'every active session, for cron' },
-    label: { type: 'string', describe: 'a name for this snapshot, used as the subject' },
-    'if-changed': { type: 'boolean', default: false, describe: 'a label alone is not worth an autocommit' },
+    all: { type: 'boolean', default: false, describe: 'autocommit every active session (for cron)' },
+    label: { type: 'string', describe: 'name the snapshot; the label becomes the commit subject' },
+    'if-changed': {
+      type: 'boolean',
+      default: false,
+      describe: 'if nothing but the label is new, add no snapshot',
+    },
     keep: {
       type: 'string',
       array: true,
-      describe: 'a commit that the state keeps reachable, such as a stash before it is dropped',
+      describe: 'keep this commit reachable from the snapshot, such as a stash before it is dropped',
     },
-    tool: { type: 'string', describe: 'the tool call that led here, kept with the commit' },
-    siblings: { type: 'string', describe: 'scan only these top-level folders: sandbox,xdg,config' },
+    tool: { type: 'string', describe: 'store the name of the tool call that made the changes' },
+    siblings: {
+      type: 'string',
+      describe: 'scan only these folders, separated by commas: sandbox,xdg,config',
+    },
     timestamp: {
       type: 'string',
-      describe: 'read every file again that was modified at this Unix time or later',
+      describe: 'reread every file that was modified at this Unix time or later',
     },
     wait: {
       type: 'string',
       default: '0',
-      describe: 'seconds to wait for another agt that works on the session',
+      describe: 'wait this many seconds if another agt is working on the session',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt autocommit', 'the session that the current folder belongs to'],
-    ['agt autocommit --session-id fix-login --label "tests pass"', 'with a name to find it by'],
-    ['agt autocommit --all', 'from cron'],
+    ['agt autocommit', 'record the session of the current directory'],
+    [
+      'agt autocommit --session-id fix-login --label "tests pass"',
+      'record a session, with a name for the snapshot',
+    ],
+    ['agt autocommit --all', 'record every active session'],
   ],
   run: async (args, program) => {
     const repository = await program.repository();
     if (args.all && args['session-id'] !== undefined)
-      throw usageError('--all and --session-id exclude each other');
+      throw usageError('--all and --session-id cannot be used together');
     const wait = milliseconds('wait', args.wait);
     const options = {
       onlyIfChanged: args['if-changed'],
@@ -85,7 +96,7 @@ async function resolveCommit({ git }: Repository, name: string): Promise<string>
     `${name}^{commit}`,
   ]);
   if (commit !== undefined) return commit;
-  throw new AgtError(`'${name}' is no commit in this repository`, { hints: ['nothing was captured'] });
+  throw new AgtError(`no commit "${name}" in this repository`, { hints: ['nothing was captured'] });
 }
 
 function exitCodeOf({ failed }: CaptureResult): number {
@@ -125,7 +136,7 @@ function parseSiblings(text: string): string[] {
   const named = text.split(',').map((name) => name.trim());
   for (const name of named) {
     if (!known.includes(name))
-      throw usageError(`'${name}' is no folder of a session`, `siblings: ${known.join(', ')}`);
+      throw usageError(`no folder "${name}" in a session`, `the folders are: ${known.join(', ')}`);
   }
   return named;
 }
@@ -133,7 +144,7 @@ function parseSiblings(text: string): string[] {
 function parseTimestamp(text: string): number {
   const seconds = Number(text);
   if (text.trim() === '' || !Number.isFinite(seconds)) {
-    throw usageError(`'${text}' is not a Unix time in seconds`, 'for example: --timestamp "$(date +%s)"');
+    throw usageError(`invalid Unix time "${text}"`, 'for example: --timestamp "$(date +%s)"');
   }
   return seconds;
 }

@@ -9,21 +9,22 @@ import type { Program } from '../program.ts';
 
 export const cronInstall = defineCommand({
   usage: 'cron install',
-  group: 'set up',
-  summary: 'capture every session of this repository from cron',
+  group: 'setup',
+  summary: 'autocommit every session of this repository from cron',
   description:
-    "Writes one line for this repository into the user's crontab, in the place of the one that is there. All other lines stay as they are. What cannot be captured goes where cron sends output, usually by mail.",
+    'Add a line to your crontab that runs agt autocommit --all for this repository, or replace that line. Other lines ' +
+    'stay as they are. Errors go where cron sends output, usually to your mail.',
   options: {
-    interval: { type: 'string', default: '5', describe: 'minutes between two captures' },
+    interval: { type: 'string', default: '5', describe: 'minutes between two autocommits' },
     'dry-run': DRY_RUN_OPTION,
   },
   examples: [
-    ['agt cron install', 'every five minutes'],
-    ['agt cron install --interval 15 --dry-run', 'show the line, and change nothing'],
+    ['agt cron install', 'autocommit every five minutes'],
+    ['agt cron install --interval 15 --dry-run', 'show the line for every 15 minutes'],
   ],
   run: async (args, program) => {
     const minutes = /^\d{1,4}$/.test(args.interval) ? Number(args.interval) : Number.NaN;
-    if (Number.isNaN(minutes)) throw usageError(`'${args.interval}' is no number of minutes`);
+    if (Number.isNaN(minutes)) throw usageError(`invalid number of minutes "${args.interval}"`);
     const { commonDir } = await program.repository();
     const repository = latin1(commonDir);
     const line = cronLine({
@@ -42,16 +43,16 @@ export const cronInstall = defineCommand({
 
 export const cronRemove = defineCommand({
   usage: 'cron remove',
-  group: 'set up',
-  summary: "take this repository's line out of the crontab",
+  group: 'setup',
+  summary: 'remove the crontab line of this repository',
   options: { 'dry-run': DRY_RUN_OPTION },
-  examples: [['agt cron remove', 'no captures from cron any more']],
+  examples: [['agt cron remove', 'stop autocommits from cron']],
   run: async (args, program) => {
     const repository = latin1((await program.repository()).commonDir);
     const before = await readCrontab(program.env);
     const line = findLine(before, repository);
     if (line === undefined) {
-      program.out('no line for this repository\n');
+      program.out('no crontab line for this repository\n');
       return 0;
     }
     if (!args['dry-run']) await writeCrontab(program.env, withoutLine(before, repository));
@@ -62,15 +63,15 @@ export const cronRemove = defineCommand({
 
 export const cronShow = defineCommand({
   usage: 'cron show',
-  group: 'set up',
-  summary: "show this repository's line in the crontab",
+  group: 'setup',
+  summary: 'show the crontab line of this repository',
   options: { json: JSON_OPTION },
-  examples: [['agt cron show', 'the line, or that there is none']],
+  examples: [['agt cron show', 'show whether cron autocommits this repository']],
   run: async (args, program) => {
     const { commonDir } = await program.repository();
     const line = findLine(await readCrontab(program.env), latin1(commonDir));
     if (args.json) program.out(json({ repository: commonDir, line: line === undefined ? null : utf8(line) }));
-    else program.out(line === undefined ? 'no line for this repository\n' : `${utf8(line)}\n`);
+    else program.out(line === undefined ? 'no crontab line for this repository\n' : `${utf8(line)}\n`);
     return 0;
   },
 });

@@ -14,21 +14,21 @@ import { examineShim } from '../shim-on-path.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
-  group: 'look',
-  summary: 'check git, the settings and every session, and say how to mend what is wrong',
+  group: 'maintenance',
+  summary: 'check git, settings and sessions, and fix problems',
   description:
-    'Without --fix it looks only. --fix mends whatever needs no decision: sessions that were never finished being made, ' +
-    'removed or restored, branches of agt that were moved or deleted, locks and temporary files of processes that are ' +
-    'gone. Nothing that was not captured is removed. The exit code is 1 where something is wrong (still), 0 where there ' +
-    'are at most notes.',
+    'Check git, the settings and every session, and print how to fix each problem. With --fix, fix those that need no ' +
+    'decision: sessions whose creation, removal or restore was interrupted, branches of agt that something else moved ' +
+    'or deleted, locks and temporary files of dead processes. Files that are in no snapshot are never deleted. Exit ' +
+    'with 1 if a problem remains; notes are no problems.',
   options: {
-    fix: { type: 'boolean', default: false, describe: 'mend what needs no decision, and say so' },
+    fix: { type: 'boolean', default: false, describe: 'fix problems that need no decision' },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt doctor', 'what is wrong, and the command that mends it'],
-    ['agt doctor --fix --dry-run', 'what would be mended'],
+    ['agt doctor', 'list problems, and the commands that fix them'],
+    ['agt doctor --fix --dry-run', 'show which problems agt would fix'],
   ],
   run: async (args, program) => {
     const git = await program.git();
@@ -50,8 +50,8 @@ export const doctor = defineCommand({
       findings.push({
         level: 'note',
         about: git.path,
-        problem: 'built without PCRE: hidden authors are matched by simpler patterns',
-        mend: 'nothing is needed; a git with PCRE colours matches as git does',
+        problem: 'built without PCRE: on a terminal, git log may colour a letter of an author',
+        mend: 'use a git with PCRE, or ignore this',
       });
     }
     const mended =
@@ -96,7 +96,7 @@ export const doctor = defineCommand({
 function printMended(program: Program, mended: readonly Mended[]): void {
   for (const { finding, failure } of mended) {
     const what = `${finding.about}: ${finding.problem}`;
-    program.out(failure === undefined ? `mended: ${what}\n` : `could not mend: ${what}: ${failure}\n`);
+    program.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
   }
 }
 
@@ -105,7 +105,7 @@ export function printFindings(program: Program, findings: readonly Finding[], pr
   const styles = { error: 'red', warning: 'yellow', note: 'dim' } as const;
   for (const { level, about, problem, mend, fix } of findings) {
     program.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
-    if (previewFix && fix !== undefined) program.out('    --fix would mend this\n');
-    else if (mend !== '') program.out(`    mend: ${mend}\n`);
+    if (previewFix && fix !== undefined) program.out('    agt doctor --fix would fix this\n');
+    else if (mend !== '') program.out(`    fix: ${mend}\n`);
   }
 }

@@ -8,14 +8,14 @@ import { json, plural, table } from '../output/print.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
-  group: 'look',
-  summary: 'what the states of each session cost on disk',
+  group: 'maintenance',
+  summary: 'show the disk space that the snapshots of each session use',
   description:
-    'Own is what would go with the states of that session alone; shared is what the states of others hold too. What ' +
-    "the user's branches or the work branches hold is not counted.",
-  positionals: { id: { type: 'string', describe: 'only this session' } },
+    'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +
+    'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
+  positionals: { id: { type: 'string', describe: 'session id (default: all sessions)' } },
   options: { json: JSON_OPTION },
-  examples: [['agt du', 'every session, and what is free']],
+  examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, program) => {
     const repository = await program.repository();
     const only = args.id === undefined ? undefined : namedSession(repository, args.id).session_id;

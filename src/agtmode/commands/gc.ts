@@ -16,27 +16,27 @@ import type { Program } from '../program.ts';
 
 export const gc = defineCommand({
   usage: 'gc',
-  group: 'states',
-  summary: 'drop states that are past their time, and give back their disk',
+  group: 'maintenance',
+  summary: 'delete old snapshots and free their disk space',
   description:
-    'Drops the states of sessions that were removed longer ago than agt.retention, but for snapshots that were given a ' +
-    'label by hand. With --thin also thins the states of active sessions: everything of the last day stays, the last ' +
-    'state of each hour of the last week, the last of each day before, and every labelled snapshot; the states after the ' +
-    'first one that goes get other object names. Then removes objects that nothing refers to, once they are older than ' +
-    "git's time of grace, and joins small packs.",
+    'Delete the snapshots of sessions that were removed more than agt.retention ago, except snapshots that a person ' +
+    'labelled. With --thin, thin out active sessions as well: keep every snapshot of the last day, the last one of each ' +
+    'hour of the last week, the last one of each day before that, and every labelled one. Thinning gives new commit ids ' +
+    'to the snapshots after the first deleted one. Then delete unreachable objects that are old enough, and combine ' +
+    'small packs.',
   options: {
-    thin: { type: 'boolean', default: false, describe: 'also thin the states of active sessions' },
+    thin: { type: 'boolean', default: false, describe: 'thin out the snapshots of active sessions as well' },
     prune: {
       type: 'string',
       describe:
-        "remove unreachable objects older than this: a time, now, never; by default git's gc.pruneExpire, two weeks",
+        'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt gc --thin --dry-run', 'how much would go'],
-    ['agt gc', 'from cron, every night'],
+    ['agt gc --thin --dry-run', 'show how much would be freed'],
+    ['agt gc', 'clean up, for example from cron every night'],
   ],
   run: async (args, program) => {
     const repository = await program.repository();
@@ -87,13 +87,13 @@ function printPlans(
   total: number,
 ): void {
   for (const outcome of report) program.out(describeOutcome(outcome, bytes, false));
-  program.out(report.length === 0 ? 'no states would go\n' : `${showSize(total)} would go\n`);
+  program.out(report.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`);
 }
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {
-  drop: ['dropped', 'would drop'],
-  reduce: ['kept the labelled snapshots of', 'would keep the labelled snapshots of'],
-  thin: ['thinned', 'would thin'],
+  drop: ['deleted', 'would delete'],
+  reduce: ['kept the labelled ones, deleted', 'would keep the labelled ones, delete'],
+  thin: ['thinned out, deleted', 'would thin out, delete'],
 };
 
 function describeOutcome(
@@ -103,13 +103,13 @@ function describeOutcome(
 ): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
-  if (refused !== undefined) return `${id}: left as it is: ${refused}\n`;
+  if (refused !== undefined) return `${id}: skipped: ${refused}\n`;
   const verb = VERBS[action][done ? 0 : 1];
   const cost = showSize(bytes.get(id) ?? 0);
-  const lines = [`${verb} ${id}: ${going} of ${plural(chain.snapshots.length, 'snapshot')}, ${cost}`];
+  const lines = [`${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${cost})`];
   if (workBranch !== undefined) {
     lines.push(
-      `  ${shortBranch(workBranch)} stays: it has commits that no branch of yours has, or is checked out`,
+      `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`,
     );
   }
   return lines.map((line) => `${line}\n`).join('');
@@ -118,11 +118,13 @@ function describeOutcome(
 function describeDisk({ before, after, young, left }: Reclaimed): string {
   const lines = [
     after <= before
-      ? `the object store takes ${showSize(after)}, ${showSize(before - after)} less`
-      : `the object store takes ${showSize(after)}`,
-    ...(young > 0 ? [`${showSize(young)} more can go once it is old enough (now: --prune=now)`] : []),
+      ? `object store: ${showSize(after)}, ${showSize(before - after)} freed`
+      : `object store: ${showSize(after)}`,
+    ...(young > 0
+      ? [`${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`]
+      : []),
     ...(left > after / 100
-      ? [`${showSize(left)} stays in packs of which too little would go to write them anew`]
+      ? [`${showSize(left)} is unreachable, in packs that are not worth rewriting yet`]
       : []),
   ];
   return lines.map((line) => `${line}\n`).join('');

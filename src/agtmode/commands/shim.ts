@@ -22,18 +22,24 @@ import type { Program } from '../program.ts';
 const DIR_OPTION = {
   dir: {
     type: 'string',
-    describe: 'the directory to put first on PATH (default: ~/.local/share/agt/bin)',
+    describe: 'directory of the script (default: ~/.local/share/agt/bin)',
   },
 } as const;
 
 export const shimInstall = defineCommand({
   usage: 'shim install',
-  group: 'set up',
-  summary: 'write the sh script that makes git mode as fast as git',
+  group: 'setup',
+  summary: 'write the git script to put on the PATH of your agents',
   description:
-    'Writes a script named git. It becomes the real git at once wherever nothing could be hidden, and starts agt for the rest. Put its directory first on PATH.',
+    'Write a shell script named git. Put its directory first on the PATH of your agents. The script runs the real git ' +
+    'for commands that cannot show anything of agt, and agt for the others, so most commands are as fast as in git.',
   options: DIR_OPTION,
-  examples: [['agt shim install --dir ~/.agt-bin', 'then: export PATH="$HOME/.agt-bin:$PATH"']],
+  examples: [
+    [
+      'agt shim install --dir ~/.agt-bin',
+      'write the script; then start agents with PATH="$HOME/.agt-bin:$PATH"',
+    ],
+  ],
   run: async (args, program) => {
     const dir = directory(args.dir, program);
     const path = join(dir, 'git');
@@ -47,7 +53,7 @@ export const shimInstall = defineCommand({
     renameSync(`${path}.${process.pid}`, path);
     program.out(`${path}\n`);
     if (!(program.env['PATH'] ?? '').split(delimiter).includes(dir)) {
-      program.err(`hint: put it first on PATH: export PATH='${dir}':"$PATH"\n`);
+      program.err(`hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`);
     }
     return 0;
   },
@@ -55,14 +61,14 @@ export const shimInstall = defineCommand({
 
 export const shimUninstall = defineCommand({
   usage: 'shim uninstall',
-  group: 'set up',
+  group: 'setup',
   summary: 'remove the script that agt shim install wrote',
   options: DIR_OPTION,
-  examples: [['agt shim uninstall --dir ~/.agt-bin', 'real git is git again']],
+  examples: [['agt shim uninstall --dir ~/.agt-bin', 'remove the script; agents use the real git again']],
   run: async (args, program) => {
     const dir = directory(args.dir, program);
     const path = join(dir, 'git');
-    if (!existsSync(path)) throw new AgtError(`no shim at ${path}`);
+    if (!existsSync(path)) throw new AgtError(`no shim in "${dir}"`);
     refuseForeign(path);
     rmSync(path);
     rmSync(join(dir, LINK_DIR), { recursive: true, force: true });
@@ -72,10 +78,10 @@ export const shimUninstall = defineCommand({
 
 export const shimPrint = defineCommand({
   usage: 'shim print',
-  group: 'set up',
-  summary: 'show the script that agt shim install would write',
+  group: 'setup',
+  summary: 'print the script that agt shim install would write',
   options: DIR_OPTION,
-  examples: [['agt shim print | less', 'read before installing']],
+  examples: [['agt shim print | less', 'read the script before installing it']],
   run: async (args, program) => {
     program.out(await textFor(directory(args.dir, program), program));
     return 0;
@@ -103,7 +109,7 @@ async function textFor(dir: string, program: Program): Promise<string> {
 
 function executable(): string {
   const [own] = ownFiles(packed);
-  if (own === undefined) throw new AgtError('cannot tell where agt itself is');
+  if (own === undefined) throw new AgtError('cannot find the agt executable');
   return resolve(own);
 }
 
@@ -111,7 +117,7 @@ function executable(): string {
 function refuseForeign(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
   if (!readFileSync(path, 'latin1').slice(0, 256).includes(SHIM_MARK)) {
-    throw new AgtError(`${path} exists and is not agt's shim`, {
+    throw new AgtError(`"${path}" exists and is not a shim of agt`, {
       hints: ['choose another directory: --dir DIR'],
     });
   }

@@ -15,10 +15,10 @@ import { printFindings } from './doctor.ts';
 
 export const status = defineCommand({
   usage: 'status',
-  group: 'look',
-  summary: 'sessions, what changed in them since, settings, and what is wrong',
+  group: 'maintenance',
+  summary: 'show sessions, their changes since the last autocommit, and problems',
   options: { json: JSON_OPTION },
-  examples: [['agt status', 'how things stand here']],
+  examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async (args, program) => {
     const repository = await program.repository();
     const { records } = listRecords(repository);
@@ -51,19 +51,19 @@ export const status = defineCommand({
     program.out(
       `Repository ${repository.commonDir}${repository.area === undefined ? '' : `, clone ${repository.area}`}\n`,
     );
-    const kept = removed > 0 ? `, ${removed} removed with their states kept` : '';
+    const kept = removed > 0 ? `, ${removed} removed (snapshots kept)` : '';
     program.out(`${plural(active.length, 'session')}${kept}\n`);
     const rows = sessions.map(({ view, changed }) => [
       view.record.session_id,
-      view.sandboxPresent ? view.record.state : 'sandbox gone',
+      view.sandboxPresent ? view.record.state : 'sandbox missing',
       view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
-      `autocommit ${lastAutocommitText(view, program.now())}`,
+      `last autocommit ${lastAutocommitText(view, program.now())}`,
       changed === undefined
-        ? 'unknown'
+        ? 'changes unknown'
         : changed === 0
           ? 'nothing changed since'
           : `${plural(changed, 'path')} changed since`,
-      `last complete ${completeText(view, program)}`,
+      `last complete autocommit ${completeText(view, program)}`,
     ]);
     if (rows.length > 0) program.out(`\n${table(rows, '  ')}`);
     for (const { view, failed, problem } of sessions) {

@@ -8,26 +8,34 @@ import type { Program } from '../program.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
-  group: 'states',
-  summary: 'capture sessions as their files change, until stopped',
+  group: 'snapshots',
+  summary: 'autocommit sessions whenever their files change, until stopped',
   description:
-    'Captures a session when nothing in its folder has changed for a moment, and now and then while it keeps changing. ' +
-    'Without ids every active session is watched, those that are made meanwhile too. SIGINT or SIGTERM ends it after a ' +
-    'last capture. Where the kernel cannot watch a folder, it is captured periodically, and that is said. File systems ' +
-    'that others write to (NFS, shared folders of virtual machines) tell nothing: use cron there.',
-  positionals: { ids: { type: 'string', array: true, describe: 'sessions (default: all that are active)' } },
+    'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after its ' +
+    'first. Without ids, watch all active sessions, including those created later. On SIGINT or SIGTERM, autocommit ' +
+    'once more and exit. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
+    'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
+    'there.',
+  positionals: {
+    ids: { type: 'string', array: true, describe: 'session ids (default: all active sessions)' },
+  },
   options: {
-    debounce: { type: 'string', default: '2', describe: 'seconds without a change before a capture' },
+    debounce: {
+      type: 'string',
+      default: '2',
+      describe: 'autocommit after this many seconds without a change',
+    },
     interval: {
       type: 'string',
       default: '30',
-      describe: 'seconds from a change to its capture at most, and before what failed is tried again',
+      describe:
+        'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
     },
-    json: { type: 'boolean', default: false, describe: 'print a JSON object on each line' },
+    json: { type: 'boolean', default: false, describe: 'print one JSON object per line' },
   },
   examples: [
-    ['agt watch', 'every session of this repository'],
-    ['agt watch fix-login --debounce 0.5', 'one session, soon after each change'],
+    ['agt watch', 'watch every session of this repository'],
+    ['agt watch fix-login --debounce 0.5', 'watch one session, and autocommit soon after each change'],
   ],
   run: async (args, program) => {
     const quiet = Math.max(milliseconds('debounce', args.debounce), SHORTEST_MS);
@@ -96,10 +104,12 @@ function printer(program: Program, asJson: boolean): (event: WatchEvent) => void
     } else if (asJson) {
       const { kind, id } = event;
       line({ event: kind, session_id: id, ...('reason' in event ? { periodic: event.reason ?? null } : {}) });
-    } else if (event.kind === 'dropped') program.out(`${event.id}: no longer there, not watched any more\n`);
+    } else if (event.kind === 'dropped') program.out(`${event.id}: session is gone, no longer watched\n`);
     else if (event.reason !== undefined)
-      program.err(`warning: ${event.id}: captured periodically: ${event.reason}\n`);
-    else program.out(`${event.id}: watched\n`);
+      program.err(
+        `warning: ${event.id}: cannot watch its files, autocommitting periodically: ${event.reason}\n`,
+      );
+    else program.out(`${event.id}: watching\n`);
   };
 }
 

@@ -1,14 +1,14 @@
 /** The manual page agt(1), in man(7) macros, from the same declarations that yargs parses. */
 import { SETTING_KEYS } from '../../config/keys.ts';
-import { sentence } from '../command-line/cli.ts';
-import { type Command, GROUPS, type OptionTable } from '../command-line/command.ts';
-import { BUILT_IN, GLOBAL_OPTIONS, HEADINGS } from './overview.ts';
+import { capitalized, sentence } from '../command-line/cli.ts';
+import { type Command, GROUPS, type OptionTable, type PositionalTable } from '../command-line/command.ts';
+import { BUILT_IN, GLOBAL_OPTIONS, HEADINGS, INTRODUCTION, TERMS } from './overview.ts';
 
 export function manualPage(commands: readonly Command[], version: string): string {
   const parts = [
     `.TH AGT 1 "" "agt ${version}" "agt manual"`,
     '.SH NAME',
-    'agt \\- git for people who run coding agents',
+    'agt \\- sessions and snapshots for coding agents in a git repository',
     '.SH SYNOPSIS',
     '.nf',
     '\\fBagt\\fR [\\fB\\-C\\fR \\fIpath\\fR] \\fIcommand\\fR [\\fIoptions\\fR]',
@@ -16,19 +16,22 @@ export function manualPage(commands: readonly Command[], version: string): strin
     '.fi',
     '.SH DESCRIPTION',
     roff(
-      'agt keeps one sandbox (a git worktree) and two branches per agent session: the work branch, which holds what ' +
-        'the agent commits, and the shadow branch, whose autocommits hold the whole session folder. Called as "git", it ' +
-        'is git, except that agent branches and agent-authored commits are not there.',
+      `${INTRODUCTION.join(' ')} Called as "git", agt is git, but does not show work branches, shadow branches and ` +
+        'snapshots. Terms:',
     ),
+    ...TERMS.flatMap(([term, meaning]) => ['.TP', bold(term), roff(sentence(meaning))]),
     '.SH OPTIONS',
-    ...GLOBAL_OPTIONS.flatMap(([option, what]) => ['.TP', bold(option), roff(what)]),
+    ...GLOBAL_OPTIONS.flatMap(([option, what]) => ['.TP', bold(option), roff(sentence(what))]),
   ];
   for (const group of GROUPS) {
     const members = commands.filter((command) => command.group === group);
     if (members.length > 0)
       parts.push(`.SH ${HEADINGS[group].replace(/:$/, '').toUpperCase()}`, ...members.flatMap(commandPart));
   }
-  parts.push('.SH GIT', ...BUILT_IN.flatMap(([call, what]) => ['.TP', bold(call), roff(what)]));
+  parts.push(
+    '.SH HELP AND GIT',
+    ...BUILT_IN.flatMap(([call, what]) => ['.TP', bold(call), roff(sentence(what))]),
+  );
   parts.push('.SH CONFIGURATION', roff(CONFIGURATION));
   for (const { name, fallback, summary, ...key } of SETTING_KEYS) {
     const notes = [
@@ -48,31 +51,33 @@ export function manualPage(commands: readonly Command[], version: string): strin
 }
 
 const CONFIGURATION =
-  'git-config syntax: ~/.agtconfig for all of yours; for one repository .agt/config in the area of an agt clone, or ' +
-  'agt/config in the common git directory. A .agt/config inside a worktree is ignored.';
+  'Settings are kept in git-config syntax: in ~/.agtconfig for all repositories; for one repository in .agt/config beside ' +
+  'the worktrees of an agt clone, or in agt/config in the git directory. A .agt/config inside a worktree is ignored, ' +
+  'since other people can commit one. Environment variables win over files.';
 
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
-  ['AGT_DISABLE_FILTER=1', 'Called as git, show everything, as git --disable-agt does.'],
-  ['AGT_TRACE=1', 'Print each real command line to stderr.'],
-  ['AGT_DEBUG=1', 'Print the stack of an error.'],
+  ['AGT_DISABLE_FILTER=1', 'Called as git, hide nothing, as with git --disable-agt.'],
+  ['AGT_TRACE=1', 'Print every git command line that agt runs to stderr.'],
+  ['AGT_DEBUG=1', 'Print a stack trace with each error.'],
 ];
 
 const EXIT_CODES: readonly (readonly [string, string])[] = [
-  ['0', 'Done, or nothing to do.'],
-  ['1', 'Could not be done; the reason is on stderr.'],
-  ['2', 'Wrong usage; nothing was changed.'],
-  ['75', 'Busy: another agt works on the same session. Try again.'],
-  ['128', 'git failed; its own code where it gave one.'],
+  ['0', 'Success, or nothing to do.'],
+  ['1', 'Failure; the reason is on stderr.'],
+  ['2', 'Wrong usage; nothing changed.'],
+  ['75', 'Another agt is working on the same session; try again.'],
+  ['128', 'git failed; if git gave an exit code of its own, agt exits with that one.'],
 ];
 
 function commandPart(command: Command): string[] {
   return [
     `.SS ${roff(`agt ${command.usage}`)}`,
     roff(command.description ?? sentence(command.summary)),
-    ...optionParts({ ...command.positionals, ...command.options }),
+    ...positionalParts(command.positionals ?? {}),
+    ...optionParts(command.options ?? {}),
     ...command.examples.flatMap(([line, what]) => [
       '.PP',
-      roff(`${what.charAt(0).toUpperCase()}${what.slice(1)}:`),
+      roff(`${capitalized(what)}:`),
       '.RS',
       '.nf',
       roff(line),
@@ -80,6 +85,14 @@ function commandPart(command: Command): string[] {
       '.RE',
     ]),
   ];
+}
+
+function positionalParts(positionals: PositionalTable): string[] {
+  return Object.entries(positionals).flatMap(([name, positional]) => [
+    '.TP',
+    bold(`<${name}>`),
+    roff(sentence(positional.describe ?? '')),
+  ]);
 }
 
 function optionParts(options: OptionTable): string[] {

@@ -27,11 +27,12 @@ export function printRestored(program: Program, restored: Restored, asJson: bool
     );
   } else {
     const what = `${id}: restored ${plural(changed, 'path')}`;
-    program.out(`${what}, ${mismatches.length === 0 ? 'verified' : 'not all as it was'}\n`);
-    if (undo !== undefined) program.out(`to take it back: ${undo}\n`);
+    program.out(`${what}, ${mismatches.length === 0 ? 'verified' : 'some differ from the snapshot'}\n`);
+    if (undo !== undefined) program.out(`to undo: ${undo}\n`);
   }
   if (mismatches.length === 0) return EXIT.done;
-  program.err(`error: ${plural(mismatches.length, 'path')} not as in ${snapshot.commit.slice(0, 10)}:\n`);
+  const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
+  program.err(`error: ${differing} from snapshot ${snapshot.commit.slice(0, 10)}:\n`);
   for (const path of mismatches) program.err(`  ${showPath(path)}\n`);
   return EXIT.failed;
 }

@@ -6,17 +6,17 @@ export async function readCrontab(env: NodeJS.ProcessEnv): Promise<string> {
   const { exitCode, stdout, stderr } = await runCrontab(['-l'], env);
   if (exitCode === 0) return stdout;
   if (/no crontab for|no such file or directory/i.test(stderr)) return '';
-  throw failed('be read', stderr);
+  throw failed('read', stderr);
 }
 
 export async function writeCrontab(env: NodeJS.ProcessEnv, crontab: string): Promise<void> {
   const { exitCode, stderr } = await runCrontab(['-'], env, crontab);
-  if (exitCode !== 0) throw failed('be changed', stderr);
+  if (exitCode !== 0) throw failed('change', stderr);
 }
 
-function failed(what: string, stderr: string): AgtError {
-  return new AgtError(`the crontab cannot ${what}: ${stderr.trim().split('\n')[0]}`, {
-    hints: ['it is as it was', 'without cron: a systemd timer, launchd (see README), or agt watch'],
+function failed(verb: string, stderr: string): AgtError {
+  return new AgtError(`cannot ${verb} the crontab: ${stderr.trim().split('\n')[0]}`, {
+    hints: ['nothing was changed', 'instead of cron, use a systemd timer, launchd or agt watch'],
   });
 }
 
@@ -33,9 +33,9 @@ async function runCrontab(args: string[], env: NodeJS.ProcessEnv, input?: string
   if (run.exitCode === undefined) {
     const code = errorCode(run.cause);
     throw new AgtError(
-      code === 'ENOENT' ? 'there is no crontab program on PATH' : `cannot run crontab: ${code}`,
+      code === 'ENOENT' ? 'no crontab program found on PATH' : `cannot run crontab: ${code}`,
       {
-        hints: ['install cron, or use a systemd timer or launchd (see README), or: agt watch'],
+        hints: ['install cron, or use a systemd timer, launchd or agt watch'],
         cause: run.cause,
       },
     );

@@ -24,8 +24,8 @@ export function scheduleOf(minutes: number): string {
     if (Number.isInteger(hours) && 24 % hours === 0) return `0 */${hours} * * *`;
   }
   throw usageError(
-    `cron cannot run something every ${minutes} minutes`,
-    'a divisor of 60 (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60), or hours that divide a day (120, 180, 240, …, 1440)',
+    `cron cannot run a command every ${minutes} minutes`,
+    'choose a divisor of 60 (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60) or whole hours that divide a day (120, 180, …, 1440)',
   );
 }
 

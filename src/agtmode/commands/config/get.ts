@@ -6,14 +6,16 @@ import { knownKeys } from './set.ts';
 
 export const configGet = defineCommand({
   usage: 'config get <key>',
-  group: 'set up',
-  summary: 'the value of one setting, and on stderr where it comes from',
-  positionals: { key: { type: 'string', demandOption: true, describe: 'its name, such as agt.agentEmail' } },
+  group: 'setup',
+  summary: 'print the value of a setting',
+  positionals: {
+    key: { type: 'string', demandOption: true, describe: 'name of the setting, such as agt.agentEmail' },
+  },
   options: { json: JSON_OPTION },
-  examples: [['agt config get agt.gitPath', 'the real git that is used']],
+  examples: [['agt config get agt.gitPath', 'print the path of the real git']],
   run: async (args, program) => {
     const key = findKey(args.key);
-    if (key === undefined) throw usageError(`no setting '${args.key}'`, knownKeys());
+    if (key === undefined) throw usageError(`unknown setting "${args.key}"`, knownKeys());
     const setting = (await program.settingValues()).find(({ name }) => name === key.name);
     const value = setting?.value || (key.name === 'agt.gitPath' ? program.gitPath() : '');
     if (args.json) {

@@ -4,10 +4,10 @@ import { json, table } from '../../output/print.ts';
 
 export const configList = defineCommand({
   usage: 'config list',
-  group: 'set up',
-  summary: 'every setting, its value and where that comes from',
+  group: 'setup',
+  summary: 'list all settings, their values and origins',
   options: { json: JSON_OPTION },
-  examples: [['agt config list', 'what holds here']],
+  examples: [['agt config list', 'list the settings for this repository']],
   run: async (args, program) => {
     const values = await program.settingValues();
     if (args.json) program.out(json(values));

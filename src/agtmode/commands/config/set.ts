@@ -8,28 +8,28 @@ import type { Program } from '../../program.ts';
 
 export const configSet = defineCommand({
   usage: 'config set <key> <value>',
-  group: 'set up',
-  summary: 'set a value for this repository, or with --global for all of yours',
+  group: 'setup',
+  summary: 'change a setting of this repository, or of all (--global)',
   positionals: {
-    key: { type: 'string', demandOption: true, describe: 'its name, such as agt.maxFileSize' },
-    value: { type: 'string', demandOption: true, describe: 'the value' },
+    key: { type: 'string', demandOption: true, describe: 'name of the setting, such as agt.maxFileSize' },
+    value: { type: 'string', demandOption: true, describe: 'new value' },
   },
   options: {
-    global: { type: 'boolean', default: false, describe: 'in ~/.agtconfig instead of the repository' },
+    global: { type: 'boolean', default: false, describe: 'write to ~/.agtconfig, for all repositories' },
   },
   examples: [
-    ['agt config set agt.maxFileSize 2g', 'for this repository'],
-    ['agt config set --global agt.gitPath /usr/bin/git', 'for all of yours'],
+    ['agt config set agt.maxFileSize 2g', 'change the limit for this repository'],
+    ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],
   ],
   run: async (args, program) => {
     const key = findKey(args.key);
-    if (key === undefined) throw usageError(`no setting '${args.key}'`, knownKeys());
+    if (key === undefined) throw usageError(`unknown setting "${args.key}"`, knownKeys());
     const problem = key.check(args.value);
-    if (problem !== undefined) throw usageError(`'${args.value}' is no value for ${key.name}: ${problem}`);
+    if (problem !== undefined) throw usageError(`invalid value "${args.value}" for ${key.name}: ${problem}`);
     if (key.globalOnly && !args.global) {
       throw usageError(
-        `${key.name} is honoured only from your own file`,
-        `agt config set --global ${key.name} ${args.value}`,
+        `${key.name} cannot be set for one repository`,
+        `set it for all: agt config set --global ${key.name} ${args.value}`,
       );
     }
     const file = args.global ? globalFile(program) : await localFile(program, key.name);
@@ -39,12 +39,13 @@ export const configSet = defineCommand({
 });
 
 export function knownKeys(): string {
-  return `settings: ${SETTING_KEYS.map(({ name }) => name).join(', ')}`;
+  return `known settings: ${SETTING_KEYS.map(({ name }) => name).join(', ')}`;
 }
 
 function globalFile(program: Program): string {
   const file = globalConfigPath(program.env);
-  if (file === undefined) throw new AgtError('no HOME, and so no ~/.agtconfig', { hints: ['set HOME'] });
+  if (file === undefined)
+    throw new AgtError('cannot find ~/.agtconfig: HOME is not set', { hints: ['set HOME'] });
   return file;
 }
 

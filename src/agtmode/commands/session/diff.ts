@@ -11,43 +11,44 @@ import { type Namesakes, pathOfAgent, pathspecInFolder } from '../../../timetrav
 import { type DiffRequest, listDiff, type Point, showDiff } from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
-import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION, SESSION_ID_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
 import { json, showPath } from '../../output/print.ts';
 import type { Program } from '../../program.ts';
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
-  group: 'states',
-  summary: 'what changed between two snapshots, or between a snapshot and now',
+  group: 'snapshots',
+  summary: 'compare two snapshots, or a snapshot with the files on disk',
   description:
-    'Compares snapshot A with snapshot B; without B with what is on disk now; without both, the last autocommit with what ' +
-    'is on disk. git prints it, with its colours, pager and settings. Permissions and empty directories, of which git ' +
-    'knows nothing, are told after that. What cannot be read is named, and the exit code is then 1. Paths after -- are relative to the sandbox; xdg/log or ../xdg/log is in another ' +
-    'folder of the session. Nothing is captured, and nothing is changed.',
+    'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
+    'last snapshot with the files on disk. git prints the differences, with your colours, pager and settings; changed ' +
+    'permissions and empty directories follow, which git does not track. If a file cannot be read, warn and exit with 1. ' +
+    'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
+    'session stays as it is.',
   positionals: {
     id: SESSION_ID_OPTION,
     a: {
       type: 'string',
-      describe: 'a commit of the shadow branch, @{n} (n autocommits ago), a time, or a label',
+      describe: `snapshot: ${SNAPSHOT_FORMS}`,
     },
-    b: { type: 'string', describe: 'another one' },
+    b: { type: 'string', describe: 'snapshot to compare with <a>' },
   },
   options: {
-    stat: { type: 'boolean', default: false, describe: 'how many lines changed in each file' },
+    stat: { type: 'boolean', default: false, describe: 'show the number of changed lines of each file' },
     'name-status': {
       type: 'boolean',
       default: false,
-      describe: 'the names of what was added, changed, deleted',
+      describe: 'show only names, and whether a file was added, changed or deleted',
     },
-    'name-only': { type: 'boolean', default: false, describe: 'the names alone' },
-    'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 where there are differences' },
+    'name-only': { type: 'boolean', default: false, describe: 'show only names' },
+    'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 if there are differences' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session diff', 'since the last autocommit'],
-    ['agt session diff fix-login "tests pass" --stat', 'since the snapshot of that label'],
-    ['agt session diff fix-login @{3} @{1} -- src', 'between two snapshots, in src'],
+    ['agt session diff', 'show changes since the last autocommit'],
+    ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
+    ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
   ],
   run: async (args, program) => {
     const repository = await program.repository();
@@ -89,7 +90,7 @@ function whichSession(
   if (named !== undefined) return { record: named, snapshots: rest };
   const here = sessionContaining(repository, cwd);
   if (here === undefined) return { record: namedSession(repository, first), snapshots: rest };
-  if (words.length > 2) throw usageError(`'${first}' is no session`, 'agt session diff [ID] [A] [B]');
+  if (words.length > 2) throw usageError(`no session "${first}"`, 'usage: agt session diff [id] [a] [b]');
   return { record: here, snapshots: words };
 }
 

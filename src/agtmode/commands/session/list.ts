@@ -10,12 +10,12 @@ export const sessionList = defineCommand({
   group: 'sessions',
   summary: 'list the sessions of this repository',
   options: {
-    all: { type: 'boolean', alias: 'a', default: false, describe: 'removed sessions too' },
+    all: { type: 'boolean', alias: 'a', default: false, describe: 'include removed sessions' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session list', 'id, state, branch, last autocommit'],
-    ['agt session list --json | jq -r .[].sandbox', 'every sandbox'],
+    ['agt session list', 'show id, state, branch and last autocommit'],
+    ['agt session list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
   run: async (args, program) => {
     const repository = await program.repository();
@@ -30,7 +30,7 @@ export const sessionList = defineCommand({
     const now = program.now();
     const rows = views.map((view) => [
       view.record.session_id,
-      view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox gone',
+      view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox missing',
       view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
       view.ahead === undefined ? '' : `+${view.ahead}`,
       lastAutocommitText(view, now),

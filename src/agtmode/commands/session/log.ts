@@ -21,23 +21,23 @@ import { fileSize, localTime } from '../../output/snapshot.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
-  group: 'states',
-  summary: 'the timeline of a session: every autocommit and what it changed',
+  group: 'snapshots',
+  summary: 'list the snapshots of a session and what each of them changed',
   description:
-    'Newest first: the name of the snapshot, when, its commit, files changed, added and deleted, the size of their new ' +
-    "content, the agent's HEAD then, and the label or tool. A fork's timeline goes on into the session that it came " +
-    'from. With paths after --, only snapshots that changed them are listed, and only these ' +
-    'files are counted. Paths are relative to the sandbox; xdg/log or ../xdg/log is in another folder of the session.',
+    'List snapshots, newest first: name, time, commit, number of files changed, added and deleted, size of the new ' +
+    'content, HEAD of the sandbox, and label or tool. The list of a fork continues with the session it was forked from. ' +
+    'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
+    'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session.',
   positionals: { id: SESSION_ID_OPTION },
   options: {
-    number: { type: 'string', alias: 'n', describe: 'no more than so many' },
-    since: { type: 'string', describe: 'none before this time, in git\'s date syntax: "2 hours ago"' },
-    stat: { type: 'boolean', default: false, describe: 'name the files, with lines added and removed' },
+    number: { type: 'string', alias: 'n', describe: 'list at most this many snapshots' },
+    since: { type: 'string', describe: 'list only snapshots since this time, such as "2 hours ago"' },
+    stat: { type: 'boolean', default: false, describe: 'list the files, with lines added and removed' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session log fix-login -n 10', 'the last ten snapshots'],
-    ['agt session log --since "2 hours ago" --stat -- src', 'what happened in src, file by file'],
+    ['agt session log fix-login -n 10', 'list the last ten snapshots'],
+    ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
   run: async (args, program) => {
     const repository = await program.repository();
@@ -75,7 +75,7 @@ export const sessionLog = defineCommand({
   },
 });
 
-const HEADINGS = ['STATE', 'WHEN', 'COMMIT', 'CHANGED', 'ADDED', 'DELETED', 'SIZE', 'HEAD', 'WHAT'];
+const HEADINGS = ['SNAPSHOT', 'WHEN', 'COMMIT', 'CHANGED', 'ADDED', 'DELETED', 'SIZE', 'HEAD', 'WHAT'];
 
 function counts({ files }: SnapshotChanges) {
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
@@ -140,12 +140,12 @@ function entryJson(entry: SnapshotChanges, place: number, withFiles: boolean, na
 }
 
 function parseNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw usageError(`'${text}' is not a number of snapshots`);
+  if (!/^\d+$/.test(text)) throw usageError(`invalid number of snapshots "${text}"`);
   return Number(text);
 }
 
 async function parseSince(repository: Repository, text: string, now: Date): Promise<Date> {
   const time = await parseTime(repository.git, text, now);
   if (time !== undefined) return time;
-  throw usageError(`'${text}' is not a time`, 'for example: "2 hours ago", "2026-11-20 14:00"');
+  throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
 }

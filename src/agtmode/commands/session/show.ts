@@ -8,10 +8,10 @@ import { lastAutocommitText, sessionJson } from '../../output/session.ts';
 export const sessionShow = defineCommand({
   usage: 'session show [id]',
   group: 'sessions',
-  summary: 'show one session: its places, branches and last autocommit',
+  summary: 'show one session: paths, branches and last autocommit',
   positionals: { id: SESSION_ID_OPTION },
   options: { json: JSON_OPTION },
-  examples: [['agt session show fix-login', 'everything about it']],
+  examples: [['agt session show fix-login', 'show everything about one session']],
   run: async (args, program) => {
     const repository = await program.repository();
     const view = await viewSession(repository, findSession(repository, args.id, program.cwd));
@@ -24,7 +24,7 @@ export const sessionShow = defineCommand({
       ['session', record.session_id],
       ['state', record.state],
       ['folder', view.folder],
-      ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (gone)`],
+      ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (missing)`],
       [
         'work branch',
         `${shortBranch(record.work_branch)}${view.headCommit ? ` at ${view.headCommit.slice(0, 10)}` : ''}`,
@@ -36,7 +36,7 @@ export const sessionShow = defineCommand({
         record.user_branch === undefined ? 'none (started from a commit)' : shortBranch(record.user_branch),
       ],
       [
-        'started at',
+        'start commit',
         `${record.from_commit.slice(0, 10)}${record.from === undefined ? '' : ` from session ${record.from}`}`,
       ],
       ['created', record.created_at],

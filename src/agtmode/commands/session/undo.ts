@@ -11,27 +11,27 @@ const options = { 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
 
 export const sessionUndo = defineCommand({
   usage: 'session undo [id]',
-  group: 'states',
-  summary: 'take back the last restore, or the last step',
+  group: 'snapshots',
+  summary: 'go back to the previous snapshot, or take back a restore',
   description:
-    'Captures what is there and goes to the state before it; again goes one state further back. ' +
-    'agt session redo goes forth again, until something new is done.',
+    'Autocommit, then restore the snapshot before that. Repeat to go further back. agt session redo goes forward again, ' +
+    'as long as nothing else changes the session.',
   positionals: { id: SESSION_ID_OPTION },
   options,
   examples: [
-    ['agt session undo', 'the session of the current folder'],
-    ['agt session undo fix-login --dry-run', 'what would change'],
+    ['agt session undo', 'go back one snapshot in the session of the current directory'],
+    ['agt session undo fix-login --dry-run', 'show what would change'],
   ],
   run: (args, program) => move(program, args, 'undo'),
 });
 
 export const sessionRedo = defineCommand({
   usage: 'session redo [id]',
-  group: 'states',
-  summary: 'take back the last undo',
+  group: 'snapshots',
+  summary: 'take back the last agt session undo',
   positionals: { id: SESSION_ID_OPTION },
   options,
-  examples: [['agt session redo', 'the session of the current folder']],
+  examples: [['agt session redo', 'go forward again in the session of the current directory']],
   run: (args, program) => move(program, args, 'redo'),
 });
 
