@@ -2,46 +2,46 @@
 import { resolve } from 'node:path';
 import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
-import { plainArguments } from './command-line/plain-arguments.ts';
+import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
 import { COMMANDS } from './commands/index.ts';
-import { overview, ownWords } from './output/overview.ts';
-import { makeProgram, type Program } from './program.ts';
+import { type Context, openContext } from './context.ts';
+import { commandWords, overview } from './output/overview.ts';
 
 declare const AGT_VERSION: string;
 
 export async function runAgtMode(args: string[]): Promise<number> {
   const { directory, rest } = takeDirectory(args);
-  const program = makeProgram(enter(directory), process.env);
+  const context = openContext(enter(directory), process.env);
   const [word] = rest;
-  const own = ownWords(COMMANDS);
+  const own = commandWords(COMMANDS);
   if (word === undefined || ((word === 'help' || word === '--help' || word === '-h') && rest.length === 1)) {
-    program.out(overview(COMMANDS));
+    context.out(overview(COMMANDS));
     return word === undefined ? EXIT.usage : EXIT.done;
   }
   if (word === '--version' || word === '-v') {
-    program.out(`agt ${AGT_VERSION}\n`);
+    context.out(`agt ${AGT_VERSION}\n`);
     return EXIT.done;
   }
   if (word === 'help')
-    return own.has(rest[1] ?? '') ? parse([...rest.slice(1), '--help'], program) : becomeReal(program, rest);
-  if (word === 'git') return becomeReal(program, rest.slice(1));
+    return own.has(rest[1] ?? '') ? parse([...rest.slice(1), '--help'], context) : becomeReal(context, rest);
+  if (word === 'git') return becomeReal(context, rest.slice(1));
   const asked = own.has(word) || word === 'completion' || word === '--get-yargs-completions';
-  return asked ? parse(rest, program) : becomeReal(program, rest);
+  return asked ? parse(rest, context) : becomeReal(context, rest);
 }
 
-async function parse(args: string[], program: Program): Promise<number> {
-  const plain = plainArguments(COMMANDS, args);
-  if (plain !== undefined) return plain.command.run(plain.args as never, program);
-  const { makeParser } = await import('./command-line/cli.ts');
+async function parse(args: string[], context: Context): Promise<number> {
+  const plain = parseWithoutYargs(COMMANDS, args);
+  if (plain !== undefined) return plain.command.run(plain.args as never, context);
+  const { makeParser } = await import('./command-line/parser.ts');
   const outcome = { exitCode: 0 };
-  const parser = makeParser(COMMANDS, program, outcome);
+  const parser = makeParser(COMMANDS, context, outcome);
   if (args[0] === 'completion') parser.showCompletionScript();
   else await parser.parseAsync(args);
   return outcome.exitCode;
 }
 
-function becomeReal(program: Program, args: string[]): Promise<number> {
-  return becomeGit(program.gitPath(), args);
+function becomeReal(context: Context, args: string[]): Promise<number> {
+  return becomeGit(context.gitPath(), args);
 }
 
 /** git's `-C <path>`, as often as git allows it. */

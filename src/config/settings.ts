@@ -7,14 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { lastValue, parseGitConfig } from '../git/files/config-file.ts';
-import {
-  parseBoolean,
-  parseRetention,
-  parseSize,
-  SETTING_KEYS,
-  type SettingKey,
-  type SettingName,
-} from './keys.ts';
+import { SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
+import { parseBoolean, parseRetention, parseSize } from './values.ts';
 
 export interface Settings {
   /** Empty: look on PATH. */

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { localConfigPath } from '../config/local.ts';
+import { localConfigPath } from '../config/local-config.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../config/settings.ts';
 import { errorCode } from '../errors.ts';
 import { discoverRepository } from '../git/files/discover.ts';

@@ -9,7 +9,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
-import { hideFromFetch } from './hidden-from-fetch.ts';
+import { hideAgentRefs } from './hide-refs.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
 
 export interface CloneRequest {
@@ -116,7 +116,7 @@ async function makeBare(
   writeFileSync(areaConfigFile(area), '# Settings of agt for this clone; see: agt config list\n');
   mkdirSync(agtDirectory(bare), { recursive: true });
   writeFileSync(areaFile(agtDirectory(bare)), `${relative(bare, area)}\n`);
-  await hideFromFetch({ git: own, settings });
+  await hideAgentRefs({ git: own, settings });
 
   const head = await gitAnswer(own, ['symbolic-ref', '--quiet', 'HEAD']);
   const commit = await gitAnswer(own, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);

@@ -5,7 +5,7 @@
 
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { readArea } from '../config/local.ts';
+import { readArea } from '../config/local-config.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';

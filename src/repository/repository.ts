@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { localConfigPath, readArea } from '../config/local.ts';
+import { localConfigPath, readArea } from '../config/local-config.ts';
 import type { Settings } from '../config/settings.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';

@@ -2,7 +2,7 @@
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
-import { refuseOwnStore } from '../repository/refused-places.ts';
+import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder, tipRef } from './record.ts';
 import { requireSandbox } from './sandbox.ts';
@@ -36,7 +36,7 @@ export async function captureSession(
     });
   }
   requireSandbox(record);
-  refuseOwnStore(repository, sessionFolder(record));
+  refuseRepositoryInside(repository, sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
   const target = captureTarget(repository, record);
   const result = await capture(repository.git, target, { agentEmail, maxFileSize, ...options });

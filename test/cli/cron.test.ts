@@ -2,7 +2,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../src/triggers/cron/crontab.ts';
+import {
+  cronLine,
+  cronSchedule,
+  findLine,
+  putLine,
+  removeLine,
+} from '../../src/triggers/cron/crontab-line.ts';
 import { makeSession } from '../harness/session.ts';
 import {
   AGT,
@@ -174,17 +180,17 @@ describe('the line as cron and sh read it', () => {
       .replace(/^(AGT_GIT_PATH=)/, 'export $1')
       .replace(/ printf/, '; printf');
     expect(run('sh', ['-c', script], { cwd: '/' }).stdout).toBe(`${path}\n${path}\n`);
-    const crontab = withLine('@daily x\n', path, line);
+    const crontab = putLine('@daily x\n', path, line);
     expect(findLine(crontab, path)).toBe(line);
     expect(findLine(crontab, `${path}x`)).toBeUndefined();
-    expect(withoutLine(crontab, path)).toBe('@daily x\n');
+    expect(removeLine(crontab, path)).toBe('@daily x\n');
   });
 
   test('a commented line is not the one', () => {
     const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/r' };
     const off = `#${cronLine(job)}\n`;
     expect(findLine(off, '/r')).toBeUndefined();
-    expect(withLine(off, '/r', cronLine(job))).toBe(`${off}${cronLine(job)}\n`);
+    expect(putLine(off, '/r', cronLine(job))).toBe(`${off}${cronLine(job)}\n`);
   });
 
   test('a line break has no place there', () => {
@@ -193,7 +199,7 @@ describe('the line as cron and sh read it', () => {
   });
 
   test('schedules', () => {
-    expect([1, 5, 30, 60, 120, 1440].map(scheduleOf)).toEqual([
+    expect([1, 5, 30, 60, 120, 1440].map(cronSchedule)).toEqual([
       '* * * * *',
       '*/5 * * * *',
       '*/30 * * * *',

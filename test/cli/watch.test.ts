@@ -4,8 +4,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { identify } from '../../src/disk/lock.ts';
-import { Alarm } from '../../src/triggers/watch/alarm.ts';
 import { Debounce } from '../../src/triggers/watch/debounce.ts';
+import { InterruptibleSleep } from '../../src/triggers/watch/interruptible-sleep.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
@@ -309,7 +309,7 @@ test('when to capture what keeps changing', () => {
 });
 
 test('an alarm that rings before anyone sleeps wakes the next sleeper, once', async () => {
-  const alarm = new Alarm();
+  const alarm = new InterruptibleSleep();
   alarm.ring();
   await alarm.sleep(undefined);
   const sleeping = alarm.sleep(undefined);

@@ -3,7 +3,7 @@
  * function that runs it. One file per command in src/agtmode/commands.
  */
 import type { InferredOptionTypes, Options, PositionalOptions } from 'yargs';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
 
 export type OptionTable = Readonly<Record<string, Options>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
@@ -23,7 +23,7 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly options?: O;
   readonly examples: readonly (readonly [command: string, what: string])[];
   /** Returns the exit code. */
-  readonly run: (args: InferredOptionTypes<O & P>, program: Program) => Promise<number>;
+  readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<number>;
 }
 
 /** A declaration whose argument types have been checked and may be forgotten. */

@@ -7,10 +7,10 @@ import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { patiently } from '../../session/wait.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command-line/command.ts';
-import { milliseconds } from '../command-line/durations.ts';
-import { captureJson, printCapture } from '../output/capture.ts';
-import { json } from '../output/print.ts';
-import type { Program } from '../program.ts';
+import { parseDuration } from '../command-line/duration.ts';
+import type { Context } from '../context.ts';
+import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
+import { json } from '../output/format.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit',
@@ -61,15 +61,15 @@ export const autocommit = defineCommand({
     ],
     ['agt autocommit --all', 'record every active session'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     if (args.all && args['session-id'] !== undefined)
       throw usageError('--all and --session-id cannot be used together');
-    const wait = milliseconds('wait', args.wait);
+    const wait = parseDuration('wait', args.wait);
     const options = {
       onlyIfChanged: args['if-changed'],
       keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
-      now: program.now(),
+      now: context.now(),
       dryRun: args['dry-run'],
       ...(args.label === undefined ? {} : { label: args.label }),
       ...(args.tool === undefined ? {} : { tool: args.tool }),
@@ -78,11 +78,11 @@ export const autocommit = defineCommand({
     };
     const capture = (record: SessionRecord) =>
       patiently(wait, () => captureSession(repository, record, options));
-    if (args.all) return captureAll(program, repository, capture, args.json);
-    const record = findSession(repository, args['session-id'], program.cwd);
+    if (args.all) return captureAll(context, repository, capture, args.json);
+    const record = findSession(repository, args['session-id'], context.cwd);
     const result = await capture(record);
-    if (args.json) program.out(json(captureJson(record, result)));
-    else printCapture(program, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
+    if (args.json) context.out(json(autocommitJson(record, result)));
+    else printAutocommit(context, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
     return exitCodeOf(result);
   },
 });
@@ -105,29 +105,29 @@ function exitCodeOf({ failed }: CaptureResult): number {
 
 /** Goes on past a session that fails; the worst exit code counts. */
 async function captureAll(
-  program: Program,
+  context: Context,
   repository: Repository,
   capture: (record: SessionRecord) => Promise<CaptureResult>,
   asJson: boolean,
 ): Promise<number> {
   const { records, damaged } = listRecords(repository);
-  for (const { problem } of damaged) program.err(`error: ${problem}\n`);
+  for (const { problem } of damaged) context.err(`error: ${problem}\n`);
   let worst: number = damaged.length > 0 ? EXIT.failed : EXIT.done;
   const results: unknown[] = [];
   for (const record of records.filter(({ state }) => state === 'active')) {
     try {
       const result = await capture(record);
-      results.push(captureJson(record, result));
+      results.push(autocommitJson(record, result));
       if (worst === EXIT.done || worst === EXIT.busy) worst = exitCodeOf(result) || worst;
-      if (!asJson) printCapture(program, record, result, { quietWhenUnchanged: true, list: false });
+      if (!asJson) printAutocommit(context, record, result, { quietWhenUnchanged: true, list: false });
     } catch (error) {
-      program.err(formatError(error, false));
+      context.err(formatError(error, false));
       const code = error instanceof AgtError ? error.exitCode : EXIT.failed;
       results.push({ session_id: record.session_id, outcome: 'failed', error: (error as Error).message });
       if (worst === EXIT.done || worst === EXIT.busy) worst = code;
     }
   }
-  if (asJson) program.out(json(results));
+  if (asJson) context.out(json(results));
   return worst;
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
 import { cloneRepository } from '../../repository/clone.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json } from '../output/print.ts';
+import { json } from '../output/format.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',
@@ -26,24 +26,24 @@ export const clone = defineCommand({
     ['agt clone https://example.com/project.git', 'create project.git and project/ here'],
     ['agt clone ../project --path ~/agents', 'create them in ~/agents'],
   ],
-  run: async (args, program) => {
-    const settings = readSettings({ global: globalConfigPath(program.env), local: undefined }, program.env);
+  run: async (args, context) => {
+    const settings = readSettings({ global: globalConfigPath(context.env), local: undefined }, context.env);
     const gitOptions = (['branch', 'depth', 'filter'] as const).flatMap((name) =>
       args[name] === undefined ? [] : [`--${name}=${args[name]}`],
     );
-    const cloned = await cloneRepository(await program.git(), settings, {
+    const cloned = await cloneRepository(await context.git(), settings, {
       url: args.url,
-      parent: resolve(program.cwd, args.path ?? '.'),
+      parent: resolve(context.cwd, args.path ?? '.'),
       gitOptions,
-      cwd: program.cwd,
+      cwd: context.cwd,
     });
     if (args.json) {
-      program.out(json(cloned));
+      context.out(json(cloned));
     } else {
-      program.out(`bare repository   ${cloned.bare}\n`);
-      program.out(`primary worktree  ${cloned.primary} (${cloned.branch})\n`);
+      context.out(`bare repository   ${cloned.bare}\n`);
+      context.out(`primary worktree  ${cloned.primary} (${cloned.branch})\n`);
       if (cloned.empty)
-        program.err('warning: the remote has no commits; commit something before "agt session new"\n');
+        context.err('warning: the remote has no commits; commit something before "agt session new"\n');
     }
     return 0;
   },

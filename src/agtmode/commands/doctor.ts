@@ -8,9 +8,9 @@ import { type Mended, mendAll } from '../../maintenance/doctor/mend.ts';
 import { listRecords } from '../../session/record.ts';
 import { finishRestore } from '../../timetravel/restore/finish.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json, paint, plural, table } from '../output/print.ts';
-import type { Program } from '../program.ts';
-import { examineShim } from '../shim-on-path.ts';
+import type { Context } from '../context.ts';
+import { findOutdatedShim } from '../outdated-shim.ts';
+import { json, paint, plural, table } from '../output/format.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
@@ -30,13 +30,13 @@ export const doctor = defineCommand({
     ['agt doctor', 'list problems, and the commands that fix them'],
     ['agt doctor --fix --dry-run', 'show which problems agt would fix'],
   ],
-  run: async (args, program) => {
-    const git = await program.git();
-    const version = await program.gitVersion();
-    const repository = await program.repositoryIfAny();
+  run: async (args, context) => {
+    const git = await context.git();
+    const version = await context.gitVersion();
+    const repository = await context.repositoryIfAny();
     const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
     const findings: Finding[] = [];
-    const settings = await program.settingValues().catch((error: unknown) => {
+    const settings = await context.settingValues().catch((error: unknown) => {
       if (!(error instanceof AgtError)) throw error;
       findings.push({
         level: 'error',
@@ -58,10 +58,10 @@ export const doctor = defineCommand({
       args.fix && !args['dry-run'] && repository !== undefined
         ? await mendAll(repository, finishRestore)
         : [];
-    findings.push(...examineShim(program.env, globalConfigPath(program.env)));
+    findings.push(...findOutdatedShim(context.env, globalConfigPath(context.env)));
     if (repository !== undefined) findings.push(...(await examine(repository, finishRestore)));
     if (args.json) {
-      program.out(
+      context.out(
         json({
           git: { path: git.path, version: version.text, pcre: pcre ?? null },
           repository: repository?.commonDir ?? null,
@@ -75,37 +75,37 @@ export const doctor = defineCommand({
         }),
       );
     } else {
-      program.out(
+      context.out(
         `git         ${git.path}, version ${version.text}${pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE'}\n`,
       );
-      program.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
+      context.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
       if (repository !== undefined) {
         const { records } = listRecords(repository);
-        program.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
+        context.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
       }
       const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
-      program.out(`settings\n${table(rows, '  ')}`);
-      printMended(program, mended);
-      program.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
-      printFindings(program, findings, args.fix && args['dry-run']);
+      context.out(`settings\n${table(rows, '  ')}`);
+      printMended(context, mended);
+      context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
+      printFindings(context, findings, args.fix && args['dry-run']);
     }
     return findings.some(({ level }) => level !== 'note') ? 1 : 0;
   },
 });
 
-function printMended(program: Program, mended: readonly Mended[]): void {
+function printMended(context: Context, mended: readonly Mended[]): void {
   for (const { finding, failure } of mended) {
     const what = `${finding.about}: ${finding.problem}`;
-    program.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
+    context.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
   }
 }
 
-export function printFindings(program: Program, findings: readonly Finding[], previewFix = false): void {
-  const colours = paint(program.colour);
+export function printFindings(context: Context, findings: readonly Finding[], previewFix = false): void {
+  const colours = paint(context.colour);
   const styles = { error: 'red', warning: 'yellow', note: 'dim' } as const;
   for (const { level, about, problem, mend, fix } of findings) {
-    program.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
-    if (previewFix && fix !== undefined) program.out('    agt doctor --fix would fix this\n');
-    else if (mend !== '') program.out(`    fix: ${mend}\n`);
+    context.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
+    if (previewFix && fix !== undefined) context.out('    agt doctor --fix would fix this\n');
+    else if (mend !== '') context.out(`    fix: ${mend}\n`);
   }
 }

@@ -1,10 +1,10 @@
-import { showSize } from '../../config/keys.ts';
+import { showSize } from '../../config/values.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
 import { namedSession } from '../../session/locate.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json, plural, table } from '../output/print.ts';
+import { json, plural, table } from '../output/format.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
@@ -16,8 +16,8 @@ export const du = defineCommand({
   positionals: { id: { type: 'string', describe: 'session id (default: all sessions)' } },
   options: { json: JSON_OPTION },
   examples: [['agt du', 'show every session, and the free disk space']],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const only = args.id === undefined ? undefined : namedSession(repository, args.id).session_id;
     const { each, total, free } = await diskUse(repository);
     const { records } = listRecords(repository);
@@ -29,7 +29,7 @@ export const du = defineCommand({
     }
     const budget = repository.settings.budget ?? null;
     if (args.json) {
-      program.out(json({ sessions, total, budget, free }));
+      context.out(json({ sessions, total, budget, free }));
       return 0;
     }
     const rows = sessions.map(({ session_id, state, snapshots, own, shared }) => [
@@ -39,9 +39,9 @@ export const du = defineCommand({
       `${showSize(own)} own`,
       shared === 0 ? '' : `${showSize(shared)} shared`,
     ]);
-    program.out(table(rows));
+    context.out(table(rows));
     const limit = budget === null ? '' : ` of a budget of ${showSize(budget)}`;
-    program.out(
+    context.out(
       `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`,
     );
     return 0;

@@ -1,4 +1,4 @@
-import { showSize } from '../../config/keys.ts';
+import { showSize } from '../../config/values.ts';
 import { EXIT, formatError } from '../../errors.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import {
@@ -11,8 +11,8 @@ import { obstacle, planRetention, type SessionPlan } from '../../maintenance/ret
 import { expiryTime, type Reclaimed, reclaim } from '../../maintenance/retention/reclaim.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json, plural } from '../output/print.ts';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
+import { json, plural } from '../output/format.ts';
 
 export const gc = defineCommand({
   usage: 'gc',
@@ -38,31 +38,31 @@ export const gc = defineCommand({
     ['agt gc --thin --dry-run', 'show how much would be freed'],
     ['agt gc', 'clean up, for example from cron every night'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const expire = await expiryTime(repository.git, args.prune);
-    const request = { thin: args.thin, now: program.now() };
+    const request = { thin: args.thin, now: context.now() };
     const planned = await planRetention(repository, request);
-    for (const problem of planned.damaged) program.err(`error: ${problem}\n`);
+    for (const problem of planned.damaged) context.err(`error: ${problem}\n`);
     if (args['dry-run']) {
       const refusals = new Map<string, string | undefined>();
       for (const plan of planned.plans)
         refusals.set(plan.record.session_id, await obstacle(repository, plan));
       const report = planned.plans.map((plan) => ({ plan, refused: refusals.get(plan.record.session_id) }));
-      if (args.json) program.out(json({ ...sessionsJson(report, planned.bytes), bytes: planned.total }));
-      else printPlans(program, report, planned.bytes, planned.total);
+      if (args.json) context.out(json({ ...sessionsJson(report, planned.bytes), bytes: planned.total }));
+      else printPlans(context, report, planned.bytes, planned.total);
       return planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
     }
     const { outcomes, failures } = await applyRetention(repository, request);
     const disk = await attemptReclaim(repository, expire, failures);
     if (args.json) {
       const errors = failures.map(({ id, error }) => ({ session_id: id, error: (error as Error).message }));
-      program.out(json({ ...sessionsJson(outcomes, planned.bytes), errors, disk: disk.reclaimed ?? null }));
+      context.out(json({ ...sessionsJson(outcomes, planned.bytes), errors, disk: disk.reclaimed ?? null }));
     } else {
-      for (const outcome of outcomes) program.out(describeOutcome(outcome, planned.bytes, true));
-      if (disk.reclaimed !== undefined) program.out(describeDisk(disk.reclaimed));
+      for (const outcome of outcomes) context.out(describeOutcome(outcome, planned.bytes, true));
+      if (disk.reclaimed !== undefined) context.out(describeDisk(disk.reclaimed));
     }
-    for (const { error } of disk.failures) program.err(formatError(error, false));
+    for (const { error } of disk.failures) context.err(formatError(error, false));
     const damaged = planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
     return damaged || worstExitCode(disk.failures);
   },
@@ -81,13 +81,13 @@ async function attemptReclaim(
 }
 
 function printPlans(
-  program: Program,
+  context: Context,
   report: readonly SessionOutcome[],
   bytes: ReadonlyMap<string, number>,
   total: number,
 ): void {
-  for (const outcome of report) program.out(describeOutcome(outcome, bytes, false));
-  program.out(report.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`);
+  for (const outcome of report) context.out(describeOutcome(outcome, bytes, false));
+  context.out(report.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`);
 }
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {

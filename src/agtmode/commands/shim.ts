@@ -17,7 +17,7 @@ import { ownFiles, SHIM_MARK } from '../../git/run/find.ts';
 import { shimText } from '../../gitmode/shim/shim.ts';
 import { packed } from '../../process/invocation.ts';
 import { defineCommand } from '../command-line/command.ts';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
 
 const DIR_OPTION = {
   dir: {
@@ -40,20 +40,20 @@ export const shimInstall = defineCommand({
       'write the script; then start agents with PATH="$HOME/.agt-bin:$PATH"',
     ],
   ],
-  run: async (args, program) => {
-    const dir = directory(args.dir, program);
+  run: async (args, context) => {
+    const dir = directory(args.dir, context);
     const path = join(dir, 'git');
     refuseForeign(path);
     mkdirSync(join(dir, LINK_DIR), { recursive: true });
     const link = join(dir, LINK_DIR, 'git');
     rmSync(link, { force: true });
     symlinkSync(executable(), link);
-    const text = await textFor(dir, program);
+    const text = await textFor(dir, context);
     writeFileSync(`${path}.${process.pid}`, text, { mode: 0o755 });
     renameSync(`${path}.${process.pid}`, path);
-    program.out(`${path}\n`);
-    if (!(program.env['PATH'] ?? '').split(delimiter).includes(dir)) {
-      program.err(`hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`);
+    context.out(`${path}\n`);
+    if (!(context.env['PATH'] ?? '').split(delimiter).includes(dir)) {
+      context.err(`hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`);
     }
     return 0;
   },
@@ -65,8 +65,8 @@ export const shimUninstall = defineCommand({
   summary: 'remove the script that agt shim install wrote',
   options: DIR_OPTION,
   examples: [['agt shim uninstall --dir ~/.agt-bin', 'remove the script; agents use the real git again']],
-  run: async (args, program) => {
-    const dir = directory(args.dir, program);
+  run: async (args, context) => {
+    const dir = directory(args.dir, context);
     const path = join(dir, 'git');
     if (!existsSync(path)) throw new AgtError(`no shim in "${dir}"`);
     refuseForeign(path);
@@ -82,8 +82,8 @@ export const shimPrint = defineCommand({
   summary: 'print the script that agt shim install would write',
   options: DIR_OPTION,
   examples: [['agt shim print | less', 'read the script before installing it']],
-  run: async (args, program) => {
-    program.out(await textFor(directory(args.dir, program), program));
+  run: async (args, context) => {
+    context.out(await textFor(directory(args.dir, context), context));
     return 0;
   },
 });
@@ -91,18 +91,18 @@ export const shimPrint = defineCommand({
 /** Holds a link to the executable whose name is git, since the name chooses the face. */
 const LINK_DIR = '.agt';
 
-function directory(given: string | undefined, program: Program): string {
+function directory(given: string | undefined, context: Context): string {
   return given === undefined
-    ? join(program.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'agt', 'bin')
-    : resolve(program.cwd, given);
+    ? join(context.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'agt', 'bin')
+    : resolve(context.cwd, given);
 }
 
-async function textFor(dir: string, program: Program): Promise<string> {
-  const settings = toSettings(await program.settingValues());
+async function textFor(dir: string, context: Context): Promise<string> {
+  const settings = toSettings(await context.settingValues());
   return shimText({
-    git: program.gitPath(),
+    git: context.gitPath(),
     executable: join(dir, LINK_DIR, 'git'),
-    settingsFile: globalConfigPath(program.env) ?? '/nonexistent',
+    settingsFile: globalConfigPath(context.env) ?? '/nonexistent',
     prefixes: settings,
   });
 }

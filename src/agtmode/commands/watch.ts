@@ -1,10 +1,10 @@
 import { EXIT, formatError } from '../../errors.ts';
 import { namedSession } from '../../session/locate.ts';
-import { SessionWatch, type WatchEvent } from '../../triggers/watch/watch.ts';
+import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
 import { defineCommand } from '../command-line/command.ts';
-import { milliseconds } from '../command-line/durations.ts';
-import { captureJson, printCapture } from '../output/capture.ts';
-import type { Program } from '../program.ts';
+import { parseDuration } from '../command-line/duration.ts';
+import type { Context } from '../context.ts';
+import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
@@ -37,17 +37,17 @@ export const watch = defineCommand({
     ['agt watch', 'watch every session of this repository'],
     ['agt watch fix-login --debounce 0.5', 'watch one session, and autocommit soon after each change'],
   ],
-  run: async (args, program) => {
-    const quiet = Math.max(milliseconds('debounce', args.debounce), SHORTEST_MS);
-    const interval = Math.max(milliseconds('interval', args.interval), SHORTEST_MS);
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const quiet = Math.max(parseDuration('debounce', args.debounce), SHORTEST_MS);
+    const interval = Math.max(parseDuration('interval', args.interval), SHORTEST_MS);
+    const repository = await context.repository();
     const named = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
-    const watching = new SessionWatch(repository, {
+    const watching = new SessionWatcher(repository, {
       ids: named.length === 0 ? undefined : named,
       quiet,
       interval,
-      now: program.now,
-      told: printer(program, args.json),
+      now: context.now,
+      told: printer(context, args.json),
     });
     stopOnSignal(watching);
     return (await watching.run()) ? EXIT.done : EXIT.failed;
@@ -58,7 +58,7 @@ export const watch = defineCommand({
 const SHORTEST_MS = 10;
 
 /** A second signal ends it at once. */
-function stopOnSignal(watching: SessionWatch): void {
+function stopOnSignal(watching: SessionWatcher): void {
   let asked = false;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // Never without a listener: what cleans up git's processes would send the signal once more.
@@ -74,24 +74,24 @@ function stopOnSignal(watching: SessionWatch): void {
 }
 
 /** One line for each capture; what stays wrong is said once. */
-function printer(program: Program, asJson: boolean): (event: WatchEvent) => void {
+function printer(context: Context, asJson: boolean): (event: WatchEvent) => void {
   const problems = new Map<string, string>();
   const isNews = (id: string, problem: string) => {
     const before = problems.get(id) ?? '';
     problems.set(id, problem);
     return problem !== before;
   };
-  const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
+  const line = (value: unknown) => context.out(`${JSON.stringify(value)}\n`);
   return (event) => {
     if (event.kind === 'captured') {
       const { record, result } = event;
       const { warnings, skipped, failed } = result;
       const news = isNews(record.session_id, JSON.stringify([warnings, skipped, failed]));
       if (result.outcome === 'unchanged' && !(news && failed.length > 0)) return;
-      if (asJson) line({ event: 'captured', ...captureJson(record, result) });
+      if (asJson) line({ event: 'captured', ...autocommitJson(record, result) });
       else
-        printCapture(
-          program,
+        printAutocommit(
+          context,
           record,
           news ? result : { ...result, warnings: [], skipped: [], failed: [] },
           QUIET,
@@ -100,16 +100,16 @@ function printer(program: Program, asJson: boolean): (event: WatchEvent) => void
       const text = formatError(event.error, false);
       if (!isNews(event.id, text)) return;
       if (asJson) line({ event: 'failed', session_id: event.id, error: (event.error as Error).message });
-      else program.err(text);
+      else context.err(text);
     } else if (asJson) {
       const { kind, id } = event;
       line({ event: kind, session_id: id, ...('reason' in event ? { periodic: event.reason ?? null } : {}) });
-    } else if (event.kind === 'dropped') program.out(`${event.id}: session is gone, no longer watched\n`);
+    } else if (event.kind === 'dropped') context.out(`${event.id}: session is gone, no longer watched\n`);
     else if (event.reason !== undefined)
-      program.err(
+      context.err(
         `warning: ${event.id}: cannot watch its files, autocommitting periodically: ${event.reason}\n`,
       );
-    else program.out(`${event.id}: watching\n`);
+    else context.out(`${event.id}: watching\n`);
   };
 }
 

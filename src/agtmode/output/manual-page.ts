@@ -1,7 +1,7 @@
 /** The manual page agt(1), in man(7) macros, from the same declarations that yargs parses. */
 import { SETTING_KEYS } from '../../config/keys.ts';
-import { capitalized, sentence } from '../command-line/cli.ts';
 import { type Command, GROUPS, type OptionTable, type PositionalTable } from '../command-line/command.ts';
+import { capitalized, sentence } from './format.ts';
 import { BUILT_IN, GLOBAL_OPTIONS, HEADINGS, INTRODUCTION, TERMS } from './overview.ts';
 
 export function manualPage(commands: readonly Command[], version: string): string {

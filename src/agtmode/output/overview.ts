@@ -78,6 +78,6 @@ function widthOf(pairs: Pairs): number {
 }
 
 /** First words that are agt's own; every other one is git's. */
-export function ownWords(commands: readonly Command[]): Set<string> {
+export function commandWords(commands: readonly Command[]): Set<string> {
   return new Set(commands.map((command) => commandName(command).split(' ')[0] ?? ''));
 }

@@ -4,8 +4,8 @@ import type { NotCaptured } from '../../autocommit/capture.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import type { SessionView } from '../../session/inspect.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import type { Program } from '../program.ts';
-import { age, json, showPath } from './print.ts';
+import type { Context } from '../context.ts';
+import { age, json, showPath } from './format.ts';
 
 export function sessionJson(view: SessionView) {
   return {
@@ -27,19 +27,23 @@ export function lastAutocommitText(view: SessionView, now: Date): string {
 }
 
 /** Each path that could not be captured, and why. */
-export function printFailed(program: Program, record: SessionRecord, failed: readonly NotCaptured[]): void {
+export function printNotCaptured(
+  context: Context,
+  record: SessionRecord,
+  failed: readonly NotCaptured[],
+): void {
   for (const { path, reason } of failed)
-    program.err(`error: ${record.session_id}: ${showPath(path)} ${reason}\n`);
+    context.err(`error: ${record.session_id}: ${showPath(path)} ${reason}\n`);
 }
 
-export function printCreated(
-  program: Program,
+export function printNewSession(
+  context: Context,
   record: SessionRecord,
   asJson: boolean,
   more: readonly string[],
 ): void {
   if (asJson) {
-    program.out(json(record));
+    context.out(json(record));
     return;
   }
   const from =
@@ -51,5 +55,5 @@ export function printCreated(
     `branch   ${shortBranch(record.work_branch)} ${start}`,
     ...more,
   ];
-  program.out(`${lines.join('\n')}\n`);
+  context.out(`${lines.join('\n')}\n`);
 }

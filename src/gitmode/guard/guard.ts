@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { localConfigPath } from '../../config/local.ts';
+import { localConfigPath } from '../../config/local-config.ts';
 import { globalConfigPath, readSettingValues, toSettings } from '../../config/settings.ts';
 import { type Repository, readLine } from '../../git/files/discover.ts';
 import type { Answer } from '../../git/run/ask.ts';

@@ -16,7 +16,7 @@ import {
 import { leftScratch } from '../../git/objects/scratch.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
+import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, scratchDirectory, sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
@@ -241,7 +241,7 @@ async function examineHideRefs(repository: Repository): Promise<Finding[]> {
       about: 'uploadpack.hideRefs',
       problem: `whoever fetches from this repository would receive ${missing.join(', ')}`,
       mend: missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && '),
-      fix: () => hideFromFetch(repository),
+      fix: () => hideAgentRefs(repository),
     },
   ];
 }

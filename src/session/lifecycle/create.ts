@@ -11,8 +11,8 @@ import { AgtError } from '../../errors.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { FLUSHED, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
-import { hideFromFetch } from '../../repository/hidden-from-fetch.ts';
-import { refuseWholeMachine } from '../../repository/refused-places.ts';
+import { hideAgentRefs } from '../../repository/hide-refs.ts';
+import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
 import { withSessionLock } from '../lock.ts';
@@ -45,7 +45,7 @@ export interface NewSession {
 }
 
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
-  refuseWholeMachine(repository);
+  refuseHomeAndRoot(repository);
   return withSessionLock(repository, wanted.id, () => create(repository, wanted));
 }
 
@@ -57,7 +57,7 @@ async function create(repository: Repository, wanted: NewSession): Promise<Sessi
   try {
     undo.push(() => deleteRecord(repository, record.session_id));
     writeRecord(repository, record);
-    await hideFromFetch(repository);
+    await hideAgentRefs(repository);
     failurePoint('create: hidden from fetch');
 
     undo.push(() => removeTree(folder));

@@ -1,7 +1,7 @@
 import { findKey } from '../../../config/keys.ts';
 import { usageError } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json } from '../../output/print.ts';
+import { json } from '../../output/format.ts';
 import { knownKeys } from './set.ts';
 
 export const configGet = defineCommand({
@@ -13,17 +13,17 @@ export const configGet = defineCommand({
   },
   options: { json: JSON_OPTION },
   examples: [['agt config get agt.gitPath', 'print the path of the real git']],
-  run: async (args, program) => {
+  run: async (args, context) => {
     const key = findKey(args.key);
     if (key === undefined) throw usageError(`unknown setting "${args.key}"`, knownKeys());
-    const setting = (await program.settingValues()).find(({ name }) => name === key.name);
-    const value = setting?.value || (key.name === 'agt.gitPath' ? program.gitPath() : '');
+    const setting = (await context.settingValues()).find(({ name }) => name === key.name);
+    const value = setting?.value || (key.name === 'agt.gitPath' ? context.gitPath() : '');
     if (args.json) {
-      program.out(json({ ...setting, value }));
+      context.out(json({ ...setting, value }));
       return 0;
     }
-    program.out(`${value}\n`);
-    if (program.interactive) program.err(`(${setting?.value ? setting.origin : 'found on PATH'})\n`);
+    context.out(`${value}\n`);
+    if (context.interactive) context.err(`(${setting?.value ? setting.origin : 'found on PATH'})\n`);
     return 0;
   },
 });

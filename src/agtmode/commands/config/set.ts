@@ -4,7 +4,7 @@ import { writeSetting } from '../../../config/write-setting.ts';
 import { AgtError, usageError } from '../../../errors.ts';
 import { listRecords } from '../../../session/record.ts';
 import { defineCommand } from '../../command-line/command.ts';
-import type { Program } from '../../program.ts';
+import type { Context } from '../../context.ts';
 
 export const configSet = defineCommand({
   usage: 'config set <key> <value>',
@@ -21,7 +21,7 @@ export const configSet = defineCommand({
     ['agt config set agt.maxFileSize 2g', 'change the limit for this repository'],
     ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],
   ],
-  run: async (args, program) => {
+  run: async (args, context) => {
     const key = findKey(args.key);
     if (key === undefined) throw usageError(`unknown setting "${args.key}"`, knownKeys());
     const problem = key.check(args.value);
@@ -32,8 +32,8 @@ export const configSet = defineCommand({
         `set it for all: agt config set --global ${key.name} ${args.value}`,
       );
     }
-    const file = args.global ? globalFile(program) : await localFile(program, key.name);
-    await writeSetting(await program.git(), file, key.name, args.value);
+    const file = args.global ? globalFile(context) : await localFile(context, key.name);
+    await writeSetting(await context.git(), file, key.name, args.value);
     return 0;
   },
 });
@@ -42,16 +42,16 @@ export function knownKeys(): string {
   return `known settings: ${SETTING_KEYS.map(({ name }) => name).join(', ')}`;
 }
 
-function globalFile(program: Program): string {
-  const file = globalConfigPath(program.env);
+function globalFile(context: Context): string {
+  const file = globalConfigPath(context.env);
   if (file === undefined)
     throw new AgtError('cannot find ~/.agtconfig: HOME is not set', { hints: ['set HOME'] });
   return file;
 }
 
 /** Prefixes and the agent's address are in every ref and commit of a session: they stay while there are sessions. */
-async function localFile(program: Program, name: string): Promise<string> {
-  const repository = await program.repository();
+async function localFile(context: Context, name: string): Promise<string> {
+  const repository = await context.repository();
   const fixed = ['agt.branchPrefix', 'agt.workPrefix', 'agt.agentEmail'].includes(name);
   const { records } = listRecords(repository);
   if (fixed && records.length > 0) {

@@ -21,14 +21,14 @@ export const sessionCat = defineCommand({
     ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
     ['agt session cat "10 minutes ago:src/login.c" > login.c.old', 'save the version of ten minutes ago'],
   ],
-  run: async (args, program) => {
+  run: async (args, context) => {
     const [id, spec] = args.file === undefined ? [undefined, args.id] : [args.id, args.file];
     if (!spec.includes(':'))
       throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
-    const repository = await program.repository();
-    const record = id === undefined ? sessionOfFolder(repository, program.cwd) : namedSession(repository, id);
-    const oid = await findFile(repository, record, spec, program.now(), (path, namesakes) =>
-      pathInSession(record, path, program.cwd, namesakes),
+    const repository = await context.repository();
+    const record = id === undefined ? sessionOfFolder(repository, context.cwd) : namedSession(repository, id);
+    const oid = await findFile(repository, record, spec, context.now(), (path, namesakes) =>
+      pathInSession(record, path, context.cwd, namesakes),
     );
     return showGit(repository.git, ['cat-file', 'blob', oid]);
   },

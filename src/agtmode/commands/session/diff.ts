@@ -12,9 +12,9 @@ import { type DiffRequest, listDiff, type Point, showDiff } from '../../../timet
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
-import { json, showPath } from '../../output/print.ts';
-import type { Program } from '../../program.ts';
+import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
+import type { Context } from '../../context.ts';
+import { json, showPath } from '../../output/format.ts';
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
@@ -50,29 +50,29 @@ export const sessionDiff = defineCommand({
     ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
     ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { record, snapshots } = whichSession(repository, words, program.cwd);
+    const { record, snapshots } = whichSession(repository, words, context.cwd);
     const request = {
-      ...(await whichPoints(repository, record, snapshots, program.now())),
+      ...(await whichPoints(repository, record, snapshots, context.now())),
       pathspecs: (namesakes: Namesakes) => {
-        const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
-        return wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
+        const inFolder = (path: string) => pathInSession(record, path, context.cwd, namesakes);
+        return pathspecArguments(args).map((spec) => pathspecInFolder(spec, inFolder));
       },
-      now: program.now(),
+      now: context.now(),
     };
-    if (args.json) return printList(program, repository, record, request, args['exit-code']);
+    if (args.json) return printList(context, repository, record, request, args['exit-code']);
     const names = (['stat', 'name-status', 'name-only', 'exit-code'] as const).filter((name) => args[name]);
     const options = names.map((name) => `--${name}`);
     const { exitCode, beyond, namesakes, unsure } = await showDiff(repository, record, request, options);
     for (const difference of beyond) {
       if (args['name-status'] || args['name-only'])
-        program.out(nameLine(difference, namesakes, args['name-status']));
-      else program.err(`note: ${sentence(difference, namesakes)}\n`);
+        context.out(nameLine(difference, namesakes, args['name-status']));
+      else context.err(`note: ${sentence(difference, namesakes)}\n`);
     }
     for (const { path, reason } of unsure)
-      program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+      context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
     const differs = args['exit-code'] && beyond.length > 0;
     return exitCode === 0 && (differs || unsure.length > 0) ? EXIT.failed : exitCode;
   },
@@ -108,7 +108,7 @@ async function whichPoints(
 }
 
 async function printList(
-  program: Program,
+  context: Context,
   repository: Repository,
   record: SessionRecord,
   request: DiffRequest,
@@ -131,8 +131,8 @@ async function printList(
       new_permissions: after ?? null,
     })),
   ];
-  program.out(json(list));
-  for (const { path, reason } of unsure) program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+  context.out(json(list));
+  for (const { path, reason } of unsure) context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
   return (asExitCode && list.length > 0) || unsure.length > 0 ? EXIT.failed : EXIT.done;
 }
 

@@ -1,7 +1,7 @@
 import { exportSession } from '../../../session/lifecycle/export.ts';
 import { findSession } from '../../../session/locate.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { json, plural } from '../../output/print.ts';
+import { json, plural } from '../../output/format.ts';
 
 export const sessionExport = defineCommand({
   usage: 'session export [session-id]',
@@ -26,9 +26,9 @@ export const sessionExport = defineCommand({
     ['agt session export fix-login', 'push to the branch agt/fix-login'],
     ['agt session export --as fix/login --dry-run', 'show what would be pushed as fix/login'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args['session-id'], program.cwd);
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args['session-id'], context.cwd);
     const exported = await exportSession(repository, record, {
       as: args.as,
       remote: args.remote,
@@ -36,9 +36,9 @@ export const sessionExport = defineCommand({
       allowDirty: args['allow-dirty'],
     });
     const verb = args['dry-run'] ? 'would export' : 'exported';
-    if (args.json) program.out(json({ ...exported, dry_run: args['dry-run'] }));
+    if (args.json) context.out(json({ ...exported, dry_run: args['dry-run'] }));
     else
-      program.out(
+      context.out(
         `${verb} ${plural(exported.commits, 'commit')} to ${exported.remote} as ${exported.branch}\n`,
       );
     return 0;

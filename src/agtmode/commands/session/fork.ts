@@ -2,8 +2,8 @@ import { usageError } from '../../../errors.ts';
 import { namedSession } from '../../../session/locate.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import { json } from '../../output/print.ts';
-import { printCreated } from '../../output/session.ts';
+import { json } from '../../output/format.ts';
+import { printNewSession } from '../../output/session.ts';
 
 export const sessionFork = defineCommand({
   usage: 'session fork',
@@ -28,17 +28,17 @@ export const sessionFork = defineCommand({
     ['agt session fork --from fix-login --at "tests pass"', 'continue from where the tests still passed'],
     ['agt session fork --from fix-login --id try --count 3', 'create try-1, try-2 and try-3'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const { records, warnings } = await forkSession(repository, namedSession(repository, args.from), {
       id: args.id,
       at: args.at,
       count: args.count === undefined ? undefined : parseCount(args.count),
-      now: program.now(),
+      now: context.now(),
     });
-    for (const warning of warnings) program.err(`warning: ${warning}\n`);
-    if (args.json && args.count !== undefined) program.out(json(records));
-    else for (const record of records) printCreated(program, record, args.json, []);
+    for (const warning of warnings) context.err(`warning: ${warning}\n`);
+    if (args.json && args.count !== undefined) context.out(json(records));
+    else for (const record of records) printNewSession(context, record, args.json, []);
     return 0;
   },
 });

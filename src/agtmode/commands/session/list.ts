@@ -2,7 +2,7 @@ import { shortBranch } from '../../../git/files/refnames.ts';
 import { viewSession } from '../../../session/inspect.ts';
 import { listRecords } from '../../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json, table } from '../../output/print.ts';
+import { json, table } from '../../output/format.ts';
 import { lastAutocommitText, sessionJson } from '../../output/session.ts';
 
 export const sessionList = defineCommand({
@@ -17,17 +17,17 @@ export const sessionList = defineCommand({
     ['agt session list', 'show id, state, branch and last autocommit'],
     ['agt session list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const { records, damaged } = listRecords(repository);
     const shown = records.filter((record) => args.all || record.state !== 'removed');
     const views = await Promise.all(shown.map((record) => viewSession(repository, record)));
-    for (const { problem } of damaged) program.err(`warning: ${problem}\n`);
+    for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     if (args.json) {
-      program.out(json(views.map(sessionJson)));
+      context.out(json(views.map(sessionJson)));
       return 0;
     }
-    const now = program.now();
+    const now = context.now();
     const rows = views.map((view) => [
       view.record.session_id,
       view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox missing',
@@ -36,7 +36,7 @@ export const sessionList = defineCommand({
       lastAutocommitText(view, now),
     ]);
     if (rows.length > 0)
-      program.out(table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]));
+      context.out(table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]));
     return 0;
   },
 });

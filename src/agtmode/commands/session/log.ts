@@ -14,10 +14,9 @@ import {
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
-import { page } from '../../output/pager.ts';
-import { json, showPath, table } from '../../output/print.ts';
-import { fileSize, localTime } from '../../output/snapshot.ts';
+import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
+import { fileSize, json, localTime, showPath, table } from '../../output/format.ts';
+import { showInPager } from '../../output/pager.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
@@ -39,18 +38,18 @@ export const sessionLog = defineCommand({
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args.id, program.cwd);
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args.id, context.cwd);
     const number = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
-      args.since === undefined ? undefined : await parseSince(repository, args.since, program.now());
+      args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
     const history = await readHistory(repository.git, snapshotRefs(record));
     const [last] = history;
     const namesakes =
       last === undefined ? new Set<string>() : await readNamesakes(repository.git, [last.commit]);
-    const inFolder = (path: string) => pathInSession(record, path, program.cwd, namesakes);
-    const pathspecs = wordsAfterDashes(args).map((spec) => pathspecInFolder(spec, inFolder));
+    const inFolder = (path: string) => pathInSession(record, path, context.cwd, namesakes);
+    const pathspecs = pathspecArguments(args).map((spec) => pathspecInFolder(spec, inFolder));
 
     const recent = history.filter(({ at }) => since === undefined || at >= since);
     // Which snapshots touch a path is known only when all have been looked at.
@@ -62,7 +61,7 @@ export const sessionLog = defineCommand({
     const places = new Map(history.map(({ commit }, n) => [commit, n]));
     const placeOf = ({ commit }: Snapshot) => places.get(commit) ?? 0;
     if (args.json) {
-      program.out(
+      context.out(
         json(timeline.map((entry) => entryJson(entry, placeOf(entry.snapshot), args.stat, namesakes))),
       );
       return 0;
@@ -70,7 +69,7 @@ export const sessionLog = defineCommand({
     const rows = timeline.map((entry) => entryRow(entry, placeOf(entry.snapshot), record.session_id));
     const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
     const text = lines.map((line, i) => line + (args.stat ? statLines(timeline[i], namesakes) : '')).join('');
-    if (lines.length > 0) await page(program, heading + text);
+    if (lines.length > 0) await showInPager(context, heading + text);
     return 0;
   },
 });

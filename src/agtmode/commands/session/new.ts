@@ -1,6 +1,6 @@
 import { newSession } from '../../../session/lifecycle/new.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { printCreated } from '../../output/session.ts';
+import { printNewSession } from '../../output/session.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new',
@@ -22,18 +22,23 @@ export const sessionNew = defineCommand({
     ['agt session new --from v2.1', 'start from a tag, with a generated id'],
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
-  run: async (args, program) => {
-    await program.git(); // tried, and new enough
-    const repository = await program.repository();
+  run: async (args, context) => {
+    await context.git(); // tried, and new enough
+    const repository = await context.repository();
     const { record, included } = await newSession(repository, {
       id: args.id,
       from: args.from,
       profile: args.profile,
-      cwd: program.cwd,
-      now: program.now(),
-      showProgress: program.interactive && !args.json,
+      cwd: context.cwd,
+      now: context.now(),
+      showProgress: context.interactive && !args.json,
     });
-    printCreated(program, record, args.json, included.length > 0 ? [`copied   ${included.join(', ')}`] : []);
+    printNewSession(
+      context,
+      record,
+      args.json,
+      included.length > 0 ? [`copied   ${included.join(', ')}`] : [],
+    );
     return 0;
   },
 });

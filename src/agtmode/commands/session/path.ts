@@ -7,9 +7,9 @@ export const sessionPath = defineCommand({
   summary: 'print the path of the sandbox',
   positionals: { id: SESSION_ID_OPTION },
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    program.out(`${findSession(repository, args.id, program.cwd).sandbox}\n`);
+  run: async (args, context) => {
+    const repository = await context.repository();
+    context.out(`${findSession(repository, args.id, context.cwd).sandbox}\n`);
     return 0;
   },
 });

@@ -4,7 +4,7 @@ import { shortBranch } from '../../../git/files/refnames.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
 import { findSession } from '../../../session/locate.ts';
 import { DRY_RUN_OPTION, defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import type { Program } from '../../program.ts';
+import type { Context } from '../../context.ts';
 
 export const sessionRemove = defineCommand({
   usage: 'session remove [id]',
@@ -34,9 +34,9 @@ export const sessionRemove = defineCommand({
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
     ['agt session remove fix-login --delete-branch', 'delete everything'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args.id, program.cwd);
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args.id, context.cwd);
     if (record.state === 'removed' && !args['delete-branch']) {
       throw usageError(
         `session "${record.session_id}" is already removed`,
@@ -45,12 +45,12 @@ export const sessionRemove = defineCommand({
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
     if (args['dry-run']) {
-      program.out(describePlan(plan, false));
+      context.out(describePlan(plan, false));
       return 0;
     }
-    if (plan.unsaved.length > 0 && !args.force) await confirm(program, plan);
-    await removeSession(repository, plan, { force: args.force, now: program.now() });
-    program.out(describePlan(plan, true));
+    if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
+    await removeSession(repository, plan, { force: args.force, now: context.now() });
+    context.out(describePlan(plan, true));
     return 0;
   },
 });
@@ -69,9 +69,9 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
   return `${lines.join('\n')}\n`;
 }
 
-async function confirm(program: Program, { record, unsaved }: RemovalPlan): Promise<void> {
+async function confirm(context: Context, { record, unsaved }: RemovalPlan): Promise<void> {
   const reason = `session "${record.session_id}" has ${unsaved.join(' and ')}`;
-  if (!program.interactive) {
+  if (!context.interactive) {
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {
       hints: [
         'export or merge the work first',

@@ -13,7 +13,7 @@ import {
   SESSION_ID_OPTION,
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
-import { printPreview, printRestored } from '../../output/restore.ts';
+import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 export const sessionRestore = defineCommand({
   usage: 'session restore [id]',
@@ -45,13 +45,13 @@ export const sessionRestore = defineCommand({
     ['agt session restore fix-login --to @{3} --path src/login.ts', 'restore one file'],
     ['agt session restore fix-login --to "tests pass" --dry-run', 'show what would change'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args.id, program.cwd);
-    const now = program.now();
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args.id, context.cwd);
+    const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const namesakes = await readNamesakes(repository.git, [snapshot.commit]);
-    const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd, namesakes));
+    const paths = (args.path ?? []).map((path) => pathInSession(record, path, context.cwd, namesakes));
     const tops = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
       scope: paths.length > 0 ? paths : tops,
@@ -60,9 +60,9 @@ export const sessionRestore = defineCommand({
       choose: async () => snapshot,
     };
     if (args['dry-run']) {
-      printPreview(program, await previewRestore(repository, record, request), args.json);
+      printRestorePreview(context, await previewRestore(repository, record, request), args.json);
       return 0;
     }
-    return printRestored(program, await restoreSession(repository, record, request), args.json);
+    return printRestore(context, await restoreSession(repository, record, request), args.json);
   },
 });

@@ -2,7 +2,7 @@ import { shortBranch } from '../../../git/files/refnames.ts';
 import { viewSession } from '../../../session/inspect.ts';
 import { findSession } from '../../../session/locate.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { json, plural, table } from '../../output/print.ts';
+import { json, plural, table } from '../../output/format.ts';
 import { lastAutocommitText, sessionJson } from '../../output/session.ts';
 
 export const sessionShow = defineCommand({
@@ -12,11 +12,11 @@ export const sessionShow = defineCommand({
   positionals: { id: SESSION_ID_OPTION },
   options: { json: JSON_OPTION },
   examples: [['agt session show fix-login', 'show everything about one session']],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const view = await viewSession(repository, findSession(repository, args.id, program.cwd));
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const view = await viewSession(repository, findSession(repository, args.id, context.cwd));
     if (args.json) {
-      program.out(json(sessionJson(view)));
+      context.out(json(sessionJson(view)));
       return 0;
     }
     const { record } = view;
@@ -30,7 +30,7 @@ export const sessionShow = defineCommand({
         `${shortBranch(record.work_branch)}${view.headCommit ? ` at ${view.headCommit.slice(0, 10)}` : ''}`,
       ],
       ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits, 'autocommit')}`],
-      ['last autocommit', lastAutocommitText(view, program.now())],
+      ['last autocommit', lastAutocommitText(view, context.now())],
       [
         'user branch',
         record.user_branch === undefined ? 'none (started from a commit)' : shortBranch(record.user_branch),
@@ -42,7 +42,7 @@ export const sessionShow = defineCommand({
       ['created', record.created_at],
     ];
     if (record.profile !== undefined) rows.push(['profile', record.profile]);
-    program.out(table(rows));
+    context.out(table(rows));
     return 0;
   },
 });

@@ -4,8 +4,8 @@ import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';
 import { stepBack, stepForth } from '../../../timetravel/restore/undo.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { printPreview, printRestored } from '../../output/restore.ts';
-import type { Program } from '../../program.ts';
+import type { Context } from '../../context.ts';
+import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 const options = { 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
 
@@ -22,7 +22,7 @@ export const sessionUndo = defineCommand({
     ['agt session undo', 'go back one snapshot in the session of the current directory'],
     ['agt session undo fix-login --dry-run', 'show what would change'],
   ],
-  run: (args, program) => move(program, args, 'undo'),
+  run: (args, context) => move(context, args, 'undo'),
 });
 
 export const sessionRedo = defineCommand({
@@ -32,25 +32,25 @@ export const sessionRedo = defineCommand({
   positionals: { id: SESSION_ID_OPTION },
   options,
   examples: [['agt session redo', 'go forward again in the session of the current directory']],
-  run: (args, program) => move(program, args, 'redo'),
+  run: (args, context) => move(context, args, 'redo'),
 });
 
 async function move(
-  program: Program,
+  context: Context,
   args: { id: string | undefined; 'dry-run': boolean; json: boolean },
   by: 'undo' | 'redo',
 ): Promise<number> {
-  const repository = await program.repository();
-  const record = findSession(repository, args.id, program.cwd);
+  const repository = await context.repository();
+  const record = findSession(repository, args.id, context.cwd);
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,
     by,
-    now: program.now(),
+    now: context.now(),
     choose: (uncaptured) => (by === 'undo' ? stepBack : stepForth)(repository, record, uncaptured),
   };
   if (args['dry-run']) {
-    printPreview(program, await previewRestore(repository, record, request), args.json);
+    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
     return 0;
   }
-  return printRestored(program, await restoreSession(repository, record, request), args.json);
+  return printRestore(context, await restoreSession(repository, record, request), args.json);
 }

@@ -23,7 +23,7 @@ interface Directory {
   readonly children: Map<string, Directory>;
 }
 
-export class FolderWatch {
+export class FolderWatcher {
   private readonly place: { readonly folder: string; readonly sandbox: string };
   /** The folder's path, one byte per character. */
   private readonly folder: string;

@@ -5,17 +5,17 @@
  */
 import { type Command, commandName } from './command.ts';
 
-export interface PlainCommandLine {
+export interface ParsedCommandLine {
   readonly command: Command;
   /** As yargs would give them to the command. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 
 /** Undefined where it takes yargs to tell. */
-export function plainArguments(
+export function parseWithoutYargs(
   commands: readonly Command[],
   words: readonly string[],
-): PlainCommandLine | undefined {
+): ParsedCommandLine | undefined {
   const command = commands.find((one) => isCalled(commandName(one).split(' '), words));
   if (command === undefined || !hasPlainOptions(command)) return undefined;
   const { options = {} } = command;

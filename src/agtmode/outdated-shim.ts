@@ -6,7 +6,7 @@ import { shellQuote } from '../git/run/trace.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
 
 /** A shim that is older than agt or its settings leaves everything to the executable: right, and slow. */
-export function examineShim(env: NodeJS.ProcessEnv, settingsFile: string | undefined): Finding[] {
+export function findOutdatedShim(env: NodeJS.ProcessEnv, settingsFile: string | undefined): Finding[] {
   const shim = (env['PATH'] ?? '')
     .split(delimiter)
     .map((dir) => join(dir, 'git'))

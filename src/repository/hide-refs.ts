@@ -12,7 +12,7 @@ const KEY = 'uploadpack.hideRefs';
 const ATTEMPTS = 50;
 const PAUSE_MS = 20;
 
-export function hiddenNamespaces(settings: Settings, remotes: readonly string[]): string[] {
+export function agentNamespaces(settings: Settings, remotes: readonly string[]): string[] {
   const prefixes = [settings.branchPrefix, settings.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
   return [
     'refs/agt',
@@ -27,11 +27,11 @@ export function hiddenNamespaces(settings: Settings, remotes: readonly string[])
 export async function missingHideRefs(git: Git, settings: Settings): Promise<string[]> {
   const present = (await gitAnswer(git, ['config', '--get-all', KEY]))?.split('\n') ?? [];
   const remotes = (await gitText(git, ['remote'])).split('\n').filter((name) => name !== '');
-  return hiddenNamespaces(settings, remotes).filter((name) => !present.includes(name));
+  return agentNamespaces(settings, remotes).filter((name) => !present.includes(name));
 }
 
 /** git locks its configuration file without waiting: while somebody else has it, this tries again. */
-export async function hideFromFetch({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
+export async function hideAgentRefs({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const [name] = await missingHideRefs(git, settings);
     if (name === undefined) return;

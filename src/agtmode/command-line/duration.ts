@@ -4,7 +4,7 @@ import { usageError } from '../../errors.ts';
 const DAY = 86_400;
 
 /** Of seconds, with or without a fraction, a day at most. @throws AgtError for anything else. */
-export function milliseconds(option: string, text: string): number {
+export function parseDuration(option: string, text: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(seconds))
     throw usageError(`invalid number of seconds "${text}"`, `for example: --${option} 5`);

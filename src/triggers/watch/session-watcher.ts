@@ -13,9 +13,9 @@ import type { SessionId } from '../../session/id.ts';
 import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isBusy, patiently } from '../../session/wait.ts';
 import { autocommit } from '../autocommit.ts';
-import { Alarm } from './alarm.ts';
 import { Debounce } from './debounce.ts';
-import { FolderWatch } from './folder-watch.ts';
+import { FolderWatcher } from './folder-watcher.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
 
 /** How long a last capture waits for another agt that works on the session. */
 const LAST_WAIT_MS = 10_000;
@@ -41,18 +41,18 @@ export interface WatchOptions {
 interface Watched {
   readonly record: SessionRecord;
   readonly debounce: Debounce;
-  folder: FolderWatch | undefined;
+  folder: FolderWatcher | undefined;
   /** Why the kernel does not watch it; empty where that has not been tried yet. */
   reason: string | undefined;
   /** When to capture it even if nothing is known to have changed. */
   retryAt: number | undefined;
 }
 
-export class SessionWatch {
+export class SessionWatcher {
   private readonly repository: Repository;
   private readonly options: WatchOptions;
   private readonly sessions = new Map<SessionId, Watched>();
-  private readonly alarm = new Alarm();
+  private readonly alarm = new InterruptibleSleep();
   private stopped = false;
   /** Whether sessions may have come or gone. */
   private recordsChanged = false;
@@ -143,7 +143,7 @@ export class SessionWatch {
     const { record, debounce, reason: before } = session;
     try {
       session.folder?.settle();
-      session.folder ??= new FolderWatch(sessionFolder(record), record.sandbox, () => {
+      session.folder ??= new FolderWatcher(sessionFolder(record), record.sandbox, () => {
         // A later change moves the capture further off: whoever sleeps until then looks again.
         const isFirst = debounce.due() === undefined;
         debounce.changed(Date.now());

@@ -1,7 +1,8 @@
 /** Turns the declarations of commands into a yargs parser, strict and without the conversions that suit no git tool. */
 import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
+import { sentence } from '../output/format.ts';
 import { type Command, commandName } from './command.ts';
 
 export interface ParserRun {
@@ -9,16 +10,16 @@ export interface ParserRun {
 }
 
 /** A parser that runs the command it finds and notes its exit code. */
-export function makeParser(commands: readonly Command[], program: Program, outcome: ParserRun): Argv {
+export function makeParser(commands: readonly Command[], context: Context, outcome: ParserRun): Argv {
   const parser = configure(yargs().scriptName('agt'));
   for (const [parent, children] of families(commands)) {
     if (parent === undefined)
-      for (const command of children) register(parser, command, command.usage, program, outcome);
+      for (const command of children) register(parser, command, command.usage, context, outcome);
     else {
       parser.command(parent, FAMILY_SUMMARIES[parent] ?? '', (inner) => {
         configure(inner);
         for (const child of children) {
-          register(inner, child, child.usage.slice(parent.length + 1), program, outcome);
+          register(inner, child, child.usage.slice(parent.length + 1), context, outcome);
         }
         return inner.demandCommand(1, `no command after "agt ${parent}"`);
       });
@@ -74,7 +75,7 @@ function configure(parser: Argv): Argv {
     .wrap(Math.min(100, process.stdout.columns ?? 100));
 }
 
-function register(parser: Argv, command: Command, usage: string, program: Program, outcome: ParserRun): void {
+function register(parser: Argv, command: Command, usage: string, context: Context, outcome: ParserRun): void {
   parser.command(
     usage,
     command.summary,
@@ -94,7 +95,7 @@ function register(parser: Argv, command: Command, usage: string, program: Progra
         if (Array.isArray(args[name]) && !many)
           throw usageError(`option "--${name}" is given more than once`);
       }
-      outcome.exitCode = await command.run(args as never, program);
+      outcome.exitCode = await command.run(args as never, context);
     },
   );
 }
@@ -105,12 +106,4 @@ function families(commands: readonly Command[]): Map<string | undefined, Command
     const words = commandName(command).split(' ');
     return words.length > 1 ? words[0] : undefined;
   });
-}
-
-export function sentence(text: string): string {
-  return `${capitalized(text)}.`;
-}
-
-export function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -5,7 +5,7 @@ import { AgtError } from '../errors.ts';
 import type { Repository } from './repository.ts';
 
 /** @throws AgtError where the repository's worktree is `/` or the home directory. */
-export function refuseWholeMachine({ git, worktree }: Repository): void {
+export function refuseHomeAndRoot({ git, worktree }: Repository): void {
   const home = resolved(git.env['HOME'] || undefined);
   for (const place of [git.cwd, worktree]) {
     const here = resolved(place);
@@ -18,7 +18,7 @@ export function refuseWholeMachine({ git, worktree }: Repository): void {
 }
 
 /** @throws AgtError where capturing `folder` would capture the states that it is captured into. */
-export function refuseOwnStore({ commonDir }: Repository, folder: string): void {
+export function refuseRepositoryInside({ commonDir }: Repository, folder: string): void {
   if (!`${commonDir}${sep}`.startsWith(`${resolved(folder) ?? folder}${sep}`)) return;
   throw new AgtError(`the repository "${commonDir}" is inside the session folder "${folder}"`, {
     hints: [

@@ -1,11 +1,11 @@
 /** What is understood without yargs is what yargs understands. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { makeParser } from '../../../src/agtmode/command-line/cli.ts';
 import { type Command, commandName } from '../../../src/agtmode/command-line/command.ts';
-import { plainArguments } from '../../../src/agtmode/command-line/plain-arguments.ts';
+import { parseWithoutYargs } from '../../../src/agtmode/command-line/parse-without-yargs.ts';
+import { makeParser } from '../../../src/agtmode/command-line/parser.ts';
 import { COMMANDS } from '../../../src/agtmode/commands/index.ts';
-import type { Program } from '../../../src/agtmode/program.ts';
+import type { Context } from '../../../src/agtmode/context.ts';
 
 /** What a command is given by yargs; undefined where yargs refuses. */
 async function byYargs(words: readonly string[]): Promise<[string, Record<string, unknown>] | undefined> {
@@ -20,7 +20,7 @@ async function byYargs(words: readonly string[]): Promise<[string, Record<string
     },
   })) as unknown as Command[];
   try {
-    await makeParser(recording, {} as Program, { exitCode: 0 }).parseAsync([...words]);
+    await makeParser(recording, {} as Context, { exitCode: 0 }).parseAsync([...words]);
   } catch {
     return undefined;
   }
@@ -77,7 +77,7 @@ test('what is understood without yargs is what yargs understands', async () => {
   let understood = 0;
   await fc.assert(
     fc.asyncProperty(line, async (words) => {
-      const plain = plainArguments(COMMANDS, words);
+      const plain = parseWithoutYargs(COMMANDS, words);
       if (plain === undefined) return;
       understood++;
       expect([commandName(plain.command), plain.args]).toEqual(await byYargs(words));
@@ -96,5 +96,5 @@ test('the calls of hooks, cron and the guard are', () => {
     'status',
     'doctor --fix',
   ])
-    expect(plainArguments(COMMANDS, words.split(' ')), words).toBeDefined();
+    expect(parseWithoutYargs(COMMANDS, words.split(' ')), words).toBeDefined();
 });

@@ -1,5 +1,5 @@
 /** A sleep that can be ended early, also before it begins. */
-export class Alarm {
+export class InterruptibleSleep {
   private rung = false;
   private wake: (() => void) | undefined;
 

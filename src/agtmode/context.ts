@@ -12,7 +12,7 @@ import { packed } from '../process/invocation.ts';
 import { findRepository } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 
-export interface Program {
+export interface Context {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => Date;
@@ -34,7 +34,7 @@ export interface Program {
   readonly settingValues: () => Promise<SettingValue[]>;
 }
 
-export function makeProgram(cwd: string, env: NodeJS.ProcessEnv): Program {
+export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
   const globalFile = globalConfigPath(env);
   const gitPath = once(() => {
     const value = readSettingValues({ global: globalFile, local: undefined }, env).find(
