@@ -3,7 +3,13 @@
  * test may want to fix is a value here; git and the repository are looked for only when first asked for.
  */
 import { isatty } from 'node:tty';
-import { globalConfigPath, readSettings, readSettingValues, type SettingValue } from '../config/settings.ts';
+import {
+  ALL_KEYS,
+  globalConfigPath,
+  readSettings,
+  readSettingValues,
+  type SettingValue,
+} from '../config/settings.ts';
 import { AgtError } from '../errors.ts';
 import { findGit, ownFiles } from '../git/run/find.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
@@ -77,7 +83,7 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
     },
     settingValues: async () => {
       const repository = await repositoryIfAny();
-      return readSettingValues({ global: globalFile, local: repository?.configFile }, env);
+      return readSettingValues({ global: globalFile, local: repository?.configFile }, env, ALL_KEYS);
     },
   };
 }

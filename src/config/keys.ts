@@ -1,27 +1,29 @@
 /**
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
- * lists them and writes its manual from this table.
+ * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
 import { parseBoolean, parseRetention, parseSize } from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
-  readonly fallback: string;
-  /** What the empty value means, where that is a value. */
-  readonly whenEmpty?: string;
+  readonly defaultValue: string;
+  /** What the empty value means, if it is valid. */
+  readonly emptyMeans?: string;
   readonly env?: string;
-  /** Honoured only from the user's own file and the environment: a repository must not choose what is executed. */
+  /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */
   readonly globalOnly?: true;
+  /** Git mode does not use this setting, so a wrong value must not stop git. */
+  readonly agtModeOnly?: true;
   readonly summary: string;
-  /** What is wrong with a value, or undefined. */
+  /** Why a value is not valid, or undefined. */
   readonly check: (value: string) => string | undefined;
 }
 
 export const SETTING_KEYS = [
   {
     name: 'agt.gitPath',
-    fallback: '',
-    whenEmpty: 'search PATH',
+    defaultValue: '',
+    emptyMeans: 'search PATH',
     env: 'AGT_GIT_PATH',
     globalOnly: true,
     summary: 'path of the real git; if empty, the first git on PATH that is not agt',
@@ -29,43 +31,43 @@ export const SETTING_KEYS = [
   },
   {
     name: 'agt.agentEmail',
-    fallback: 'agt@local',
+    defaultValue: 'agt@local',
     summary: 'author of snapshots; called as git, agt hides commits by this author',
     check: (value) =>
       /^[^\s<>"\\]+@[^\s<>"\\]+$/.test(value) ? undefined : 'not an email address of the form name@host',
   },
   {
     name: 'agt.branchPrefix',
-    fallback: 'agtsessions/',
+    defaultValue: 'agtsessions/',
     summary: 'prefix of shadow branches',
     check: checkPrefix,
   },
   {
     name: 'agt.workPrefix',
-    fallback: 'agt/',
+    defaultValue: 'agt/',
     summary: 'prefix of work branches',
     check: checkPrefix,
   },
   {
     name: 'agt.maxFileSize',
-    fallback: '512m',
+    defaultValue: '512m',
     summary: 'size limit of files; larger files are left out of snapshots, with a warning',
     check: (value) => (parseSize(value) === undefined ? 'not a size such as 512m or 2g' : undefined),
   },
   {
     name: 'agt.retention',
-    fallback: '30 days',
+    defaultValue: '30 days',
     summary:
       'how long agt gc keeps the snapshots of a removed session, such as 30 days or 2 weeks; never: it keeps them for good',
     check: (value) =>
       parseRetention(value) === undefined
-        ? "not a time such as '30 days' or '2 weeks', nor 'never'"
+        ? 'not a time such as "30 days" or "2 weeks", nor "never"'
         : undefined,
   },
   {
     name: 'agt.budget',
-    fallback: '',
-    whenEmpty: 'no limit',
+    defaultValue: '',
+    emptyMeans: 'no limit',
     summary:
       'limit of the disk space that all snapshots of a repository use, such as 10g; past it, autocommits thin out ' +
       'snapshots, or fail; if empty, no limit',
@@ -74,43 +76,46 @@ export const SETTING_KEYS = [
   },
   {
     name: 'agt.guard',
-    fallback: 'true',
+    defaultValue: 'true',
     summary: 'autocommit a session before a git command that can destroy work in its sandbox',
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {
     name: 'fs.snapshots',
-    fallback: 'auto',
+    defaultValue: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
-    summary: 'snapshot provider: auto, git, btrfs, zfs, agentfs, disable',
-    check: oneOf('auto', 'git', 'btrfs', 'zfs', 'agentfs', 'disable'),
+    agtModeOnly: true,
+    summary: 'where snapshots are stored: git, or auto to let agt choose; git is the only choice so far',
+    check: supported('auto', 'git'),
   },
   {
     name: 'fs.workingCopy',
-    fallback: 'auto',
+    defaultValue: 'auto',
     env: 'AGT_WORKING_COPY',
-    summary: 'how a sandbox is made: auto, worktree, in-place, cow-overlay',
-    check: oneOf('auto', 'worktree', 'in-place', 'cow-overlay'),
+    agtModeOnly: true,
+    summary: 'how a sandbox is made: worktree, or auto to let agt choose; worktree is the only choice so far',
+    check: supported('auto', 'worktree'),
   },
 ] as const satisfies readonly SettingKey[];
 
 export type SettingName = (typeof SETTING_KEYS)[number]['name'];
 
-/** The key by its name in any case, as git-config names are. */
+/** Names are case-insensitive, as in git-config. */
 export function findKey(name: string): (SettingKey & { name: SettingName }) | undefined {
   return SETTING_KEYS.find((key) => key.name.toLowerCase() === name.toLowerCase());
 }
 
-/** A value as people read it. */
+/** A value as lists show it. */
 export function showValue(name: SettingName, value: string): string {
-  return value || `(${findKey(name)?.whenEmpty ?? 'empty'})`;
+  return value || `(${findKey(name)?.emptyMeans ?? 'empty'})`;
 }
 
-function oneOf(...values: string[]): (value: string) => string | undefined {
-  return (value) => (values.includes(value) ? undefined : `not one of ${values.join(', ')}`);
+function supported(...values: string[]): (value: string) => string | undefined {
+  return (value) =>
+    values.includes(value) ? undefined : `not supported; supported values are ${values.join(' and ')}`;
 }
 
-/** A ref prefix: whole components, a slash at the end, nothing that git-check-ref-format(1) refuses. */
+/** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */
 function checkPrefix(value: string): string | undefined {
   if (!value.endsWith('/')) return 'must end with a slash';
   const good = value

@@ -1,6 +1,6 @@
-/** Values of settings, as people write them. */
+/** Sizes, times and booleans as people write them in settings, and sizes as agt prints them. */
 
-/** As git reads one; undefined for what is none. */
+/** A boolean as git reads it, or undefined. */
 export function parseBoolean(text: string): boolean | undefined {
   if (/^(true|yes|on|1)$/i.test(text)) return true;
   return /^(false|no|off|0|)$/i.test(text) ? false : undefined;
@@ -15,14 +15,14 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** As `git count-objects -H` writes it: `12 bytes`, `3.46 KiB`, `1.20 GiB`. */
+/** In the form of `git count-objects -H`: `12 bytes`, `3.46 KiB`, `1.20 GiB`. */
 export function showSize(bytes: number): string {
   const power = [3, 2, 1].find((power) => bytes >= 1024 ** power) ?? 0;
   if (power === 0) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   return `${(bytes / 1024 ** power).toFixed(2)} ${['', 'KiB', 'MiB', 'GiB'][power]}`;
 }
 
-const SECONDS: Readonly<Record<string, number>> = {
+const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
   h: 3_600,
   hour: 3_600,
   d: 86_400,
@@ -38,6 +38,6 @@ const SECONDS: Readonly<Record<string, number>> = {
 export function parseRetention(text: string): number | undefined {
   if (/^never$/i.test(text.trim())) return Number.POSITIVE_INFINITY;
   const match = /^(\d+)[ .]?([a-z]+?)s?(?:[ .]ago)?$/i.exec(text.trim());
-  const unit = SECONDS[(match?.[2] ?? '').toLowerCase()];
+  const unit = SECONDS_PER_UNIT[(match?.[2] ?? '').toLowerCase()];
   return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
 }

@@ -61,7 +61,7 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
 }
 
 /** As git-clone names a folder: the last part of the path, without `.git`, `.bundle` and trailing slashes. */
-export function guessName(url: string): string {
+function guessName(url: string): string {
   const path = url
     .replace(/[/\\]+$/, '')
     .replace(/\/\.git$/, '')

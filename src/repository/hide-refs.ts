@@ -12,7 +12,7 @@ const KEY = 'uploadpack.hideRefs';
 const ATTEMPTS = 50;
 const PAUSE_MS = 20;
 
-export function agentNamespaces(settings: Settings, remotes: readonly string[]): string[] {
+function agentNamespaces(settings: Settings, remotes: readonly string[]): string[] {
   const prefixes = [settings.branchPrefix, settings.workPrefix].map((prefix) => prefix.replace(/\/$/, ''));
   return [
     'refs/agt',

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, GIT_MODE, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 function values(cwd: string, env: Record<string, string> = {}) {
   const outcome = run(AGT, ['config', 'list', '--json'], { cwd, env });
@@ -70,7 +70,14 @@ describe('agt config', () => {
     ],
     [['config', 'set', 'agt.branchPrefix', 'x'], /must end with a slash/],
     [['config', 'set', 'agt.agentEmail', 'nobody'], /not an email address/],
-    [['config', 'set', 'fs.snapshots', 'tape'], /not one of auto, git/],
+    [
+      ['config', 'set', 'fs.snapshots', 'btrfs'],
+      /^error: invalid value "btrfs" for fs\.snapshots: not supported; supported values are auto and git\n/,
+    ],
+    [
+      ['config', 'set', 'fs.workingCopy', 'in-place'],
+      /^error: invalid value "in-place" for fs\.workingCopy: not supported; supported values are auto and worktree\n/,
+    ],
   ])('%j is wrong usage, and nothing is written', (args, message) => {
     const repository = makeRepository();
     const outcome = agt(repository, ...args);
@@ -92,6 +99,49 @@ describe('agt config', () => {
     );
     write(file, '[agt]\n\tworkPrefix = agtsessions/x/\n');
     expect(agt(repository, 'session', 'list').stderr).toContain('overlap');
+  });
+
+  test.each([
+    ['fs.snapshots', 'AGT_FS_SNAPSHOTS', ['auto', 'git'], ['btrfs', 'zfs', 'agentfs', 'disable', 'tape']],
+    ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree'], ['in-place', 'cow-overlay']],
+  ])('%s accepts only values that agt acts on', (name, variable, supported, unsupported) => {
+    const repository = makeRepository();
+    const list = (value: string) =>
+      run(AGT, ['session', 'list'], { cwd: repository, env: { [variable]: value } });
+    for (const value of supported) {
+      agtOk(repository, 'config', 'set', name, value);
+      expect(values(repository)[name]?.value).toBe(value);
+      expect(list(value)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    }
+    for (const value of unsupported) {
+      expect(agt(repository, 'config', 'set', name, value).exitCode).toBe(2);
+      expect(list(value)).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr:
+          `error: invalid value "${value}" for ${name} (environment ${variable}): ` +
+          `not supported; supported values are ${supported.join(' and ')}\n` +
+          `hint: set ${variable} to another value, or unset it\n`,
+      });
+    }
+    expect(values(repository)[name]?.value).toBe(supported.at(-1));
+  });
+
+  test('a value that is not supported stops no git command, and the hint brings the default back', () => {
+    const repository = makeRepository();
+    const file = join(repository, '.git/agt/config');
+    write(file, '[fs]\n\tsnapshots = btrfs\n');
+    const env = { AGT_WORKING_COPY: 'in-place' };
+    expect(run(GIT_MODE, ['status', '--short', '--branch'], { cwd: repository, env })).toEqual({
+      exitCode: 0,
+      stdout: '## main\n',
+      stderr: '',
+    });
+    const { stderr } = agt(repository, 'session', 'list');
+    expect(stderr).toContain(`invalid value "btrfs" for fs.snapshots (${file}): not supported`);
+    const command = /hint: go back to the default: git (.*)\n/.exec(stderr)?.[1] ?? '';
+    git(repository, ...command.split(' '));
+    expect(agt(repository, 'session', 'list')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
   test('prefixes cannot change while there are sessions', () => {

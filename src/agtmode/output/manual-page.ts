@@ -33,9 +33,9 @@ export function manualPage(commands: readonly Command[], version: string): strin
     ...BUILT_IN.flatMap(([call, what]) => ['.TP', bold(call), roff(sentence(what))]),
   );
   parts.push('.SH CONFIGURATION', roff(CONFIGURATION));
-  for (const { name, fallback, summary, ...key } of SETTING_KEYS) {
+  for (const { name, defaultValue, summary, ...key } of SETTING_KEYS) {
     const notes = [
-      fallback === '' ? '' : `Default: ${fallback}.`,
+      defaultValue === '' ? '' : `Default: ${defaultValue}.`,
       'env' in key ? `Environment: ${key.env}.` : '',
     ];
     parts.push(
