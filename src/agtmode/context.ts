@@ -1,6 +1,6 @@
 /**
- * What a running command can reach: the clock, the environment, the streams, git, the repository. Everything that a
- * test may want to fix is a value here; git and the repository are looked for only when first asked for.
+ * Everything that a running command uses of its surroundings: clock, environment, streams, git, repository. Tests can
+ * set each of them. agt looks for git and the repository only when a command first asks for them.
  */
 import { isatty } from 'node:tty';
 import {
@@ -24,43 +24,34 @@ export interface Context {
   readonly now: () => Date;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** True where colour is welcome. */
+  /** True if standard output is a terminal that shows colours. */
   readonly colour: boolean;
-  /** True where a question can be asked and answered. */
+  /** True if agt can ask a question and read the answer. */
   readonly interactive: boolean;
-  /** Absolute path of the real git, not yet tried. */
+  /** Absolute path of the real git, which has not run yet. */
   readonly gitPath: () => string;
-  /** The real git in the current folder, tried and old enough. */
+  /** The real git in the current directory, once it has told a version that agt supports. */
   readonly git: () => Promise<Git>;
   readonly gitVersion: () => Promise<GitVersion>;
   /** @throws AgtError outside a repository. */
   readonly repository: () => Promise<Repository>;
   readonly repositoryIfAny: () => Promise<Repository | undefined>;
-  /** Where each setting comes from, the repository's own file included when there is one. */
+  /** All settings with their origins; in a repository, with its own. */
   readonly settingValues: () => Promise<SettingValue[]>;
 }
 
 export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
   const globalFile = globalConfigPath(env);
-  const gitPath = once(() => {
-    const value = readSettingValues({ global: globalFile, local: undefined }, env).find(
-      (setting) => setting.name === 'agt.gitPath',
-    );
-    const configured = value?.value ? { path: value.value, origin: value.origin } : undefined;
-    return findGit({ configured, path: env['PATH'], self: ownFiles(packed) });
-  });
+  const gitPath = once(() => findRealGit(globalFile, env));
   const probe = once(() => probeGit(openGit(gitPath(), cwd, env)));
-  const git = async () => (await probe()).git;
   const repositoryIfAny = once(async () => {
-    const untried = openGit(gitPath(), cwd, env);
-    const found = await findRepository(untried, cwd);
-    // A git that answers about a repository is one; where none answers, it may be no git at all.
-    if (found === undefined) await probe();
-    if (found === undefined) return undefined;
-    return openRepository(untried, found, {
-      env,
-      read: (local) => readSettings({ global: globalFile, local }, env),
-    });
+    const git = openGit(gitPath(), cwd, env);
+    const found = await findRepository(git, cwd);
+    if (found === undefined) {
+      await probe(); // perhaps the program that found no repository is not git
+      return undefined;
+    }
+    return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env));
   });
   return {
     cwd,
@@ -71,33 +62,37 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
     colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
     interactive: isatty(0) && isatty(2),
     gitPath,
-    git,
+    git: async () => (await probe()).git,
     gitVersion: async () => (await probe()).version,
     repositoryIfAny,
-    repository: async () => {
-      const repository = await repositoryIfAny();
-      if (repository !== undefined) return repository;
-      throw new AgtError('not in a git repository or an agt clone', {
-        hints: ['change to one, or create one: agt clone <url>'],
-      });
-    },
+    repository: async () => (await repositoryIfAny()) ?? notInRepository(),
     settingValues: async () => {
-      const repository = await repositoryIfAny();
-      return readSettingValues({ global: globalFile, local: repository?.configFile }, env, ALL_KEYS);
+      const local = (await repositoryIfAny())?.configFile;
+      return readSettingValues({ global: globalFile, local }, env, ALL_KEYS);
     },
   };
 }
 
+function notInRepository(): never {
+  throw new AgtError('not in a git repository or an agt clone', {
+    hints: ['change to one, or create one: agt clone <url>'],
+  });
+}
+
+function findRealGit(globalFile: string | undefined, env: NodeJS.ProcessEnv): string {
+  const values = readSettingValues({ global: globalFile, local: undefined }, env);
+  const setting = values.find(({ name }) => name === 'agt.gitPath');
+  const configured = setting?.value ? { path: setting.value, origin: setting.origin } : undefined;
+  return findGit({ configured, path: env['PATH'], self: ownFiles(packed) });
+}
+
 async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
-  const run = await runGit(git, ['--version']);
-  const version = parseGitVersion(run.stdout.toString());
+  const output = (await runGit(git, ['--version'])).stdout.toString();
+  const version = parseGitVersion(output);
   if (version === undefined) {
-    throw new AgtError(
-      `"${git.path}" is not git: --version printed "${run.stdout.toString().split('\n')[0]}"`,
-      {
-        hints: ['set the path of the real git: agt config set --global agt.gitPath <path> (or AGT_GIT_PATH)'],
-      },
-    );
+    throw new AgtError(`"${git.path}" is not git: --version printed "${output.split('\n')[0]}"`, {
+      hints: ['set the path of the real git: agt config set --global agt.gitPath <path> (or AGT_GIT_PATH)'],
+    });
   }
   if (!isAtLeast(version, OLDEST_GIT.major, OLDEST_GIT.minor)) {
     throw new AgtError(`git ${version.text} (${git.path}) is too old`, {
@@ -107,6 +102,7 @@ async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
   return { git, version };
 }
 
+/** Computes the value at the first call, and returns it at every call. */
 function once<T>(compute: () => T): () => T {
   let result: { value: T } | undefined;
   return () => {

@@ -15,10 +15,9 @@ export function openSession({ repository, id }: TestSession): {
   record: SessionRecord;
 } {
   const found = { commonDir: join(repository, '.git'), worktree: repository };
-  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, {
-    env: process.env,
-    read: (local) => readSettings({ global: undefined, local }, process.env),
-  });
+  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, (local) =>
+    readSettings({ global: undefined, local }, process.env),
+  );
   const record = readRecord(opened, id as SessionId);
   if (record === undefined) throw new Error(`no record of ${id}`);
   return { repository: opened, record };

@@ -14,10 +14,9 @@ const now = new Date('2026-11-20T12:00:00Z');
 
 function open({ repository, id }: TestSession): { repository: Repository; record: SessionRecord } {
   const found = { commonDir: join(repository, '.git'), worktree: repository };
-  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, {
-    env: process.env,
-    read: (local) => readSettings({ global: undefined, local }, process.env),
-  });
+  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, (local) =>
+    readSettings({ global: undefined, local }, process.env),
+  );
   const record = readRecord(opened, id as SessionId);
   if (record === undefined) throw new Error(`no record of ${id}`);
   return { repository: opened, record };
