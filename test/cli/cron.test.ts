@@ -2,13 +2,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  cronLine,
-  cronSchedule,
-  findLine,
-  putLine,
-  removeLine,
-} from '../../src/triggers/cron/crontab-line.ts';
 import { makeSession } from '../harness/session.ts';
 import {
   AGT,
@@ -139,73 +132,5 @@ describe('what can go wrong', () => {
 
   test('outside of a repository', () => {
     expect(cronIn(makeTempDir(), 'install').exitCode).toBe(1);
-  });
-});
-
-describe('the line as cron and sh read it', () => {
-  /** What cron hands to sh: `%` ends the command unless a backslash stands before it, and that is taken away. */
-  function asCron(line: string): string {
-    const command = line.split(' ').slice(5).join(' ');
-    let out = '';
-    for (let i = 0; i < command.length; i++) {
-      const c = command[i] as string;
-      if (c === '\\') {
-        i++;
-        out += command[i] === '%' ? '%' : `\\${command[i] ?? ''}`;
-      } else if (c === '%') return out;
-      else out += c;
-    }
-    return out;
-  }
-
-  test.for([
-    '/plain/path',
-    "/it's/a b",
-    '/100%/x',
-    '/back\\slash',
-    '/both\\%',
-    '/$HOME/`id`/"q"',
-    '/#x',
-    '/%%',
-    "/'%'",
-  ])('%s', (path) => {
-    const line = cronLine({
-      schedule: '* * * * *',
-      environment: { AGT_GIT_PATH: path },
-      command: ['printf', '%s\\n', path],
-      repository: path,
-    });
-    const script = asCron(line)
-      .replace(' >/dev/null', '; printf "%s\\n" "$AGT_GIT_PATH"')
-      .replace(/^(AGT_GIT_PATH=)/, 'export $1')
-      .replace(/ printf/, '; printf');
-    expect(run('sh', ['-c', script], { cwd: '/' }).stdout).toBe(`${path}\n${path}\n`);
-    const crontab = putLine('@daily x\n', path, line);
-    expect(findLine(crontab, path)).toBe(line);
-    expect(findLine(crontab, `${path}x`)).toBeUndefined();
-    expect(removeLine(crontab, path)).toBe('@daily x\n');
-  });
-
-  test('a commented line is not the one', () => {
-    const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/r' };
-    const off = `#${cronLine(job)}\n`;
-    expect(findLine(off, '/r')).toBeUndefined();
-    expect(putLine(off, '/r', cronLine(job))).toBe(`${off}${cronLine(job)}\n`);
-  });
-
-  test('a line break has no place there', () => {
-    const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/a\nb' };
-    expect(() => cronLine(job)).toThrow('a crontab cannot hold a line break');
-  });
-
-  test('schedules', () => {
-    expect([1, 5, 30, 60, 120, 1440].map(cronSchedule)).toEqual([
-      '* * * * *',
-      '*/5 * * * *',
-      '*/30 * * * *',
-      '0 * * * *',
-      '0 */2 * * *',
-      '0 0 * * *',
-    ]);
   });
 });

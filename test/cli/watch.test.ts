@@ -4,8 +4,6 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { identify } from '../../src/disk/lock.ts';
-import { Debounce } from '../../src/triggers/watch/debounce.ts';
-import { InterruptibleSleep } from '../../src/triggers/watch/interruptible-sleep.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
@@ -291,29 +289,4 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
     await until('f', () => captured(session, 'sandbox/d39/f') === '2');
     expect(await watch.end('SIGTERM')).toBe(0);
   });
-});
-
-test('when to capture what keeps changing', () => {
-  const debounce = new Debounce(2, 30);
-  expect(debounce.due()).toBeUndefined();
-  debounce.changed(100);
-  expect(debounce.due()).toBe(102);
-  debounce.changed(101);
-  expect(debounce.due()).toBe(103);
-  for (let now = 102; now < 140; now++) debounce.changed(now);
-  expect(debounce.due()).toBe(130);
-  debounce.started();
-  expect(debounce.due()).toBeUndefined();
-  debounce.changed(150);
-  expect(debounce.due()).toBe(152);
-});
-
-test('an alarm that rings before anyone sleeps wakes the next sleeper, once', async () => {
-  const alarm = new InterruptibleSleep();
-  alarm.ring();
-  await alarm.sleep(undefined);
-  const sleeping = alarm.sleep(undefined);
-  alarm.ring();
-  await sleeping;
-  await alarm.sleep(1);
 });

@@ -1,37 +1,14 @@
-/** Turns the declarations of commands into a yargs parser, strict and without the conversions that suit no git tool. */
+/** Makes a yargs parser from the declarations of commands: strict, and without conversions (`1e5` is a branch name). */
 import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { sentence } from '../output/format.ts';
 import { type Command, commandName } from './command.ts';
 
-export interface ParserRun {
-  exitCode: number;
-}
+/** Wider lines are hard to read. */
+const MAX_HELP_COLUMNS = 100;
 
-/** A parser that runs the command it finds and notes its exit code. */
-export function makeParser(commands: readonly Command[], context: Context, outcome: ParserRun): Argv {
-  const parser = configure(yargs().scriptName('agt'));
-  for (const [parent, children] of families(commands)) {
-    if (parent === undefined)
-      for (const command of children) register(parser, command, command.usage, context, outcome);
-    else {
-      parser.command(parent, FAMILY_SUMMARIES[parent] ?? '', (inner) => {
-        configure(inner);
-        for (const child of children) {
-          register(inner, child, child.usage.slice(parent.length + 1), context, outcome);
-        }
-        return inner.demandCommand(1, `no command after "agt ${parent}"`);
-      });
-    }
-  }
-  return parser.completion('completion', false).fail((message, error) => {
-    if (error && error.name !== 'YError') throw error;
-    throw usageError(rephrase(message ?? error.message), 'see: agt help');
-  });
-}
-
-/** Shown above the commands of a family. */
+/** Shown above the commands of a family in its help. */
 const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
   session: 'create, inspect, restore, export and remove sessions',
   config: 'list, read and change settings',
@@ -39,20 +16,41 @@ const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
   shim: 'install the git script for the PATH of your agents',
 };
 
-/** The messages of yargs, in the manner of git. */
-function rephrase(message: string): string {
-  const unknown = /^Unknown (argument|command)s?: (.*)$/.exec(message);
-  if (unknown !== null)
-    return `unknown ${unknown[1] === 'command' ? 'command' : 'option or argument'} "${unknown[2]}"`;
-  const withoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1];
-  if (withoutValue !== undefined) return `option "--${withoutValue}" needs a value`;
-  const required = /^Missing required arguments?: (.*)$/.exec(message)?.[1];
-  if (required !== undefined) return `option "--${required}" is required`;
-  const choice = /Argument: (\S+), Given: (.*), Choices: (.*)/.exec(message);
-  if (choice !== null)
-    return `invalid value ${choice[2]} for option "--${choice[1]}"; choose from ${choice[3]}`;
-  if (/^Not enough non-option arguments/.test(message)) return 'an argument is missing';
-  return message.charAt(0).toLowerCase() + message.slice(1);
+/** The parser calls `run` with the command that it finds and the parsed arguments. */
+export type RunCommand = (command: Command, args: never) => Promise<void>;
+
+/** Parses the command line with yargs, runs the command and returns its exit code. */
+export async function runWithYargs(
+  commands: readonly Command[],
+  context: Context,
+  words: string[],
+): Promise<number> {
+  let exitCode = 0;
+  const parser = makeParser(commands, async (command, args) => {
+    exitCode = await command.run(args, context);
+  });
+  await parser.parseAsync(words);
+  return exitCode;
+}
+
+export function makeParser(commands: readonly Command[], run: RunCommand): Argv {
+  const parser = configure(yargs().scriptName('agt'));
+  for (const [family, members] of groupByFamily(commands)) {
+    if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
+    else registerFamily(parser, family, members, run);
+  }
+  return parser.completion('completion', false).fail((message, error) => {
+    if (error && error.name !== 'YError') throw error;
+    throw usageError(rephrase(message ?? error.message), 'see: agt help');
+  });
+}
+
+/** Commands of two words by their first word; commands of one word under undefined. */
+function groupByFamily(commands: readonly Command[]): Map<string | undefined, Command[]> {
+  return Map.groupBy(commands, (command) => {
+    const words = commandName(command).split(' ');
+    return words.length > 1 ? words[0] : undefined;
+  });
 }
 
 function configure(parser: Argv): Argv {
@@ -72,38 +70,63 @@ function configure(parser: Argv): Argv {
     .exitProcess(false)
     .showHelpOnFail(false)
     .updateStrings({ 'Positionals:': 'Arguments:', 'Show help': 'show this help' })
-    .wrap(Math.min(100, process.stdout.columns ?? 100));
+    .wrap(Math.min(MAX_HELP_COLUMNS, process.stdout.columns ?? MAX_HELP_COLUMNS));
 }
 
-function register(parser: Argv, command: Command, usage: string, context: Context, outcome: ParserRun): void {
+function registerFamily(parser: Argv, family: string, members: readonly Command[], run: RunCommand): void {
+  parser.command(family, FAMILY_SUMMARIES[family] ?? '', (inner) => {
+    configure(inner);
+    for (const command of members) register(inner, command, command.usage.slice(family.length + 1), run);
+    return inner.demandCommand(1, `no command after "agt ${family}"`);
+  });
+}
+
+function register(parser: Argv, command: Command, usage: string, run: RunCommand): void {
   parser.command(
     usage,
     command.summary,
-    (inner) => {
-      inner.usage(`agt ${command.usage} [options]\n\n${command.description ?? sentence(command.summary)}`);
-      for (const [name, positional] of Object.entries(command.positionals ?? {}))
-        inner.positional(name, positional);
-      for (const [name, option] of Object.entries(command.options ?? {})) {
-        inner.option(name, { ...option, requiresArg: option.type === 'string' });
-      }
-      for (const [line, what] of command.examples) inner.example(line.replace(/^agt/, '$0'), what);
-      return inner;
-    },
+    (inner) => describe(inner, command),
     async (args) => {
-      for (const name of Object.keys({ ...command.options, ...command.positionals })) {
-        const many = command.options?.[name]?.array === true || /\.\./.test(usage);
-        if (Array.isArray(args[name]) && !many)
-          throw usageError(`option "--${name}" is given more than once`);
-      }
-      outcome.exitCode = await command.run(args as never, context);
+      refuseRepeatedOptions(command, args);
+      await run(command, args as never);
     },
   );
 }
 
-/** Commands by their first word; those of one word stand under undefined. */
-function families(commands: readonly Command[]): Map<string | undefined, Command[]> {
-  return Map.groupBy(commands, (command) => {
-    const words = commandName(command).split(' ');
-    return words.length > 1 ? words[0] : undefined;
-  });
+function describe(parser: Argv, command: Command): Argv {
+  parser.usage(`agt ${command.usage} [options]\n\n${command.description ?? sentence(command.summary)}`);
+  for (const [name, positional] of Object.entries(command.positionals ?? {}))
+    parser.positional(name, positional);
+  for (const [name, option] of Object.entries(command.options ?? {}))
+    parser.option(name, { ...option, requiresArg: option.type === 'string' });
+  for (const [line, purpose] of command.examples) parser.example(line.replace(/^agt/, '$0'), purpose);
+  return parser;
+}
+
+/** yargs makes an array of an option that is given twice. */
+function refuseRepeatedOptions(
+  { usage, options, positionals }: Command,
+  args: Record<string, unknown>,
+): void {
+  for (const name of Object.keys({ ...options, ...positionals })) {
+    const takesMany = options?.[name]?.array === true || /\.\./.test(usage);
+    if (Array.isArray(args[name]) && !takesMany)
+      throw usageError(`option "--${name}" is given more than once`);
+  }
+}
+
+/** A message of yargs, in the manner of git. */
+function rephrase(message: string): string {
+  const unknown = /^Unknown (argument|command)s?: (.*)$/.exec(message);
+  if (unknown !== null)
+    return `unknown ${unknown[1] === 'command' ? 'command' : 'option or argument'} "${unknown[2]}"`;
+  const withoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1];
+  if (withoutValue !== undefined) return `option "--${withoutValue}" needs a value`;
+  const required = /^Missing required arguments?: (.*)$/.exec(message)?.[1];
+  if (required !== undefined) return `option "--${required}" is required`;
+  const choice = /Argument: (\S+), Given: (.*), Choices: (.*)/.exec(message);
+  if (choice !== null)
+    return `invalid value ${choice[2]} for option "--${choice[1]}"; choose from ${choice[3]}`;
+  if (/^Not enough non-option arguments/.test(message)) return 'an argument is missing';
+  return message.charAt(0).toLowerCase() + message.slice(1);
 }

@@ -1,10 +1,12 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { AgtError, EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../errors.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { AutocommitOptions } from '../../session/capture-session.ts';
 import { findSession } from '../../session/locate.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { patiently } from '../../session/wait.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
@@ -65,27 +67,46 @@ export const autocommit = defineCommand({
     const repository = await context.repository();
     if (args.all && args['session-id'] !== undefined)
       throw usageError('--all and --session-id cannot be used together');
-    const wait = parseDuration('wait', args.wait);
-    const options = {
-      onlyIfChanged: args['if-changed'],
-      keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
-      now: context.now(),
-      dryRun: args['dry-run'],
-      ...(args.label === undefined ? {} : { label: args.label }),
-      ...(args.tool === undefined ? {} : { tool: args.tool }),
-      ...(args.siblings === undefined ? {} : { siblings: parseSiblings(args.siblings) }),
-      ...(args.timestamp === undefined ? {} : { rereadSince: parseTimestamp(args.timestamp) }),
-    };
-    const capture = (record: SessionRecord) =>
-      patiently(wait, () => captureSession(repository, record, options));
-    if (args.all) return captureAll(context, repository, capture, args.json);
+    const options = await autocommitOptions(args, repository, context.now());
+    const waitMs = parseDuration('wait', args.wait);
+    const capture: Capture = (record) => patiently(waitMs, () => captureSession(repository, record, options));
+    if (args.all) return autocommitAll(context, repository, capture, args.json);
     const record = findSession(repository, args['session-id'], context.cwd);
     const result = await capture(record);
     if (args.json) context.out(json(autocommitJson(record, result)));
-    else printAutocommit(context, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
+    else printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges: args['dry-run'] });
     return exitCodeOf(result);
   },
 });
+
+type Capture = (record: SessionRecord) => Promise<CaptureResult>;
+
+interface Arguments {
+  readonly 'if-changed': boolean;
+  readonly 'dry-run': boolean;
+  readonly keep: readonly string[] | undefined;
+  readonly label: string | undefined;
+  readonly tool: string | undefined;
+  readonly siblings: string | undefined;
+  readonly timestamp: string | undefined;
+}
+
+async function autocommitOptions(
+  args: Arguments,
+  repository: Repository,
+  now: Date,
+): Promise<AutocommitOptions> {
+  return {
+    now,
+    dryRun: args['dry-run'],
+    onlyIfChanged: args['if-changed'],
+    keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
+    ...(args.label === undefined ? {} : { label: args.label }),
+    ...(args.tool === undefined ? {} : { tool: args.tool }),
+    ...(args.siblings === undefined ? {} : { siblings: parseFolders(args.siblings) }),
+    ...(args.timestamp === undefined ? {} : { rereadSince: parseTimestamp(args.timestamp) }),
+  };
+}
 
 async function resolveCommit({ git }: Repository, name: string): Promise<string> {
   const commit = await gitAnswer(git, [
@@ -99,46 +120,11 @@ async function resolveCommit({ git }: Repository, name: string): Promise<string>
   throw new AgtError(`no commit "${name}" in this repository`, { hints: ['nothing was captured'] });
 }
 
-function exitCodeOf({ failed }: CaptureResult): number {
-  return failed.length > 0 ? EXIT.failed : EXIT.done;
-}
-
-/** Goes on past a session that fails; the worst exit code counts. */
-async function captureAll(
-  context: Context,
-  repository: Repository,
-  capture: (record: SessionRecord) => Promise<CaptureResult>,
-  asJson: boolean,
-): Promise<number> {
-  const { records, damaged } = listRecords(repository);
-  for (const { problem } of damaged) context.err(`error: ${problem}\n`);
-  let worst: number = damaged.length > 0 ? EXIT.failed : EXIT.done;
-  const results: unknown[] = [];
-  for (const record of records.filter(({ state }) => state === 'active')) {
-    try {
-      const result = await capture(record);
-      results.push(autocommitJson(record, result));
-      if (worst === EXIT.done || worst === EXIT.busy) worst = exitCodeOf(result) || worst;
-      if (!asJson) printAutocommit(context, record, result, { quietWhenUnchanged: true, list: false });
-    } catch (error) {
-      context.err(formatError(error, false));
-      const code = error instanceof AgtError ? error.exitCode : EXIT.failed;
-      results.push({ session_id: record.session_id, outcome: 'failed', error: (error as Error).message });
-      if (worst === EXIT.done || worst === EXIT.busy) worst = code;
-    }
-  }
-  if (asJson) context.out(json(results));
-  return worst;
-}
-
-function parseSiblings(text: string): string[] {
-  const known = ['sandbox', 'xdg', 'config'];
-  const named = text.split(',').map((name) => name.trim());
-  for (const name of named) {
-    if (!known.includes(name))
-      throw usageError(`no folder "${name}" in a session`, `the folders are: ${known.join(', ')}`);
-  }
-  return named;
+function parseFolders(text: string): string[] {
+  const folders = text.split(',').map((name) => name.trim());
+  const unknown = folders.find((name) => !TOP_FOLDERS.includes(name));
+  if (unknown === undefined) return folders;
+  throw usageError(`no folder "${unknown}" in a session`, `the folders are: ${TOP_FOLDERS.join(', ')}`);
 }
 
 function parseTimestamp(text: string): number {
@@ -147,4 +133,35 @@ function parseTimestamp(text: string): number {
     throw usageError(`invalid Unix time "${text}"`, 'for example: --timestamp "$(date +%s)"');
   }
   return seconds;
+}
+
+function exitCodeOf({ failed }: CaptureResult): number {
+  return failed.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+/** Goes on after a session that fails. */
+async function autocommitAll(
+  context: Context,
+  repository: Repository,
+  capture: Capture,
+  asJson: boolean,
+): Promise<number> {
+  const { records, damaged } = listRecords(repository);
+  for (const { problem } of damaged) context.err(`error: ${problem}\n`);
+  const exitCodes: number[] = damaged.map(() => EXIT.failed);
+  const results: unknown[] = [];
+  for (const record of records.filter(({ state }) => state === 'active')) {
+    try {
+      const result = await capture(record);
+      exitCodes.push(exitCodeOf(result));
+      results.push(autocommitJson(record, result));
+      if (!asJson) printAutocommit(context, record, result, { quietIfUnchanged: true, listChanges: false });
+    } catch (error) {
+      context.err(formatError(error, false));
+      exitCodes.push(exitCodeFor(error));
+      results.push({ session_id: record.session_id, outcome: 'failed', error: (error as Error).message });
+    }
+  }
+  if (asJson) context.out(json(results));
+  return worstExitCode(exitCodes);
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
+import { EXIT } from '../../errors.ts';
 import { cloneRepository } from '../../repository/clone.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { json } from '../output/format.ts';
@@ -45,6 +46,6 @@ export const clone = defineCommand({
       if (cloned.empty)
         context.err('warning: the remote has no commits; commit something before "agt session new"\n');
     }
-    return 0;
+    return EXIT.done;
   },
 });

@@ -1,5 +1,5 @@
-/** agt cron install, remove, show: the crontab line that captures every session of a repository now and then. */
-import { usageError } from '../../errors.ts';
+/** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
+import { EXIT, usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
 import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../triggers/cron/crontab-line.ts';
@@ -23,21 +23,19 @@ export const cronInstall = defineCommand({
     ['agt cron install --interval 15 --dry-run', 'show the line for every 15 minutes'],
   ],
   run: async (args, context) => {
-    const minutes = /^\d{1,4}$/.test(args.interval) ? Number(args.interval) : Number.NaN;
-    if (Number.isNaN(minutes)) throw usageError(`invalid number of minutes "${args.interval}"`);
-    const { commonDir } = await context.repository();
-    const repository = latin1(commonDir);
+    const minutes = parseMinutes(args.interval);
+    const repository = toBytes((await context.repository()).commonDir);
     const line = cronLine({
       schedule: cronSchedule(minutes),
       environment: gitEnvironment(context),
-      command: [...ownCommand().map(latin1), '-C', repository, 'autocommit', '--all'],
+      command: [...ownCommand().map(toBytes), '-C', repository, 'autocommit', '--all'],
       repository,
     });
     const before = await readCrontab(context.env);
     const after = putLine(before, repository, line);
     if (after !== before && !args['dry-run']) await writeCrontab(context.env, after);
-    context.out(`${utf8(line)}\n`);
-    return 0;
+    context.out(`${toText(line)}\n`);
+    return EXIT.done;
   },
 });
 
@@ -48,16 +46,16 @@ export const cronRemove = defineCommand({
   options: { 'dry-run': DRY_RUN_OPTION },
   examples: [['agt cron remove', 'stop autocommits from cron']],
   run: async (args, context) => {
-    const repository = latin1((await context.repository()).commonDir);
+    const repository = toBytes((await context.repository()).commonDir);
     const before = await readCrontab(context.env);
     const line = findLine(before, repository);
     if (line === undefined) {
       context.out('no crontab line for this repository\n');
-      return 0;
+      return EXIT.done;
     }
     if (!args['dry-run']) await writeCrontab(context.env, removeLine(before, repository));
-    context.out(`${args['dry-run'] ? 'would remove' : 'removed'}: ${utf8(line)}\n`);
-    return 0;
+    context.out(`${args['dry-run'] ? 'would remove' : 'removed'}: ${toText(line)}\n`);
+    return EXIT.done;
   },
 });
 
@@ -69,23 +67,31 @@ export const cronShow = defineCommand({
   examples: [['agt cron show', 'show whether cron autocommits this repository']],
   run: async (args, context) => {
     const { commonDir } = await context.repository();
-    const line = findLine(await readCrontab(context.env), latin1(commonDir));
-    if (args.json) context.out(json({ repository: commonDir, line: line === undefined ? null : utf8(line) }));
-    else context.out(line === undefined ? 'no crontab line for this repository\n' : `${utf8(line)}\n`);
-    return 0;
+    const bytes = findLine(await readCrontab(context.env), toBytes(commonDir));
+    const line = bytes === undefined ? undefined : toText(bytes);
+    if (args.json) context.out(json({ repository: commonDir, line: line ?? null }));
+    else context.out(`${line ?? 'no crontab line for this repository'}\n`);
+    return EXIT.done;
   },
 });
 
-/** cron looks for programs in /usr/bin and /bin alone. */
-function gitEnvironment(context: Context): Record<string, string> {
-  const path = context.gitPath();
-  return ['/usr/bin/git', '/bin/git'].includes(path) ? {} : { AGT_GIT_PATH: latin1(path) };
+/** The number of minutes in a day, 1440, has four digits; cronSchedule refuses the rest. */
+function parseMinutes(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw usageError(`invalid number of minutes "${text}"`, 'for example: --interval 5');
 }
 
-function latin1(text: string): string {
+/** The PATH of cron has only /usr/bin and /bin. */
+function gitEnvironment(context: Context): Record<string, string> {
+  const path = context.gitPath();
+  return ['/usr/bin/git', '/bin/git'].includes(path) ? {} : { AGT_GIT_PATH: toBytes(path) };
+}
+
+/** A crontab is handled with one byte per character. */
+function toBytes(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-function utf8(bytes: string): string {
+function toText(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }

@@ -1,16 +1,20 @@
 import { showValue } from '../../config/keys.ts';
-import { globalConfigPath } from '../../config/settings.ts';
-import { AgtError } from '../../errors.ts';
+import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
+import { AgtError, EXIT } from '../../errors.ts';
+import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
+import type { GitVersion } from '../../git/run/version.ts';
 import { examine } from '../../maintenance/doctor/examine.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { type Mended, mendAll } from '../../maintenance/doctor/mend.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
 import { finishRestore } from '../../timetravel/restore/finish.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { findOutdatedShim } from '../outdated-shim.ts';
-import { json, paint, plural, table } from '../output/format.ts';
+import { findOutdatedShim } from '../installed-shim.ts';
+import { printFindings } from '../output/findings.ts';
+import { json, plural, table } from '../output/format.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
@@ -35,77 +39,88 @@ export const doctor = defineCommand({
     const version = await context.gitVersion();
     const repository = await context.repositoryIfAny();
     const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
-    const findings: Finding[] = [];
-    const settings = await context.settingValues().catch((error: unknown) => {
-      if (!(error instanceof AgtError)) throw error;
-      findings.push({
-        level: 'error',
-        about: 'settings',
-        problem: error.message,
-        mend: error.hints[0] ?? '',
-      });
-      return [];
-    });
-    if (pcre === false) {
-      findings.push({
-        level: 'note',
-        about: git.path,
-        problem: 'built without PCRE: on a terminal, git log may colour a letter of an author',
-        mend: 'use a git with PCRE, or ignore this',
-      });
-    }
-    const mended =
-      args.fix && !args['dry-run'] && repository !== undefined
-        ? await mendAll(repository, finishRestore)
-        : [];
-    findings.push(...findOutdatedShim(context.env, globalConfigPath(context.env)));
-    if (repository !== undefined) findings.push(...(await examine(repository, finishRestore)));
-    if (args.json) {
-      context.out(
-        json({
-          git: { path: git.path, version: version.text, pcre: pcre ?? null },
-          repository: repository?.commonDir ?? null,
-          settings,
-          findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
-          mended: mended.map(({ finding: { about, problem }, failure }) => ({
-            about,
-            problem,
-            failure: failure ?? null,
-          })),
-        }),
-      );
-    } else {
-      context.out(
-        `git         ${git.path}, version ${version.text}${pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE'}\n`,
-      );
-      context.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
-      if (repository !== undefined) {
-        const { records } = listRecords(repository);
-        context.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
-      }
-      const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
-      context.out(`settings\n${table(rows, '  ')}`);
-      printMended(context, mended);
-      context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
-      printFindings(context, findings, args.fix && args['dry-run']);
-    }
-    return findings.some(({ level }) => level !== 'note') ? 1 : 0;
+    const { settings, problems } = await readSettings(context);
+    const apply = args.fix && !args['dry-run'] && repository !== undefined;
+    const fixed = apply ? await mendAll(repository, finishRestore) : [];
+    const findings = [
+      ...problems,
+      ...(pcre === false ? [withoutPcre(git.path)] : []),
+      ...findOutdatedShim(context.env, globalConfigPath(context.env)),
+      ...(repository === undefined ? [] : await examine(repository, finishRestore)),
+    ];
+    const report: Report = { git, version, pcre, repository, settings, fixed, findings };
+    if (args.json) context.out(json(reportJson(report)));
+    else await printReport(context, report, args.fix && args['dry-run']);
+    return findings.some(({ level }) => level !== 'note') ? EXIT.failed : EXIT.done;
   },
 });
 
-function printMended(context: Context, mended: readonly Mended[]): void {
-  for (const { finding, failure } of mended) {
-    const what = `${finding.about}: ${finding.problem}`;
-    context.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
+interface Report {
+  readonly git: Git;
+  readonly version: GitVersion;
+  /** Undefined if agt could not find out. */
+  readonly pcre: boolean | undefined;
+  readonly repository: Repository | undefined;
+  readonly settings: readonly SettingValue[];
+  readonly fixed: readonly Mended[];
+  readonly findings: readonly Finding[];
+}
+
+async function readSettings(context: Context): Promise<{ settings: SettingValue[]; problems: Finding[] }> {
+  try {
+    return { settings: await context.settingValues(), problems: [] };
+  } catch (error) {
+    if (!(error instanceof AgtError)) throw error;
+    const [mend = ''] = error.hints;
+    return {
+      settings: [],
+      problems: [{ level: 'error', about: 'settings', problem: error.message, mend }],
+    };
   }
 }
 
-export function printFindings(context: Context, findings: readonly Finding[], previewFix = false): void {
-  const colours = paint(context.colour);
-  const styles = { error: 'red', warning: 'yellow', note: 'dim' } as const;
-  for (const { level, about, problem, mend, fix } of findings) {
-    context.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
-    if (previewFix && fix !== undefined) context.out('    agt doctor --fix would fix this\n');
-    else if (mend !== '') context.out(`    fix: ${mend}\n`);
+function withoutPcre(gitPath: string): Finding {
+  return {
+    level: 'note',
+    about: gitPath,
+    problem: 'built without PCRE: on a terminal, git log may colour a letter of an author',
+    mend: 'use a git with PCRE, or ignore this',
+  };
+}
+
+function reportJson({ git, version, pcre, repository, settings, fixed, findings }: Report) {
+  return {
+    git: { path: git.path, version: version.text, pcre: pcre ?? null },
+    repository: repository?.commonDir ?? null,
+    settings,
+    findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
+    mended: fixed.map(({ finding: { about, problem }, failure }) => ({
+      about,
+      problem,
+      failure: failure ?? null,
+    })),
+  };
+}
+
+async function printReport(context: Context, report: Report, previewFix: boolean): Promise<void> {
+  const { git, version, pcre, repository, settings, fixed, findings } = report;
+  const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
+  context.out(`git         ${git.path}, version ${version.text}${withPcre}\n`);
+  context.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
+  if (repository !== undefined) {
+    const { records } = listRecords(repository);
+    context.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
+  }
+  const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
+  context.out(`settings\n${table(rows, '  ')}`);
+  printFixed(context, fixed);
+  context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
+  printFindings(context, findings, previewFix);
+}
+
+function printFixed(context: Context, fixed: readonly Mended[]): void {
+  for (const { finding, failure } of fixed) {
+    const what = `${finding.about}: ${finding.problem}`;
+    context.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
   }
 }

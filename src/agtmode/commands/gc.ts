@@ -7,7 +7,13 @@ import {
   type SessionOutcome,
   worstExitCode,
 } from '../../maintenance/retention/gc.ts';
-import { obstacle, planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
+import {
+  obstacle,
+  type Plans,
+  planRetention,
+  type RetentionRequest,
+  type SessionPlan,
+} from '../../maintenance/retention/plan.ts';
 import { expiryTime, type Reclaimed, reclaim } from '../../maintenance/retention/reclaim.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
@@ -40,54 +46,74 @@ export const gc = defineCommand({
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    const expire = await expiryTime(repository.git, args.prune);
+    const pruneBefore = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: context.now() };
     const planned = await planRetention(repository, request);
     for (const problem of planned.damaged) context.err(`error: ${problem}\n`);
-    if (args['dry-run']) {
-      const refusals = new Map<string, string | undefined>();
-      for (const plan of planned.plans)
-        refusals.set(plan.record.session_id, await obstacle(repository, plan));
-      const report = planned.plans.map((plan) => ({ plan, refused: refusals.get(plan.record.session_id) }));
-      if (args.json) context.out(json({ ...sessionsJson(report, planned.bytes), bytes: planned.total }));
-      else printPlans(context, report, planned.bytes, planned.total);
-      return planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
-    }
-    const { outcomes, failures } = await applyRetention(repository, request);
-    const disk = await attemptReclaim(repository, expire, failures);
-    if (args.json) {
-      const errors = failures.map(({ id, error }) => ({ session_id: id, error: (error as Error).message }));
-      context.out(json({ ...sessionsJson(outcomes, planned.bytes), errors, disk: disk.reclaimed ?? null }));
-    } else {
-      for (const outcome of outcomes) context.out(describeOutcome(outcome, planned.bytes, true));
-      if (disk.reclaimed !== undefined) context.out(describeDisk(disk.reclaimed));
-    }
-    for (const { error } of disk.failures) context.err(formatError(error, false));
     const damaged = planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
-    return damaged || worstExitCode(disk.failures);
+    if (args['dry-run']) {
+      await previewGc(context, repository, planned, args.json);
+      return damaged;
+    }
+    const failed = await runGc(context, repository, { request, planned, pruneBefore, asJson: args.json });
+    return damaged || failed;
   },
 });
 
-async function attemptReclaim(
+async function previewGc(
+  context: Context,
   repository: Repository,
-  expire: string,
+  planned: Plans,
+  asJson: boolean,
+): Promise<void> {
+  const outcomes: SessionOutcome[] = [];
+  for (const plan of planned.plans) outcomes.push({ plan, refused: await obstacle(repository, plan) });
+  if (asJson) {
+    context.out(json({ sessions: sessionsJson(outcomes, planned.bytes), bytes: planned.total }));
+    return;
+  }
+  for (const outcome of outcomes) context.out(describeOutcome(outcome, planned.bytes, false));
+  context.out(outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(planned.total)}\n`);
+}
+
+interface GcRun {
+  readonly request: RetentionRequest;
+  readonly planned: Plans;
+  /** In git's words: a time, `now` or `never`. */
+  readonly pruneBefore: string;
+  readonly asJson: boolean;
+}
+
+/** Returns the exit code. */
+async function runGc(context: Context, repository: Repository, gcRun: GcRun): Promise<number> {
+  const { bytes } = gcRun.planned;
+  const { outcomes, failures: sessionFailures } = await applyRetention(repository, gcRun.request);
+  const { reclaimed, failures } = await tryToReclaim(repository, gcRun.pruneBefore, sessionFailures);
+  if (gcRun.asJson) {
+    const errors = sessionFailures.map(({ id, error }) => ({
+      session_id: id,
+      error: (error as Error).message,
+    }));
+    context.out(json({ sessions: sessionsJson(outcomes, bytes), errors, disk: reclaimed ?? null }));
+  } else {
+    for (const outcome of outcomes) context.out(describeOutcome(outcome, bytes, true));
+    if (reclaimed !== undefined) context.out(describeDisk(reclaimed));
+  }
+  for (const { error } of failures) context.err(formatError(error, false));
+  return worstExitCode(failures);
+}
+
+/** A failure is added to those of the sessions, and printed after the results. */
+async function tryToReclaim(
+  repository: Repository,
+  pruneBefore: string,
   failures: readonly Failure[],
 ): Promise<{ reclaimed: Reclaimed | undefined; failures: readonly Failure[] }> {
   try {
-    return { reclaimed: await reclaim(repository, expire), failures };
+    return { reclaimed: await reclaim(repository, pruneBefore), failures };
   } catch (error) {
     return { reclaimed: undefined, failures: [...failures, { id: '', error }] };
   }
-}
-
-function printPlans(
-  context: Context,
-  report: readonly SessionOutcome[],
-  bytes: ReadonlyMap<string, number>,
-  total: number,
-): void {
-  for (const outcome of report) context.out(describeOutcome(outcome, bytes, false));
-  context.out(report.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`);
 }
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {
@@ -105,8 +131,8 @@ function describeOutcome(
   const id = record.session_id;
   if (refused !== undefined) return `${id}: skipped: ${refused}\n`;
   const verb = VERBS[action][done ? 0 : 1];
-  const cost = showSize(bytes.get(id) ?? 0);
-  const lines = [`${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${cost})`];
+  const size = showSize(bytes.get(id) ?? 0);
+  const lines = [`${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})`];
   if (workBranch !== undefined) {
     lines.push(
       `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`,
@@ -114,6 +140,9 @@ function describeOutcome(
   }
   return lines.map((line) => `${line}\n`).join('');
 }
+
+/** Part of the object store. */
+const WORTH_MENTIONING = 1 / 100;
 
 function describeDisk({ before, after, young, left }: Reclaimed): string {
   const lines = [
@@ -123,7 +152,7 @@ function describeDisk({ before, after, young, left }: Reclaimed): string {
     ...(young > 0
       ? [`${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`]
       : []),
-    ...(left > after / 100
+    ...(left > after * WORTH_MENTIONING
       ? [`${showSize(left)} is unreachable, in packs that are not worth rewriting yet`]
       : []),
   ];
@@ -131,15 +160,13 @@ function describeDisk({ before, after, young, left }: Reclaimed): string {
 }
 
 function sessionsJson(outcomes: readonly SessionOutcome[], bytes: ReadonlyMap<string, number>) {
-  return {
-    sessions: outcomes.map(({ plan, refused, workBranch }) => ({
-      session_id: plan.record.session_id,
-      action: plan.action,
-      snapshots: plan.chain.snapshots.length,
-      going: plan.going,
-      bytes: bytes.get(plan.record.session_id) ?? 0,
-      ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),
-      ...(refused === undefined ? {} : { refused }),
-    })),
-  };
+  return outcomes.map(({ plan, refused, workBranch }) => ({
+    session_id: plan.record.session_id,
+    action: plan.action,
+    snapshots: plan.chain.snapshots.length,
+    going: plan.going,
+    bytes: bytes.get(plan.record.session_id) ?? 0,
+    ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),
+    ...(refused === undefined ? {} : { refused }),
+  }));
 }

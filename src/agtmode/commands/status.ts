@@ -1,17 +1,18 @@
-import { formatError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/refnames.ts';
+import type { NotCaptured } from '../../autocommit/capture.ts';
+import type { SettingValue } from '../../config/settings.ts';
+import { EXIT, formatError } from '../../errors.ts';
 import { examine } from '../../maintenance/doctor/examine.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionView, viewSession } from '../../session/inspect.ts';
-import { listRecords } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { finishRestore } from '../../timetravel/restore/finish.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { printFindings } from '../output/findings.ts';
 import { age, json, paint, plural, table } from '../output/format.ts';
-import { lastAutocommitText, printNotCaptured, sessionJson } from '../output/session.ts';
-import { printFindings } from './doctor.ts';
+import { currentBranch, lastAutocommitAge, printNotCaptured, sessionJson } from '../output/session.ts';
 
 export const status = defineCommand({
   usage: 'status',
@@ -22,86 +23,100 @@ export const status = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const { records } = listRecords(repository);
-    const active = records.filter(({ state }) => state !== 'removed');
-    const sessions = [];
-    for (const record of active) {
-      const view = await viewSession(repository, record);
-      sessions.push({ view, ...(await changedSince(repository, view, context)) });
-    }
+    const present = records.filter(({ state }) => state !== 'removed');
+    const sessions: SessionStatus[] = [];
+    for (const record of present) sessions.push(await readStatus(context, repository, record));
     const findings = await examine(repository, finishRestore);
     const settings = await context.settingValues();
     if (args.json) {
+      const { commonDir, area = null } = repository;
       context.out(
-        json({
-          repository: repository.commonDir,
-          area: repository.area ?? null,
-          sessions: sessions.map(({ view, changed, failed, problem }) => ({
-            ...sessionJson(view),
-            changed_since: changed ?? null,
-            failed,
-            ...(problem === undefined ? {} : { problem }),
-          })),
-          settings,
-          findings,
-        }),
+        json({ repository: commonDir, area, sessions: sessions.map(statusJson), settings, findings }),
       );
-      return 0;
+      return EXIT.done;
     }
-    const removed = records.length - active.length;
-    context.out(
-      `Repository ${repository.commonDir}${repository.area === undefined ? '' : `, clone ${repository.area}`}\n`,
-    );
-    const kept = removed > 0 ? `, ${removed} removed (snapshots kept)` : '';
-    context.out(`${plural(active.length, 'session')}${kept}\n`);
-    const rows = sessions.map(({ view, changed }) => [
-      view.record.session_id,
-      view.sandboxPresent ? view.record.state : 'sandbox missing',
-      view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
-      `last autocommit ${lastAutocommitText(view, context.now())}`,
-      changed === undefined
-        ? 'changes unknown'
-        : changed === 0
-          ? 'nothing changed since'
-          : `${plural(changed, 'path')} changed since`,
-      `last complete autocommit ${completeText(view, context)}`,
-    ]);
-    if (rows.length > 0) context.out(`\n${table(rows, '  ')}`);
-    for (const { view, failed, problem } of sessions) {
-      if (problem !== undefined) context.err(problem);
-      printNotCaptured(context, view.record, failed);
-    }
+    printRepository(context, repository, present.length, records.length - present.length);
+    printSessions(context, sessions);
     printSettings(context, settings);
     printProblems(context, findings);
-    return 0;
+    return EXIT.done;
   },
 });
 
-async function changedSince(repository: Repository, view: SessionView, context: Context) {
-  if (!view.sandboxPresent || view.record.state !== 'active')
-    return { changed: undefined, failed: [], problem: undefined };
+interface SessionStatus {
+  readonly view: SessionView;
+  /** Paths that changed since the last autocommit; undefined if agt could not compare. */
+  readonly changed?: number;
+  readonly failed: readonly NotCaptured[];
+  /** Why agt could not compare, as a printed error. */
+  readonly problem?: string;
+}
+
+async function readStatus(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+): Promise<SessionStatus> {
+  const view = await viewSession(repository, record);
+  if (!view.sandboxPresent || record.state !== 'active') return { view, failed: [] };
   try {
-    const result = await autocommit(repository, view.record, { now: context.now(), dryRun: true });
-    return { changed: result.changes.length, failed: result.failed, problem: undefined };
+    const result = await autocommit(repository, record, { now: context.now(), dryRun: true });
+    return { view, changed: result.changes.length, failed: result.failed };
   } catch (error) {
-    return { changed: undefined, failed: [], problem: formatError(error, false) };
+    return { view, failed: [], problem: formatError(error, false) };
   }
 }
 
-function completeText({ lastComplete }: SessionView, context: Context): string {
-  return lastComplete === undefined ? 'never' : age(lastComplete, context.now());
+function statusJson({ view, changed, failed, problem }: SessionStatus) {
+  return {
+    ...sessionJson(view),
+    changed_since: changed ?? null,
+    failed,
+    ...(problem === undefined ? {} : { problem }),
+  };
 }
 
-function printSettings(context: Context, settings: Awaited<ReturnType<Context['settingValues']>>): void {
+function printRepository(
+  context: Context,
+  { commonDir, area }: Repository,
+  present: number,
+  removed: number,
+): void {
+  context.out(`Repository ${commonDir}${area === undefined ? '' : `, clone ${area}`}\n`);
+  context.out(`${plural(present, 'session')}${removed > 0 ? `, ${removed} removed (snapshots kept)` : ''}\n`);
+}
+
+function printSessions(context: Context, sessions: readonly SessionStatus[]): void {
+  const now = context.now();
+  const rows = sessions.map(({ view, changed }) => [
+    view.record.session_id,
+    view.sandboxPresent ? view.record.state : 'sandbox missing',
+    currentBranch(view),
+    `last autocommit ${lastAutocommitAge(view, now)}`,
+    describeChanges(changed),
+    `last complete autocommit ${view.lastComplete === undefined ? 'never' : age(view.lastComplete, now)}`,
+  ]);
+  if (rows.length > 0) context.out(`\n${table(rows, '  ')}`);
+  for (const { view, failed, problem } of sessions) {
+    if (problem !== undefined) context.err(problem);
+    printNotCaptured(context, view.record, failed);
+  }
+}
+
+function describeChanges(changed: number | undefined): string {
+  if (changed === undefined) return 'changes unknown';
+  return changed === 0 ? 'nothing changed since' : `${plural(changed, 'path')} changed since`;
+}
+
+function printSettings(context: Context, settings: readonly SettingValue[]): void {
   const changed = settings.filter(({ origin }) => origin !== 'default');
   context.out(`\nGit ${context.gitPath()}\n`);
-  if (changed.length === 0) context.out('Settings: all default (see: agt config list)\n');
-  else
-    context.out(
-      `Settings:\n${table(
-        changed.map(({ name, value, origin }) => [name, value, origin]),
-        '  ',
-      )}`,
-    );
+  if (changed.length === 0) {
+    context.out('Settings: all default (see: agt config list)\n');
+    return;
+  }
+  const rows = changed.map(({ name, value, origin }) => [name, value, origin]);
+  context.out(`Settings:\n${table(rows, '  ')}`);
 }
 
 function printProblems(context: Context, findings: readonly Finding[]): void {

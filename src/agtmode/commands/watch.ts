@@ -38,79 +38,93 @@ export const watch = defineCommand({
     ['agt watch fix-login --debounce 0.5', 'watch one session, and autocommit soon after each change'],
   ],
   run: async (args, context) => {
-    const quiet = Math.max(parseDuration('debounce', args.debounce), SHORTEST_MS);
-    const interval = Math.max(parseDuration('interval', args.interval), SHORTEST_MS);
+    const debounceMs = Math.max(parseDuration('debounce', args.debounce), SHORTEST_MS);
+    const intervalMs = Math.max(parseDuration('interval', args.interval), SHORTEST_MS);
     const repository = await context.repository();
-    const named = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
-    const watching = new SessionWatcher(repository, {
-      ids: named.length === 0 ? undefined : named,
-      quiet,
-      interval,
+    const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
+    const watcher = new SessionWatcher(repository, {
+      ids: ids.length === 0 ? undefined : ids,
+      debounceMs,
+      intervalMs,
       now: context.now,
-      told: printer(context, args.json),
+      onEvent: eventPrinter(context, args.json),
     });
-    stopOnSignal(watching);
-    return (await watching.run()) ? EXIT.done : EXIT.failed;
+    stopOnSignal(watcher);
+    return (await watcher.run()) ? EXIT.done : EXIT.failed;
   },
 });
 
-/** Between two captures. */
+/** With less, agt would do nothing but capture. */
 const SHORTEST_MS = 10;
 
-/** A second signal ends it at once. */
-function stopOnSignal(watching: SessionWatcher): void {
-  let asked = false;
+/** The first signal makes the watcher capture once more and end; the second one kills agt. */
+function stopOnSignal(watcher: SessionWatcher): void {
+  let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Never without a listener: what cleans up git's processes would send the signal once more.
+    // Always keep a listener: without one, execa's clean-up of running git processes sends the signal to agt once more.
     process.on(signal, () => {
-      if (!asked) watching.stop();
+      if (!stopping) watcher.stop();
       else {
         process.removeAllListeners(signal);
         process.kill(process.pid, signal);
       }
-      asked = true;
+      stopping = true;
     });
   }
 }
 
-/** One line for each capture; what stays wrong is said once. */
-function printer(context: Context, asJson: boolean): (event: WatchEvent) => void {
-  const problems = new Map<string, string>();
-  const isNews = (id: string, problem: string) => {
-    const before = problems.get(id) ?? '';
-    problems.set(id, problem);
-    return problem !== before;
-  };
-  const line = (value: unknown) => context.out(`${JSON.stringify(value)}\n`);
+function eventPrinter(context: Context, asJson: boolean): (event: WatchEvent) => void {
+  const lastProblems = new Map<string, string>();
   return (event) => {
-    if (event.kind === 'captured') {
-      const { record, result } = event;
-      const { warnings, skipped, failed } = result;
-      const news = isNews(record.session_id, JSON.stringify([warnings, skipped, failed]));
-      if (result.outcome === 'unchanged' && !(news && failed.length > 0)) return;
-      if (asJson) line({ event: 'captured', ...autocommitJson(record, result) });
-      else
-        printAutocommit(
-          context,
-          record,
-          news ? result : { ...result, warnings: [], skipped: [], failed: [] },
-          QUIET,
-        );
-    } else if (event.kind === 'failed') {
-      const text = formatError(event.error, false);
-      if (!isNews(event.id, text)) return;
-      if (asJson) line({ event: 'failed', session_id: event.id, error: (event.error as Error).message });
-      else context.err(text);
-    } else if (asJson) {
-      const { kind, id } = event;
-      line({ event: kind, session_id: id, ...('reason' in event ? { periodic: event.reason ?? null } : {}) });
-    } else if (event.kind === 'dropped') context.out(`${event.id}: session is gone, no longer watched\n`);
-    else if (event.reason !== undefined)
-      context.err(
-        `warning: ${event.id}: cannot watch its files, autocommitting periodically: ${event.reason}\n`,
-      );
-    else context.out(`${event.id}: watching\n`);
+    const problem = problemOf(event);
+    const id = 'record' in event ? event.record.session_id : event.id;
+    const isNew = problem !== undefined && problem !== lastProblems.get(id);
+    if (problem !== undefined) lastProblems.set(id, problem);
+    if (!isWorthPrinting(event, isNew)) return;
+    if (asJson) context.out(`${JSON.stringify(eventJson(event))}\n`);
+    else printEvent(context, event, isNew);
   };
 }
 
-const QUIET = { quietWhenUnchanged: true, list: false };
+/** What is wrong with the session after this event: the same text as long as the same is wrong. */
+function problemOf(event: WatchEvent): string | undefined {
+  if (event.kind === 'failed') return formatError(event.error, false);
+  if (event.kind !== 'captured') return undefined;
+  const { warnings, skipped, failed } = event.result;
+  return JSON.stringify([warnings, skipped, failed]);
+}
+
+/** A problem that lasts is printed once. */
+function isWorthPrinting(event: WatchEvent, isNewProblem: boolean): boolean {
+  if (event.kind === 'failed') return isNewProblem;
+  if (event.kind !== 'captured') return true;
+  const { outcome, failed } = event.result;
+  return outcome !== 'unchanged' || (isNewProblem && failed.length > 0);
+}
+
+function eventJson(event: WatchEvent) {
+  const { kind } = event;
+  if (kind === 'captured') return { event: kind, ...autocommitJson(event.record, event.result) };
+  const session_id = event.id;
+  if (kind === 'failed') return { event: kind, session_id, error: (event.error as Error).message };
+  return kind === 'dropped'
+    ? { event: kind, session_id }
+    : { event: kind, session_id, periodic: event.reason ?? null };
+}
+
+function printEvent(context: Context, event: WatchEvent, isNewProblem: boolean): void {
+  if (event.kind === 'captured') {
+    const { record, result } = event;
+    const shown = isNewProblem ? result : { ...result, warnings: [], skipped: [], failed: [] };
+    printAutocommit(context, record, shown, { quietIfUnchanged: true, listChanges: false });
+  } else if (event.kind === 'failed') {
+    context.err(formatError(event.error, false));
+  } else if (event.kind === 'dropped') {
+    context.out(`${event.id}: session is gone, no longer watched\n`);
+  } else if (event.reason === undefined) {
+    context.out(`${event.id}: watching\n`);
+  } else {
+    const problem = `cannot watch its files, autocommitting periodically: ${event.reason}`;
+    context.err(`warning: ${event.id}: ${problem}\n`);
+  }
+}

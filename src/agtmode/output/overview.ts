@@ -1,7 +1,8 @@
-/** `agt --help`: every command under its heading, in yargs' layout. */
-import { type Command, commandName, GROUPS } from '../command-line/command.ts';
+/** `agt --help`: the words of agt, and every command under its heading. */
+import { type Command, GROUPS } from '../command-line/command.ts';
 
-type Pairs = readonly (readonly [left: string, right: string])[];
+/** Two columns. */
+export type Pairs = readonly (readonly [left: string, right: string])[];
 
 export const HEADINGS: Record<(typeof GROUPS)[number], string> = {
   start: 'Start:',
@@ -50,34 +51,32 @@ const EXAMPLES: Pairs = [
 ];
 
 export function overview(commands: readonly Command[]): string {
-  const rows = commands.map((command) => [`agt ${command.usage}`, command.summary] as const);
-  const width = widthOf([...rows, ...BUILT_IN, ...EXAMPLES]);
-  const lines = (pairs: Pairs, own = width) =>
-    pairs.map(([left, right]) => `  ${left.padEnd(own)}${right}\n`).join('');
-  const groups = GROUPS.map((group) => {
-    const members = commands.filter((command) => command.group === group);
-    const shown = members.map((command) => [`agt ${command.usage}`, command.summary] as const);
-    return shown.length === 0 ? '' : `${HEADINGS[group]}\n${lines(shown)}\n`;
-  });
+  const width = widthOf([...commands.map(rowOf), ...BUILT_IN, ...EXAMPLES]);
+  const section = (heading: string, pairs: Pairs) => `${heading}\n${lines(pairs, width)}\n`;
   return [
     'usage: agt [-C <path>] <command> [options]\n\n',
     ...INTRODUCTION.map((line) => `${line}\n`),
     `\nTerms:\n${lines(TERMS, widthOf(TERMS))}\n`,
-    ...groups,
-    `Help and git:\n${lines(BUILT_IN)}\n`,
-    `Options:\n${lines(GLOBAL_OPTIONS)}\n`,
-    `Examples:\n${lines(EXAMPLES)}\n`,
+    ...GROUPS.map((group) =>
+      section(HEADINGS[group], commands.filter((command) => command.group === group).map(rowOf)),
+    ),
+    section('Help and git:', BUILT_IN),
+    section('Options:', GLOBAL_OPTIONS),
+    section('Examples:', EXAMPLES),
     'Called as "git", agt is git, but does not show work branches, shadow branches and snapshots.\n',
     'For that, put the script of "agt shim install" on the PATH of your agents.\n',
   ].join('');
 }
 
-/** Of the left column, with the gap to the right one. */
-function widthOf(pairs: Pairs): number {
-  return Math.max(...pairs.map(([left]) => left.length)) + 2;
+function rowOf({ usage, summary }: Command): Pairs[number] {
+  return [`agt ${usage}`, summary];
 }
 
-/** First words that are agt's own; every other one is git's. */
-export function commandWords(commands: readonly Command[]): Set<string> {
-  return new Set(commands.map((command) => commandName(command).split(' ')[0] ?? ''));
+function lines(pairs: Pairs, width: number): string {
+  return pairs.map(([left, right]) => `  ${left.padEnd(width)}${right}\n`).join('');
+}
+
+/** Width of the left column, with the gap to the right one. */
+function widthOf(pairs: Pairs): number {
+  return Math.max(...pairs.map(([left]) => left.length)) + 2;
 }

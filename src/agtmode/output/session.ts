@@ -1,11 +1,11 @@
-/** How sessions look in JSON and in text, wherever they are printed. */
+/** Prints sessions, as text and as JSON. */
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { shortBranch } from '../../git/files/refnames.ts';
 import type { SessionView } from '../../session/inspect.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Context } from '../context.ts';
-import { age, json, showPath } from './format.ts';
+import { age, json, shortOid, showPath } from './format.ts';
 
 export function sessionJson(view: SessionView) {
   return {
@@ -22,11 +22,16 @@ export function sessionJson(view: SessionView) {
   };
 }
 
-export function lastAutocommitText(view: SessionView, now: Date): string {
+export function lastAutocommitAge(view: SessionView, now: Date): string {
   return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.at, now);
 }
 
-/** Each path that could not be captured, and why. */
+/** The branch that is checked out in the sandbox; without a sandbox, the work branch. */
+export function currentBranch(view: SessionView): string {
+  return view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch));
+}
+
+/** Prints each path that could not be captured, and why. */
 export function printNotCaptured(
   context: Context,
   record: SessionRecord,
@@ -40,20 +45,20 @@ export function printNewSession(
   context: Context,
   record: SessionRecord,
   asJson: boolean,
-  more: readonly string[],
+  copiedFiles: readonly string[] = [],
 ): void {
   if (asJson) {
     context.out(json(record));
     return;
   }
-  const from =
+  const source =
     record.from ?? (record.user_branch === undefined ? undefined : shortBranch(record.user_branch));
-  const start = `at ${record.from_commit.slice(0, 10)}${from === undefined ? '' : ` from ${from}`}`;
+  const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
   const lines = [
     `session  ${record.session_id}`,
     `sandbox  ${record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
-    ...more,
+    ...(copiedFiles.length > 0 ? [`copied   ${copiedFiles.join(', ')}`] : []),
   ];
   context.out(`${lines.join('\n')}\n`);
 }

@@ -1,19 +1,19 @@
 /**
- * A crontab as text: the one line of agt's for a repository, and all the others, byte for byte. All strings hold one
- * byte per character. cron takes `%` for a line break unless a backslash stands right before it.
+ * The text of a crontab: agt has one line in it for each repository, and keeps all other lines byte for byte. Strings
+ * hold one byte per character. cron reads an unescaped `%` as a line break.
  */
 import { AgtError, usageError } from '../../errors.ts';
 
 export interface CronJob {
-  /** Variables that cron does not have, then the program and its arguments. */
+  /** Variables that cron does not set. */
   readonly environment: Readonly<Record<string, string>>;
   readonly command: readonly string[];
   readonly schedule: string;
-  /** What tells the line of this repository from all others. */
+  /** Marks the line; no other line of agt has it. */
   readonly repository: string;
 }
 
-/** The five fields for every so many minutes. @throws AgtError for what cron cannot say. */
+/** The five time fields of a crontab line. @throws AgtError for an interval that they cannot express. */
 export function cronSchedule(minutes: number): string {
   if (Number.isInteger(minutes) && minutes >= 1) {
     if (minutes === 1) return '* * * * *';
@@ -35,25 +35,25 @@ export function cronLine({ environment, command, schedule, repository }: CronJob
   return `${schedule} ${words} >/dev/null ${mark(repository)}`;
 }
 
-/** The line of `repository`, if there is one. */
+/** The line of `repository`, or undefined. */
 export function findLine(crontab: string, repository: string): string | undefined {
-  return crontab.split('\n').find((line) => isOf(line, repository));
+  return crontab.split('\n').find((line) => isLineOf(line, repository));
 }
 
-/** In the place of the line that is there, or at the end. */
+/** Replaces the line of `repository`, or adds one at the end. */
 export function putLine(crontab: string, repository: string, line: string): string {
   const lines = crontab.split('\n');
-  const at = lines.findIndex((candidate) => isOf(candidate, repository));
-  if (at >= 0) return lines.with(at, line).join('\n');
+  const index = lines.findIndex((candidate) => isLineOf(candidate, repository));
+  if (index >= 0) return lines.with(index, line).join('\n');
   return `${crontab}${crontab === '' || crontab.endsWith('\n') ? '' : '\n'}${line}\n`;
 }
 
 export function removeLine(crontab: string, repository: string): string {
   const lines = crontab.split('\n');
-  return lines.filter((line) => !isOf(line, repository)).join('\n');
+  return lines.filter((line) => !isLineOf(line, repository)).join('\n');
 }
 
-function isOf(line: string, repository: string): boolean {
+function isLineOf(line: string, repository: string): boolean {
   return !line.trimStart().startsWith('#') && line.endsWith(` ${mark(repository)}`);
 }
 
@@ -62,7 +62,7 @@ function mark(repository: string): string {
   return `# agt autocommit of ${quote(repository)}`;
 }
 
-/** For sh, after cron has read it. Outside of the quotes a backslash takes nothing from `%`, for sh as for cron. */
+/** Quotes a word for sh behind cron. `\%` must stand outside of quotes: there, cron and sh both drop the backslash. */
 function quote(word: string): string {
   if (/[\n\r]/.test(word)) throw new AgtError(`a crontab cannot hold a line break: ${JSON.stringify(word)}`);
   if (/^[\w@:,./+=-]+$/.test(word)) return word;

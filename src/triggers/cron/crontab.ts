@@ -1,7 +1,9 @@
-/** crontab(1): reads and replaces the user's table. Bytes, one per character. */
+/** Reads and replaces the user's crontab with crontab(1). Strings hold one byte per character. */
 import { AgtError, errorCode } from '../../errors.ts';
 
-/** Empty where the user has none. @throws AgtError where that cannot be told: it must not be written over then. */
+const ALTERNATIVES = 'use a systemd timer, launchd or agt watch';
+
+/** Empty if the user has none. @throws AgtError if that is not certain, since agt would then overwrite a crontab. */
 export async function readCrontab(env: NodeJS.ProcessEnv): Promise<string> {
   const { exitCode, stdout, stderr } = await runCrontab(['-l'], env);
   if (exitCode === 0) return stdout;
@@ -16,7 +18,7 @@ export async function writeCrontab(env: NodeJS.ProcessEnv, crontab: string): Pro
 
 function failed(verb: string, stderr: string): AgtError {
   return new AgtError(`cannot ${verb} the crontab: ${stderr.trim().split('\n')[0]}`, {
-    hints: ['nothing was changed', 'instead of cron, use a systemd timer, launchd or agt watch'],
+    hints: ['nothing was changed', `instead of cron, ${ALTERNATIVES}`],
   });
 }
 
@@ -34,10 +36,7 @@ async function runCrontab(args: string[], env: NodeJS.ProcessEnv, input?: string
     const code = errorCode(run.cause);
     throw new AgtError(
       code === 'ENOENT' ? 'no crontab program found on PATH' : `cannot run crontab: ${code}`,
-      {
-        hints: ['install cron, or use a systemd timer, launchd or agt watch'],
-        cause: run.cause,
-      },
+      { hints: [`install cron, or ${ALTERNATIVES}`], cause: run.cause },
     );
   }
   return {

@@ -1,24 +1,24 @@
-/** A sleep that can be ended early, also before it begins. */
+/** A sleep that `wake` ends early. A `wake` that comes before the sleep ends the next sleep at once. */
 export class InterruptibleSleep {
-  private rung = false;
-  private wake: (() => void) | undefined;
+  private woken = false;
+  private endSleep: (() => void) | undefined;
 
-  ring(): void {
-    this.rung = true;
-    this.wake?.();
+  wake(): void {
+    this.woken = true;
+    this.endSleep?.();
   }
 
-  /** Until it rings, or for so many milliseconds. */
+  /** Sleeps for `ms` milliseconds; undefined: until `wake`. */
   async sleep(ms: number | undefined): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    if (!this.rung) {
+    if (!this.woken) {
       await new Promise<void>((resolve) => {
-        this.wake = resolve;
+        this.endSleep = resolve;
         if (ms !== undefined) timer = setTimeout(resolve, ms);
       });
     }
     clearTimeout(timer);
-    this.wake = undefined;
-    this.rung = false;
+    this.endSleep = undefined;
+    this.woken = false;
   }
 }

@@ -1,205 +1,173 @@
 /**
- * Captures sessions as their files change, until told to stop. One capture at a time. A session whose folder the kernel
- * will not watch is captured periodically instead; one that could not be captured is tried again; one that was removed is
- * left alone. Without named sessions, those that are made meanwhile are watched too.
+ * Captures sessions as their files change, until stopped; one capture at a time. If the kernel does not watch a folder,
+ * its session is captured periodically. If a capture fails, it is retried. A removed session is dropped. If no sessions
+ * were named, new sessions are watched as well.
  */
 
-import { type FSWatcher, mkdirSync, watch } from 'node:fs';
+import { mkdirSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { errorCode } from '../../errors.ts';
 import { recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
-import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isBusy, patiently } from '../../session/wait.ts';
 import { autocommit } from '../autocommit.ts';
-import { Debounce } from './debounce.ts';
-import { FolderWatcher } from './folder-watcher.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
+import { WatchedSession, type WatchTimes } from './watched-session.ts';
 
-/** How long a last capture waits for another agt that works on the session. */
-const LAST_WAIT_MS = 10_000;
+/**
+ * How long the last capture waits for another agt that is working on the session: long enough for most autocommits, and
+ * not so long that agt seems to hang after Ctrl-C.
+ */
+const LAST_CAPTURE_WAIT_MS = 10_000;
 
 export type WatchEvent =
-  /** `reason`: why it is captured periodically. */
+  /** `reason`: why the session is captured periodically; undefined if the kernel watches its folder. */
   | { readonly kind: 'watching'; readonly id: SessionId; readonly reason: string | undefined }
   | { readonly kind: 'captured'; readonly record: SessionRecord; readonly result: CaptureResult }
   | { readonly kind: 'failed'; readonly id: SessionId; readonly error: unknown }
   | { readonly kind: 'dropped'; readonly id: SessionId };
 
-export interface WatchOptions {
-  /** Undefined: all that are active. */
+export interface WatchOptions extends WatchTimes {
+  /** Undefined: all active sessions. */
   readonly ids: readonly SessionId[] | undefined;
-  /** Milliseconds without a change before a capture. */
-  readonly quiet: number;
-  /** Milliseconds: from the first change to the capture at most, and between two tries. */
-  readonly interval: number;
   readonly now: () => Date;
-  readonly told: (event: WatchEvent) => void;
-}
-
-interface Watched {
-  readonly record: SessionRecord;
-  readonly debounce: Debounce;
-  folder: FolderWatcher | undefined;
-  /** Why the kernel does not watch it; empty where that has not been tried yet. */
-  reason: string | undefined;
-  /** When to capture it even if nothing is known to have changed. */
-  retryAt: number | undefined;
+  readonly onEvent: (event: WatchEvent) => void;
 }
 
 export class SessionWatcher {
   private readonly repository: Repository;
   private readonly options: WatchOptions;
-  private readonly sessions = new Map<SessionId, Watched>();
-  private readonly alarm = new InterruptibleSleep();
+  private readonly sessions = new Map<SessionId, WatchedSession>();
+  private readonly pause = new InterruptibleSleep();
   private stopped = false;
-  /** Whether sessions may have come or gone. */
+  /** True if sessions may have been created or removed. */
   private recordsChanged = false;
-
-  private readonly recordsChange = () => {
-    this.recordsChanged = true;
-    this.alarm.ring();
-  };
 
   constructor(repository: Repository, options: WatchOptions) {
     this.repository = repository;
     this.options = options;
   }
 
-  /** Ends `run` after a last capture. */
+  /** Makes `run` return after a last capture. */
   stop(): void {
     this.stopped = true;
-    this.alarm.ring();
+    this.pause.wake();
   }
 
-  /** Until stopped, or until the last of the named sessions is removed. True where the last captures were complete. */
+  /** Returns when stopped, or when no named session is left. True if the last captures were complete. */
   async run(): Promise<boolean> {
-    const records = this.watchRecords();
-    const timer = records === undefined ? setInterval(this.recordsChange, this.options.interval) : undefined;
+    const stopWatchingRecords = this.watchRecords();
     try {
-      this.refresh();
+      this.updateSessions();
       while (!this.stopped && (this.options.ids === undefined || this.sessions.size > 0)) {
-        const next = this.next();
-        const wait = next === undefined ? undefined : next.at - Date.now();
-        if (next !== undefined && (wait as number) <= 0) await this.capture(next.session);
-        else await this.alarm.sleep(wait);
-        if (this.recordsChanged) this.refresh();
+        await this.captureOrSleep();
+        if (this.recordsChanged) this.updateSessions();
       }
-      let complete = true;
-      for (const session of this.sessions.values())
-        complete = (await this.capture(session, LAST_WAIT_MS)) && complete;
-      return complete;
+      return await this.captureAll();
     } finally {
-      records?.close();
-      clearInterval(timer);
-      for (const { folder } of this.sessions.values()) folder?.close();
+      stopWatchingRecords();
+      for (const session of this.sessions.values()) session.close();
     }
   }
 
-  /** Undefined where the kernel refuses: the records are then read again every now and then. */
-  private watchRecords(): FSWatcher | undefined {
+  /** If the kernel refuses to watch the records, they are read again periodically. */
+  private watchRecords(): () => void {
+    const changed = () => {
+      this.recordsChanged = true;
+      this.pause.wake();
+    };
     try {
       const dir = recordsDirectory(this.repository.agtDir);
       mkdirSync(dir, { recursive: true });
-      return watch(dir, this.recordsChange).on('error', () => undefined);
+      const watcher = watch(dir, changed).on('error', () => undefined);
+      return () => watcher.close();
     } catch {
-      return undefined;
+      const timer = setInterval(changed, this.options.intervalMs);
+      return () => clearInterval(timer);
     }
   }
 
-  private refresh(): void {
+  /** Drops sessions that are gone, and starts to watch new ones. */
+  private updateSessions(): void {
     this.recordsChanged = false;
-    const { ids, told } = this.options;
-    const active = listRecords(this.repository).records.filter(({ state }) => state === 'active');
-    const wanted = active.filter(({ session_id }) => ids === undefined || ids.includes(session_id));
+    const { ids } = this.options;
+    const wanted = this.activeRecords().filter(
+      ({ session_id }) => ids === undefined || ids.includes(session_id),
+    );
     for (const record of wanted) {
-      const known = this.sessions.get(record.session_id);
-      if (known?.folder?.isGone()) {
-        known.folder.close();
-        this.sessions.delete(record.session_id);
-      }
+      if (this.sessions.get(record.session_id)?.isGone()) this.forget(record.session_id);
       if (!this.sessions.has(record.session_id)) this.begin(record);
     }
-    const known = new Set(wanted.map(({ session_id }) => session_id));
-    for (const [id, { folder }] of this.sessions) {
-      if (known.has(id)) continue;
-      folder?.close();
-      this.sessions.delete(id);
-      told({ kind: 'dropped', id });
+    const wantedIds = new Set(wanted.map(({ session_id }) => session_id));
+    for (const id of [...this.sessions.keys()].filter((id) => !wantedIds.has(id))) {
+      this.forget(id);
+      this.options.onEvent({ kind: 'dropped', id });
     }
   }
 
-  /** What has changed before counts as changed now. */
   private begin(record: SessionRecord): void {
-    const debounce = new Debounce(this.options.quiet, this.options.interval);
-    const session: Watched = { record, debounce, folder: undefined, reason: '', retryAt: Date.now() };
+    const session = new WatchedSession(record, this.options, () => this.pause.wake());
     this.sessions.set(record.session_id, session);
-    this.follow(session);
+    this.watchFolder(session);
   }
 
-  /** Sees to it that the kernel watches the folder, and tells where that has changed. */
-  private follow(session: Watched): void {
-    const { record, debounce, reason: before } = session;
-    try {
-      session.folder?.settle();
-      session.folder ??= new FolderWatcher(sessionFolder(record), record.sandbox, () => {
-        // A later change moves the capture further off: whoever sleeps until then looks again.
-        const isFirst = debounce.due() === undefined;
-        debounce.changed(Date.now());
-        if (isFirst) this.alarm.ring();
-      });
-      session.reason = undefined;
-    } catch (error) {
-      session.folder?.close();
-      session.folder = undefined;
-      session.reason = refusal(error);
-    }
-    if (session.reason !== before)
-      this.options.told({ kind: 'watching', id: record.session_id, reason: session.reason });
+  private forget(id: SessionId): void {
+    this.sessions.get(id)?.close();
+    this.sessions.delete(id);
   }
 
-  private next(): { session: Watched; at: number } | undefined {
-    const times = [...this.sessions.values()].flatMap((session) =>
-      [session.debounce.due(), session.retryAt]
-        .filter((at) => at !== undefined)
-        .map((at) => ({ session, at })),
+  private watchFolder(session: WatchedSession): void {
+    if (!session.watchFolder()) return;
+    this.options.onEvent({ kind: 'watching', id: session.record.session_id, reason: session.reason });
+  }
+
+  private async captureOrSleep(): Promise<void> {
+    const next = this.nextDue();
+    const waitMs = next === undefined ? undefined : next.due - Date.now();
+    if (next !== undefined && waitMs !== undefined && waitMs <= 0) await this.capture(next.session);
+    else await this.pause.sleep(waitMs);
+  }
+
+  private nextDue(): { session: WatchedSession; due: number } | undefined {
+    const dues = [...this.sessions.values()].flatMap((session) =>
+      session.due === undefined ? [] : [{ session, due: session.due }],
     );
-    return times.sort((a, b) => a.at - b.at)[0];
+    return dues.sort((a, b) => a.due - b.due)[0];
   }
 
-  /** Another agt at work on the session is waited for, so many milliseconds. True where the capture was complete. */
-  private async capture(session: Watched, wait = 0): Promise<boolean> {
-    const { record, debounce } = session;
-    const { now, told, interval, quiet } = this.options;
+  private async captureAll(): Promise<boolean> {
+    let complete = true;
+    for (const session of this.sessions.values()) {
+      if (!(await this.capture(session, LAST_CAPTURE_WAIT_MS))) complete = false;
+    }
+    return complete;
+  }
+
+  /** Waits `waitMs` for another agt that is working on the session. Returns true if the capture was complete. */
+  private async capture(session: WatchedSession, waitMs = 0): Promise<boolean> {
+    const { now, onEvent, intervalMs, debounceMs } = this.options;
+    const { record } = session;
     const id = record.session_id;
-    debounce.started();
-    // A limit stays for longer than a capture, and finding it out again takes all the watches that there are.
-    if (session.reason === undefined || !LIMITS.includes(session.reason)) this.follow(session);
-    session.retryAt = session.folder === undefined ? Date.now() + interval : undefined;
+    session.captureStarted();
+    this.watchFolder(session);
+    if (session.reason !== undefined) session.retryAfter(intervalMs);
     try {
-      const result = await patiently(wait, () => autocommit(this.repository, record, { now: now() }));
-      if (result.failed.length > 0) session.retryAt = Date.now() + interval;
-      told({ kind: 'captured', record, result });
-      return result.failed.length === 0;
+      const result = await patiently(waitMs, () => autocommit(this.repository, record, { now: now() }));
+      const complete = result.failed.length === 0;
+      if (!complete) session.retryAfter(intervalMs);
+      onEvent({ kind: 'captured', record, result });
+      return complete;
     } catch (error) {
       const busy = isBusy(error);
-      session.retryAt = Date.now() + (busy ? quiet : interval);
-      const isGone = !listRecords(this.repository).records.some(
-        ({ session_id, state }) => session_id === id && state === 'active',
-      );
-      if (!busy && !isGone) told({ kind: 'failed', id, error });
+      session.retryAfter(busy ? debounceMs : intervalMs);
+      const isActive = this.activeRecords().some(({ session_id }) => session_id === id);
+      if (!busy && isActive) onEvent({ kind: 'failed', id, error });
       return false;
     }
   }
-}
 
-const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
-const NO_WATCHERS = "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
-const LIMITS: readonly string[] = [NO_WATCHES, NO_WATCHERS];
-
-function refusal(error: unknown): string {
-  const code = errorCode(error);
-  if (code === 'ENOSPC') return NO_WATCHES;
-  return code === 'EMFILE' ? NO_WATCHERS : (error as Error).message;
+  private activeRecords(): SessionRecord[] {
+    return listRecords(this.repository).records.filter(({ state }) => state === 'active');
+  }
 }

@@ -1,8 +1,7 @@
-import { findKey } from '../../../config/keys.ts';
-import { usageError } from '../../../errors.ts';
+import { EXIT } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { json } from '../../output/format.ts';
-import { knownKeys } from './set.ts';
+import { requireKey } from './require-key.ts';
 
 export const configGet = defineCommand({
   usage: 'config get <key>',
@@ -14,16 +13,15 @@ export const configGet = defineCommand({
   options: { json: JSON_OPTION },
   examples: [['agt config get agt.gitPath', 'print the path of the real git']],
   run: async (args, context) => {
-    const key = findKey(args.key);
-    if (key === undefined) throw usageError(`unknown setting "${args.key}"`, knownKeys());
+    const key = requireKey(args.key);
     const setting = (await context.settingValues()).find(({ name }) => name === key.name);
     const value = setting?.value || (key.name === 'agt.gitPath' ? context.gitPath() : '');
     if (args.json) {
       context.out(json({ ...setting, value }));
-      return 0;
+      return EXIT.done;
     }
     context.out(`${value}\n`);
     if (context.interactive) context.err(`(${setting?.value ? setting.origin : 'found on PATH'})\n`);
-    return 0;
+    return EXIT.done;
   },
 });

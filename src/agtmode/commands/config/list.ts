@@ -1,4 +1,5 @@
 import { showValue } from '../../../config/keys.ts';
+import { EXIT } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { json, table } from '../../output/format.ts';
 
@@ -12,6 +13,6 @@ export const configList = defineCommand({
     const values = await context.settingValues();
     if (args.json) context.out(json(values));
     else context.out(table(values.map(({ name, value, origin }) => [name, showValue(name, value), origin])));
-    return 0;
+    return EXIT.done;
   },
 });

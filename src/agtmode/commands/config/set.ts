@@ -1,10 +1,10 @@
-import { findKey, SETTING_KEYS } from '../../../config/keys.ts';
 import { globalConfigPath } from '../../../config/settings.ts';
 import { writeSetting } from '../../../config/write-setting.ts';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { listRecords } from '../../../session/record.ts';
 import { defineCommand } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { requireKey } from './require-key.ts';
 
 export const configSet = defineCommand({
   usage: 'config set <key> <value>',
@@ -22,8 +22,7 @@ export const configSet = defineCommand({
     ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],
   ],
   run: async (args, context) => {
-    const key = findKey(args.key);
-    if (key === undefined) throw usageError(`unknown setting "${args.key}"`, knownKeys());
+    const key = requireKey(args.key);
     const problem = key.check(args.value);
     if (problem !== undefined) throw usageError(`invalid value "${args.value}" for ${key.name}: ${problem}`);
     if (key.globalOnly && !args.global) {
@@ -34,13 +33,9 @@ export const configSet = defineCommand({
     }
     const file = args.global ? globalFile(context) : await localFile(context, key.name);
     await writeSetting(await context.git(), file, key.name, args.value);
-    return 0;
+    return EXIT.done;
   },
 });
-
-export function knownKeys(): string {
-  return `known settings: ${SETTING_KEYS.map(({ name }) => name).join(', ')}`;
-}
 
 function globalFile(context: Context): string {
   const file = globalConfigPath(context.env);
@@ -49,14 +44,16 @@ function globalFile(context: Context): string {
   return file;
 }
 
-/** Prefixes and the agent's address are in every ref and commit of a session: they stay while there are sessions. */
+/** Settings that are part of every ref or commit of a session. */
+const FIXED_BY_SESSIONS = ['agt.branchPrefix', 'agt.workPrefix', 'agt.agentEmail'];
+
+/** @throws AgtError if the sessions of the repository do not allow a new value. */
 async function localFile(context: Context, name: string): Promise<string> {
   const repository = await context.repository();
-  const fixed = ['agt.branchPrefix', 'agt.workPrefix', 'agt.agentEmail'].includes(name);
   const { records } = listRecords(repository);
-  if (fixed && records.length > 0) {
+  if (FIXED_BY_SESSIONS.includes(name) && records.length > 0) {
     throw new AgtError(`${name} cannot be changed while this repository has sessions (${records.length})`, {
-      hints: ['remove them first: agt session remove --delete-branch'],
+      hints: ['remove them first: agt session remove <id> --delete-branch'],
     });
   }
   return repository.configFile;

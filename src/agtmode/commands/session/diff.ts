@@ -8,7 +8,13 @@ import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/r
 import { readHistory } from '../../../snapshot/history.ts';
 import { findSnapshot } from '../../../snapshot/select.ts';
 import { type Namesakes, pathOfAgent, pathspecInFolder } from '../../../timetravel/agent-paths.ts';
-import { type DiffRequest, listDiff, type Point, showDiff } from '../../../timetravel/diff/diff.ts';
+import {
+  type Difference,
+  type DiffRequest,
+  listDiff,
+  type Point,
+  showDiff,
+} from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
@@ -53,33 +59,22 @@ export const sessionDiff = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { record, snapshots } = whichSession(repository, words, context.cwd);
+    const { record, snapshots } = chooseSession(repository, words, context.cwd);
     const request = {
-      ...(await whichPoints(repository, record, snapshots, context.now())),
+      ...(await choosePoints(repository, record, snapshots, context.now())),
       pathspecs: (namesakes: Namesakes) => {
         const inFolder = (path: string) => pathInSession(record, path, context.cwd, namesakes);
         return pathspecArguments(args).map((spec) => pathspecInFolder(spec, inFolder));
       },
       now: context.now(),
     };
-    if (args.json) return printList(context, repository, record, request, args['exit-code']);
-    const names = (['stat', 'name-status', 'name-only', 'exit-code'] as const).filter((name) => args[name]);
-    const options = names.map((name) => `--${name}`);
-    const { exitCode, beyond, namesakes, unsure } = await showDiff(repository, record, request, options);
-    for (const difference of beyond) {
-      if (args['name-status'] || args['name-only'])
-        context.out(nameLine(difference, namesakes, args['name-status']));
-      else context.err(`note: ${sentence(difference, namesakes)}\n`);
-    }
-    for (const { path, reason } of unsure)
-      context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
-    const differs = args['exit-code'] && beyond.length > 0;
-    return exitCode === 0 && (differs || unsure.length > 0) ? EXIT.failed : exitCode;
+    if (!args.json) return printDiff(context, repository, record, request, args);
+    return printJsonDiff(context, repository, record, request, args['exit-code']);
   },
 });
 
-/** The first word is a session where there is one of that name, and else a snapshot of the current folder's session. */
-function whichSession(
+/** The first word is the id of a session if there is one; otherwise a snapshot of the current directory's session. */
+function chooseSession(
   repository: Repository,
   words: readonly string[],
   cwd: string,
@@ -88,26 +83,51 @@ function whichSession(
   if (first === undefined) return { record: sessionOfFolder(repository, cwd), snapshots: [] };
   const named = idProblem(first) === undefined ? readRecord(repository, first as SessionId) : undefined;
   if (named !== undefined) return { record: named, snapshots: rest };
-  const here = sessionContaining(repository, cwd);
-  if (here === undefined) return { record: namedSession(repository, first), snapshots: rest };
+  const current = sessionContaining(repository, cwd);
+  if (current === undefined) return { record: namedSession(repository, first), snapshots: rest };
   if (words.length > 2) throw usageError(`no session "${first}"`, 'usage: agt session diff [id] [a] [b]');
-  return { record: here, snapshots: words };
+  return { record: current, snapshots: words };
 }
 
-async function whichPoints(
+async function choosePoints(
   repository: Repository,
   record: SessionRecord,
   snapshots: readonly string[],
   now: Date,
 ): Promise<{ before: Point; after: Point }> {
-  const history = await readHistory(repository.git, snapshotRefs(record));
+  const refs = snapshotRefs(record);
+  const history = await readHistory(repository.git, refs);
   const [a, b] = snapshots;
   if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
-  const find = (spec: string) => findSnapshot(repository.git, snapshotRefs(record), history, spec, now);
+  const find = (spec: string) => findSnapshot(repository.git, refs, history, spec, now);
   return { before: await find(a), after: b === undefined ? 'disk' : await find(b) };
 }
 
-async function printList(
+/** Options that git handles. */
+const GIT_OPTIONS = ['stat', 'name-status', 'name-only', 'exit-code'] as const;
+
+/** git prints the differences of files, agt those of permissions and empty directories. Returns the exit code. */
+async function printDiff(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+  request: DiffRequest,
+  args: Readonly<Record<(typeof GIT_OPTIONS)[number], boolean>>,
+): Promise<number> {
+  const options = GIT_OPTIONS.filter((name) => args[name]).map((name) => `--${name}`);
+  const { exitCode, beyond, namesakes, unsure } = await showDiff(repository, record, request, options);
+  for (const difference of beyond) {
+    if (args['name-status'] || args['name-only'])
+      context.out(nameLine(difference, namesakes, args['name-status']));
+    else context.err(`note: ${describeDifference(difference, namesakes)}\n`);
+  }
+  warnNotCompared(context, unsure);
+  const differs = args['exit-code'] && beyond.length > 0;
+  return exitCode === EXIT.done && (differs || unsure.length > 0) ? EXIT.failed : exitCode;
+}
+
+/** Returns the exit code. */
+async function printJsonDiff(
   context: Context,
   repository: Repository,
   record: SessionRecord,
@@ -115,29 +135,36 @@ async function printList(
   asExitCode: boolean,
 ): Promise<number> {
   const { entries, beyond, namesakes, unsure } = await listDiff(repository, record, request);
-  const shown = (path: string) => displayPath(pathOfAgent(path, namesakes));
-  const mode = (file: string | undefined) => file?.split(' ')[0] ?? null;
   const list = [
-    ...entries.map((entry) => ({
-      path: shown(entry.path),
-      status: statusOf(entry),
-      old_mode: mode(entry.before),
-      new_mode: mode(entry.after),
-    })),
-    ...beyond.map(({ path, status, before, after }) => ({
-      path: shown(path),
-      status,
-      old_permissions: before ?? null,
-      new_permissions: after ?? null,
-    })),
+    ...entries.map((entry) => fileJson(entry, namesakes)),
+    ...beyond.map((difference) => metadataJson(difference, namesakes)),
   ];
   context.out(json(list));
-  for (const { path, reason } of unsure) context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+  warnNotCompared(context, unsure);
   return (asExitCode && list.length > 0) || unsure.length > 0 ? EXIT.failed : EXIT.done;
 }
 
-function statusOf({ before, after }: Entry): 'A' | 'D' | 'M' {
-  return before === undefined ? 'A' : after === undefined ? 'D' : 'M';
+function fileJson({ path, before, after }: Entry, namesakes: Namesakes) {
+  const mode = (file: string | undefined) => file?.split(' ')[0] ?? null;
+  return {
+    path: displayPath(pathOfAgent(path, namesakes)),
+    status: before === undefined ? 'A' : after === undefined ? 'D' : 'M',
+    old_mode: mode(before),
+    new_mode: mode(after),
+  };
+}
+
+function metadataJson({ path, status, before, after }: MetadataDiff, namesakes: Namesakes) {
+  return {
+    path: displayPath(pathOfAgent(path, namesakes)),
+    status,
+    old_permissions: before ?? null,
+    new_permissions: after ?? null,
+  };
+}
+
+function warnNotCompared(context: Context, files: Difference['unsure']): void {
+  for (const { path, reason } of files) context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
 }
 
 function nameLine({ path, status }: MetadataDiff, namesakes: Namesakes, withStatus: boolean): string {
@@ -145,7 +172,7 @@ function nameLine({ path, status }: MetadataDiff, namesakes: Namesakes, withStat
   return withStatus ? `${status}\t${shown}\n` : `${shown}\n`;
 }
 
-function sentence({ path, status, before, after }: MetadataDiff, namesakes: Namesakes): string {
+function describeDifference({ path, status, before, after }: MetadataDiff, namesakes: Namesakes): string {
   const shown = showPath(displayPath(pathOfAgent(path, namesakes)));
   if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
   return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;

@@ -1,4 +1,5 @@
-import { exportSession } from '../../../session/lifecycle/export.ts';
+import { EXIT } from '../../../errors.ts';
+import { type Exported, exportSession } from '../../../session/lifecycle/export.ts';
 import { findSession } from '../../../session/locate.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { json, plural } from '../../output/format.ts';
@@ -35,12 +36,13 @@ export const sessionExport = defineCommand({
       dryRun: args['dry-run'],
       allowDirty: args['allow-dirty'],
     });
-    const verb = args['dry-run'] ? 'would export' : 'exported';
     if (args.json) context.out(json({ ...exported, dry_run: args['dry-run'] }));
-    else
-      context.out(
-        `${verb} ${plural(exported.commits, 'commit')} to ${exported.remote} as ${exported.branch}\n`,
-      );
-    return 0;
+    else context.out(describeExport(exported, args['dry-run']));
+    return EXIT.done;
   },
 });
+
+function describeExport({ commits, remote, branch }: Exported, dryRun: boolean): string {
+  const verb = dryRun ? 'would export' : 'exported';
+  return `${verb} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`;
+}

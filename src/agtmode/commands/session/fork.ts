@@ -1,4 +1,4 @@
-import { usageError } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import { namedSession } from '../../../session/locate.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
@@ -38,12 +38,16 @@ export const sessionFork = defineCommand({
     });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) context.out(json(records));
-    else for (const record of records) printNewSession(context, record, args.json, []);
-    return 0;
+    else for (const record of records) printNewSession(context, record, args.json);
+    return EXIT.done;
   },
 });
 
+/** Nobody races that many agents: a larger number is a mistake. */
+const MOST_FORKS = 9999;
+
 function parseCount(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  const count = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
+  if (count <= MOST_FORKS) return count;
   throw usageError(`invalid number of forks "${text}"`);
 }

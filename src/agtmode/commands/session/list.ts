@@ -1,9 +1,9 @@
-import { shortBranch } from '../../../git/files/refnames.ts';
-import { viewSession } from '../../../session/inspect.ts';
+import { EXIT } from '../../../errors.ts';
+import { type SessionView, viewSession } from '../../../session/inspect.ts';
 import { listRecords } from '../../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { json, table } from '../../output/format.ts';
-import { lastAutocommitText, sessionJson } from '../../output/session.ts';
+import { currentBranch, lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
 export const sessionList = defineCommand({
   usage: 'session list',
@@ -23,20 +23,19 @@ export const sessionList = defineCommand({
     const shown = records.filter((record) => args.all || record.state !== 'removed');
     const views = await Promise.all(shown.map((record) => viewSession(repository, record)));
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
-    if (args.json) {
-      context.out(json(views.map(sessionJson)));
-      return 0;
-    }
-    const now = context.now();
-    const rows = views.map((view) => [
-      view.record.session_id,
-      view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox missing',
-      view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
-      view.ahead === undefined ? '' : `+${view.ahead}`,
-      lastAutocommitText(view, now),
-    ]);
-    if (rows.length > 0)
-      context.out(table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]));
-    return 0;
+    if (args.json) context.out(json(views.map(sessionJson)));
+    else if (views.length > 0) context.out(sessionTable(views, context.now()));
+    return EXIT.done;
   },
 });
+
+function sessionTable(views: readonly SessionView[], now: Date): string {
+  const rows = views.map((view) => [
+    view.record.session_id,
+    view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox missing',
+    currentBranch(view),
+    view.ahead === undefined ? '' : `+${view.ahead}`,
+    lastAutocommitAge(view, now),
+  ]);
+  return table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]);
+}

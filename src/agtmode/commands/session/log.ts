@@ -1,5 +1,5 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { usageError } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/locate.ts';
 import { snapshotRefs } from '../../../session/record.ts';
@@ -12,10 +12,10 @@ import {
   readNamesakes,
 } from '../../../timetravel/agent-paths.ts';
 import { pathInSession } from '../../../timetravel/restore/scope.ts';
-import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
+import { readTimeline, type SnapshotChanges, type TimelineOptions } from '../../../timetravel/timeline.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import { fileSize, json, localTime, showPath, table } from '../../output/format.ts';
+import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 
 export const sessionLog = defineCommand({
@@ -41,40 +41,78 @@ export const sessionLog = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const record = findSession(repository, args.id, context.cwd);
-    const number = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
+    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
       args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
     const history = await readHistory(repository.git, snapshotRefs(record));
-    const [last] = history;
-    const namesakes =
-      last === undefined ? new Set<string>() : await readNamesakes(repository.git, [last.commit]);
+    const namesakes = await namesakesIn(repository, history);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, namesakes);
     const pathspecs = pathspecArguments(args).map((spec) => pathspecInFolder(spec, inFolder));
-
-    const recent = history.filter(({ at }) => since === undefined || at >= since);
-    // Which snapshots touch a path is known only when all have been looked at.
-    const looked = pathspecs.length > 0 ? recent : recent.slice(0, number);
-    const timeline = (await readTimeline(repository.git, looked, { pathspecs, countLines: args.stat }))
-      .filter(({ files }) => pathspecs.length === 0 || files.length > 0)
-      .slice(0, number);
-
-    const places = new Map(history.map(({ commit }, n) => [commit, n]));
-    const placeOf = ({ commit }: Snapshot) => places.get(commit) ?? 0;
-    if (args.json) {
-      context.out(
-        json(timeline.map((entry) => entryJson(entry, placeOf(entry.snapshot), args.stat, namesakes))),
-      );
-      return 0;
-    }
-    const rows = timeline.map((entry) => entryRow(entry, placeOf(entry.snapshot), record.session_id));
-    const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
-    const text = lines.map((line, i) => line + (args.stat ? statLines(timeline[i], namesakes) : '')).join('');
-    if (lines.length > 0) await showInPager(context, heading + text);
-    return 0;
+    const chosen = history.filter(({ at }) => since === undefined || at >= since);
+    const timeline = await readChanges(repository, chosen, { limit, pathspecs, countLines: args.stat });
+    const numbers = new Map(history.map(({ commit }, n) => [commit, n]));
+    const log = { timeline, numbers, namesakes, sessionId: record.session_id, withFiles: args.stat };
+    if (args.json) context.out(json(logJson(log)));
+    else await showInPager(context, logText(log));
+    return EXIT.done;
   },
 });
 
+interface Log {
+  readonly timeline: readonly SnapshotChanges[];
+  /** The `n` of `@{n}`, by commit. */
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly namesakes: Namesakes;
+  readonly sessionId: string;
+  readonly withFiles: boolean;
+}
+
+async function namesakesIn(repository: Repository, [last]: readonly Snapshot[]): Promise<Namesakes> {
+  return last === undefined ? new Set() : readNamesakes(repository.git, [last.commit]);
+}
+
+/** With pathspecs, only snapshots that changed one of them: agt must read the changes of all to know which did. */
+async function readChanges(
+  repository: Repository,
+  snapshots: readonly Snapshot[],
+  { limit, ...options }: TimelineOptions & { readonly limit: number },
+): Promise<SnapshotChanges[]> {
+  if (options.pathspecs.length === 0) return readTimeline(repository.git, snapshots.slice(0, limit), options);
+  const timeline = await readTimeline(repository.git, snapshots, options);
+  return timeline.filter(({ files }) => files.length > 0).slice(0, limit);
+}
+
 const HEADINGS = ['SNAPSHOT', 'WHEN', 'COMMIT', 'CHANGED', 'ADDED', 'DELETED', 'SIZE', 'HEAD', 'WHAT'];
+
+/** A table; with files, below each row the files that the snapshot changed. */
+function logText(log: Log): string {
+  const { timeline, withFiles, namesakes } = log;
+  if (timeline.length === 0) return '';
+  const rows = timeline.map((entry) => entryRow(entry, log));
+  const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
+  if (!withFiles) return heading + lines.join('');
+  return heading + lines.map((line, i) => line + fileLines(timeline[i], namesakes)).join('');
+}
+
+function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[] {
+  const { snapshot } = entry;
+  const { changed, added, deleted, size } = counts(entry);
+  const notes = [
+    snapshot.label ?? '',
+    snapshot.tool === undefined ? '' : `(${snapshot.tool})`,
+    snapshot.restored === undefined ? '' : `(restored ${shortOid(snapshot.restored)})`,
+    snapshot.session === sessionId ? '' : `(in ${snapshot.session})`,
+  ];
+  return [
+    `@{${numbers.get(snapshot.commit) ?? 0}}`,
+    localTime(snapshot.at),
+    shortOid(snapshot.commit),
+    ...[changed, added, deleted].map(String),
+    fileSize(size),
+    snapshot.head === undefined ? '-' : shortOid(snapshot.head),
+    showPath(notes.filter((note) => note !== '').join(' ')),
+  ];
+}
 
 function counts({ files }: SnapshotChanges) {
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
@@ -86,27 +124,7 @@ function counts({ files }: SnapshotChanges) {
   };
 }
 
-function entryRow(entry: SnapshotChanges, place: number, session: string): string[] {
-  const { snapshot } = entry;
-  const { changed, added, deleted, size } = counts(entry);
-  const what = [
-    snapshot.label ?? '',
-    snapshot.tool === undefined ? '' : `(${snapshot.tool})`,
-    snapshot.restored === undefined ? '' : `(restored ${snapshot.restored.slice(0, 10)})`,
-    snapshot.session === session ? '' : `(in ${snapshot.session})`,
-  ];
-  return [
-    `@{${place}}`,
-    localTime(snapshot.at),
-    snapshot.commit.slice(0, 10),
-    ...[changed, added, deleted].map(String),
-    fileSize(size),
-    snapshot.head?.slice(0, 10) ?? '-',
-    showPath(what.filter((part) => part !== '').join(' ')),
-  ];
-}
-
-function statLines(entry: SnapshotChanges | undefined, namesakes: Namesakes): string {
+function fileLines(entry: SnapshotChanges | undefined, namesakes: Namesakes): string {
   const letters = { added: 'A', changed: 'M', deleted: 'D' };
   const rows = (entry?.files ?? []).map(({ path, kind, insertions, removals, size }) => [
     letters[kind],
@@ -116,26 +134,31 @@ function statLines(entry: SnapshotChanges | undefined, namesakes: Namesakes): st
   return table(rows, '    ');
 }
 
-function entryJson(entry: SnapshotChanges, place: number, withFiles: boolean, namesakes: Namesakes) {
-  const { snapshot } = entry;
-  const files = entry.files.map(({ path, insertions, removals, ...rest }) => ({
+function logJson({ timeline, numbers, namesakes, withFiles }: Log) {
+  return timeline.map((entry) => {
+    const { snapshot } = entry;
+    return {
+      state: `@{${numbers.get(snapshot.commit) ?? 0}}`,
+      commit: snapshot.commit,
+      at: snapshot.at.toISOString(),
+      session_id: snapshot.session,
+      label: snapshot.label ?? null,
+      tool: snapshot.tool ?? null,
+      restored: snapshot.restored ?? null,
+      head: snapshot.head ?? null,
+      ...counts(entry),
+      ...(withFiles ? { files: filesJson(entry, namesakes) } : {}),
+    };
+  });
+}
+
+function filesJson({ files }: SnapshotChanges, namesakes: Namesakes) {
+  return files.map(({ path, insertions, removals, ...rest }) => ({
     path: displayPath(pathOfAgent(path, namesakes)),
     ...rest,
     insertions: insertions ?? null,
     removals: removals ?? null,
   }));
-  return {
-    state: `@{${place}}`,
-    commit: snapshot.commit,
-    at: snapshot.at.toISOString(),
-    session_id: snapshot.session,
-    label: snapshot.label ?? null,
-    tool: snapshot.tool ?? null,
-    restored: snapshot.restored ?? null,
-    head: snapshot.head ?? null,
-    ...counts(entry),
-    ...(withFiles ? { files } : {}),
-  };
 }
 
 function parseNumber(text: string): number {

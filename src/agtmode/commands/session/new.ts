@@ -1,3 +1,4 @@
+import { EXIT } from '../../../errors.ts';
 import { newSession } from '../../../session/lifecycle/new.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { printNewSession } from '../../output/session.ts';
@@ -23,7 +24,7 @@ export const sessionNew = defineCommand({
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
   run: async (args, context) => {
-    await context.git(); // tried, and new enough
+    await context.git(); // fails if git is too old
     const repository = await context.repository();
     const { record, included } = await newSession(repository, {
       id: args.id,
@@ -33,12 +34,7 @@ export const sessionNew = defineCommand({
       now: context.now(),
       showProgress: context.interactive && !args.json,
     });
-    printNewSession(
-      context,
-      record,
-      args.json,
-      included.length > 0 ? [`copied   ${included.join(', ')}`] : [],
-    );
-    return 0;
+    printNewSession(context, record, args.json, included);
+    return EXIT.done;
   },
 });

@@ -1,3 +1,4 @@
+import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/locate.ts';
 import { defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
 
@@ -10,6 +11,6 @@ export const sessionPath = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     context.out(`${findSession(repository, args.id, context.cwd).sandbox}\n`);
-    return 0;
+    return EXIT.done;
   },
 });

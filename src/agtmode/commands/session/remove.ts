@@ -1,10 +1,11 @@
 import { createInterface } from 'node:readline/promises';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/refnames.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
 import { findSession } from '../../../session/locate.ts';
 import { DRY_RUN_OPTION, defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { shortOid } from '../../output/format.ts';
 
 export const sessionRemove = defineCommand({
   usage: 'session remove [id]',
@@ -44,14 +45,12 @@ export const sessionRemove = defineCommand({
       );
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
-    if (args['dry-run']) {
-      context.out(describePlan(plan, false));
-      return 0;
+    if (!args['dry-run']) {
+      if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
+      await removeSession(repository, plan, { force: args.force, now: context.now() });
     }
-    if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
-    await removeSession(repository, plan, { force: args.force, now: context.now() });
-    context.out(describePlan(plan, true));
-    return 0;
+    context.out(describePlan(plan, !args['dry-run']));
+    return EXIT.done;
   },
 });
 
@@ -62,13 +61,14 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
     ...(folder === undefined ? [] : [`${verb('removed', 'remove')} ${folder}`]),
     ...branches.map(
       ({ ref, commit }) =>
-        `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${commit.slice(0, 10)})`,
+        `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`,
     ),
   ];
   if (refs.length === 0) lines.push(`${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`);
   return `${lines.join('\n')}\n`;
 }
 
+/** @throws AgtError unless the user agrees to lose work. */
 async function confirm(context: Context, { record, unsaved }: RemovalPlan): Promise<void> {
   const reason = `session "${record.session_id}" has ${unsaved.join(' and ')}`;
   if (!context.interactive) {

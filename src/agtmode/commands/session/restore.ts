@@ -1,3 +1,4 @@
+import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/locate.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -52,17 +53,16 @@ export const sessionRestore = defineCommand({
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const namesakes = await readNamesakes(repository.git, [snapshot.commit]);
     const paths = (args.path ?? []).map((path) => pathInSession(record, path, context.cwd, namesakes));
-    const tops = args.only === undefined ? TOP_FOLDERS : [args.only];
+    const folders = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
-      scope: paths.length > 0 ? paths : tops,
+      scope: paths.length > 0 ? paths : folders,
       by: 'restore' as const,
       now,
       choose: async () => snapshot,
     };
-    if (args['dry-run']) {
-      printRestorePreview(context, await previewRestore(repository, record, request), args.json);
-      return 0;
-    }
-    return printRestore(context, await restoreSession(repository, record, request), args.json);
+    if (!args['dry-run'])
+      return printRestore(context, await restoreSession(repository, record, request), args.json);
+    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
+    return EXIT.done;
   },
 });

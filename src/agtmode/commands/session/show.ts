@@ -1,9 +1,10 @@
+import { EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/refnames.ts';
-import { viewSession } from '../../../session/inspect.ts';
+import { type SessionView, viewSession } from '../../../session/inspect.ts';
 import { findSession } from '../../../session/locate.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { json, plural, table } from '../../output/format.ts';
-import { lastAutocommitText, sessionJson } from '../../output/session.ts';
+import { json, plural, shortOid, table } from '../../output/format.ts';
+import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
 export const sessionShow = defineCommand({
   usage: 'session show [id]',
@@ -15,34 +16,28 @@ export const sessionShow = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const view = await viewSession(repository, findSession(repository, args.id, context.cwd));
-    if (args.json) {
-      context.out(json(sessionJson(view)));
-      return 0;
-    }
-    const { record } = view;
-    const rows: [string, string][] = [
-      ['session', record.session_id],
-      ['state', record.state],
-      ['folder', view.folder],
-      ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (missing)`],
-      [
-        'work branch',
-        `${shortBranch(record.work_branch)}${view.headCommit ? ` at ${view.headCommit.slice(0, 10)}` : ''}`,
-      ],
-      ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits, 'autocommit')}`],
-      ['last autocommit', lastAutocommitText(view, context.now())],
-      [
-        'user branch',
-        record.user_branch === undefined ? 'none (started from a commit)' : shortBranch(record.user_branch),
-      ],
-      [
-        'start commit',
-        `${record.from_commit.slice(0, 10)}${record.from === undefined ? '' : ` from session ${record.from}`}`,
-      ],
-      ['created', record.created_at],
-    ];
-    if (record.profile !== undefined) rows.push(['profile', record.profile]);
-    context.out(table(rows));
-    return 0;
+    if (args.json) context.out(json(sessionJson(view)));
+    else context.out(table(describeSession(view, context.now())));
+    return EXIT.done;
   },
 });
+
+function describeSession(view: SessionView, now: Date): [string, string][] {
+  const { record, headCommit } = view;
+  const workBranch = shortBranch(record.work_branch);
+  const userBranch = record.user_branch;
+  const startCommit = shortOid(record.from_commit);
+  return [
+    ['session', record.session_id],
+    ['state', record.state],
+    ['folder', view.folder],
+    ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (missing)`],
+    ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
+    ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits, 'autocommit')}`],
+    ['last autocommit', lastAutocommitAge(view, now)],
+    ['user branch', userBranch === undefined ? 'none (started from a commit)' : shortBranch(userBranch)],
+    ['start commit', record.from === undefined ? startCommit : `${startCommit} from session ${record.from}`],
+    ['created', record.created_at],
+    ...(record.profile === undefined ? [] : [['profile', record.profile] as [string, string]]),
+  ];
+}

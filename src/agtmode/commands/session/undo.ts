@@ -1,3 +1,4 @@
+import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/locate.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
@@ -42,15 +43,15 @@ async function move(
 ): Promise<number> {
   const repository = await context.repository();
   const record = findSession(repository, args.id, context.cwd);
+  const findTarget = by === 'undo' ? stepBack : stepForth;
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,
     by,
     now: context.now(),
-    choose: (uncaptured) => (by === 'undo' ? stepBack : stepForth)(repository, record, uncaptured),
+    choose: (uncaptured) => findTarget(repository, record, uncaptured),
   };
-  if (args['dry-run']) {
-    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
-    return 0;
-  }
-  return printRestore(context, await restoreSession(repository, record, request), args.json);
+  if (!args['dry-run'])
+    return printRestore(context, await restoreSession(repository, record, request), args.json);
+  printRestorePreview(context, await previewRestore(repository, record, request), args.json);
+  return EXIT.done;
 }
