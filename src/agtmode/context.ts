@@ -30,7 +30,7 @@ export interface Context {
   readonly interactive: boolean;
   /** Absolute path of the real git, which has not run yet. */
   readonly gitPath: () => string;
-  /** The real git in the current directory, once it has told a version that agt supports. */
+  /** The real git in the current directory, once agt has checked its version. */
   readonly git: () => Promise<Git>;
   readonly gitVersion: () => Promise<GitVersion>;
   /** @throws AgtError outside a repository. */

@@ -11,7 +11,7 @@ function values(cwd: string, env: Record<string, string> = {}) {
 }
 
 describe('agt config', () => {
-  test('later wins: default, the user, the repository, the environment; each says where it is from', () => {
+  test('later sources win: default, user, repository, environment; each value has its origin', () => {
     const repository = makeRepository();
     const home = makeTempDir('home');
     const env = { HOME: home };
@@ -31,7 +31,7 @@ describe('agt config', () => {
     expect(agtOk(repository, 'config', 'get', 'AGT.MaxFileSize')).toBe('2g');
   });
 
-  test("in an agt clone the area's file is used, and its comments survive a set", () => {
+  test('uses the file of the area in an agt clone, and keeps its comments', () => {
     const dir = makeTempDir();
     agtOk(dir, 'clone', makeRepository());
     agtOk(join(dir, 'project'), 'config', 'set', 'agt.maxFileSize', '3k');
@@ -40,7 +40,7 @@ describe('agt config', () => {
     expect(values(join(dir, 'project/main'))['agt.maxFileSize']).toEqual({ value: '3k', origin: file });
   });
 
-  test('a .agt/config inside a worktree changes nothing, and doctor says so', () => {
+  test('ignores a .agt/config inside a worktree, and doctor reports it', () => {
     const repository = makeRepository({
       '.agt/config': '[agt]\n\tgitPath = /bin/false\n\tagentEmail = you@x\n',
     });
@@ -50,7 +50,7 @@ describe('agt config', () => {
     expect(doctor.stdout).toContain(`note: ${repository}/.agt/config: ignored`);
   });
 
-  test('agt.gitPath of a repository is never honoured', () => {
+  test('ignores agt.gitPath in the settings of a repository', () => {
     const repository = makeRepository();
     write(join(repository, '.git/agt/config'), '[agt]\n\tgitPath = /bin/false\n');
     expect(values(repository)['agt.gitPath']?.origin).toMatch(/^environment/);
@@ -78,7 +78,7 @@ describe('agt config', () => {
       ['config', 'set', 'fs.workingCopy', 'in-place'],
       /^error: invalid value "in-place" for fs\.workingCopy: not supported; supported values are auto and worktree\n/,
     ],
-  ])('%j is wrong usage, and nothing is written', (args, message) => {
+  ])('%j is wrong usage and writes nothing', (args, message) => {
     const repository = makeRepository();
     const outcome = agt(repository, ...args);
     expect(outcome.exitCode).toBe(2);
@@ -86,7 +86,7 @@ describe('agt config', () => {
     expect(values(repository)['agt.maxFileSize']?.origin).toBe('default');
   });
 
-  test('a value that cannot be used, a broken file, and prefixes that overlap are named with their file', () => {
+  test('reports an invalid value and a broken file with its path, and prefixes that overlap', () => {
     const repository = makeRepository();
     const file = join(repository, '.git/agt/config');
     write(file, '[agt]\n\tmaxFileSize = big\n');
@@ -127,7 +127,7 @@ describe('agt config', () => {
     expect(values(repository)[name]?.value).toBe(supported.at(-1));
   });
 
-  test('a value that is not supported stops no git command, and the hint brings the default back', () => {
+  test('an unsupported value stops no git command, and the hint restores the default', () => {
     const repository = makeRepository();
     const file = join(repository, '.git/agt/config');
     write(file, '[fs]\n\tsnapshots = btrfs\n');
@@ -144,7 +144,7 @@ describe('agt config', () => {
     expect(agt(repository, 'session', 'list')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
-  test('prefixes cannot change while there are sessions', () => {
+  test('refuses to change a prefix while there are sessions', () => {
     const repository = makeRepository();
     agtOk(repository, 'config', 'set', 'agt.workPrefix', 'bots/');
     agtOk(repository, 'session', 'new', '--id', 's1');

@@ -1,4 +1,4 @@
-/** agt cron, with a crontab program of the test's own: a file, read and replaced. */
+/** agt cron, with a fake crontab program that keeps the table in a file. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ beforeEach(() => {
   bin = makeTempDir('bin');
   table = join(bin, 'table');
   repository = makeRepository();
-  // As Debian's: a user without one is told so, with exit code 1.
+  // As on Debian: for a user without a crontab it prints a message and exits with 1.
   const program = `#!/bin/sh
 case $1 in
   -l) [ -f '${table}' ] && exec cat '${table}'; echo 'no crontab for ann' >&2; exit 1 ;;
@@ -43,8 +43,8 @@ function cronIn(cwd: string, ...args: string[]): Outcome {
 
 const content = () => (existsSync(table) ? readFileSync(table, 'latin1') : undefined);
 
-describe('install', () => {
-  test('one line with absolute paths, whoever reads it; again, with another interval, in its place', () => {
+describe('agt cron', () => {
+  test('adds one line with absolute paths; a second install replaces it, and all other bytes stay', () => {
     const line = (schedule: string) =>
       `${schedule} AGT_GIT_PATH=${REAL_GIT} ${AGT} -C ${repository}/.git autocommit --all >/dev/null # agt autocommit of ${repository}/.git\n`.replace(
         'AGT_GIT_PATH=/usr/bin/git ',
@@ -65,7 +65,7 @@ describe('install', () => {
     });
   });
 
-  test('after a last line that does not end; two repositories have a line each', () => {
+  test('adds a line after a last line without line break, and keeps one line for each repository', () => {
     writeFileSync(table, '@daily last');
     cron('install');
     expect(content()).toMatch(/^@daily last\n\*\/5 .*\n$/);
@@ -80,7 +80,7 @@ describe('install', () => {
     expect(cron('show').stdout).toBe('no crontab line for this repository\n');
   });
 
-  test('--dry-run shows and changes nothing', () => {
+  test('--dry-run shows the line and changes nothing', () => {
     expect(cron('install', '--dry-run').stdout).toMatch(/^\*\/5 .*\n$/);
     expect(content()).toBeUndefined();
     cron('install');
@@ -89,14 +89,14 @@ describe('install', () => {
     expect(content()).toBe(before);
   });
 
-  test('an interval that cron cannot say, or that is no number: exit code 2, nothing changed', () => {
+  test('refuses an interval that is no number or that cron cannot express, and changes nothing', () => {
     for (const interval of ['0', '7', '90', '2880', '-5', '5m', '']) {
       expect(cron('install', `--interval=${interval}`).exitCode).toBe(2);
     }
     expect(content()).toBeUndefined();
   });
 
-  test('what the line runs captures, with the environment that cron gives', () => {
+  test('the line autocommits in the environment of cron', () => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x\n');
     const { stdout } = cronIn(session.repository, 'install');
@@ -113,14 +113,14 @@ describe('install', () => {
   });
 });
 
-describe('what can go wrong', () => {
-  test('no crontab program: said, with what else there is', () => {
+describe('agt cron fails', () => {
+  test('without a crontab program, and names alternatives', () => {
     const outcome = run(AGT, ['cron', 'install'], { cwd: repository, env: { PATH: makeTempDir() } });
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toContain('error: no crontab program found on PATH\nhint: install cron, or use');
   });
 
-  test('a crontab that cannot be read is not written over', () => {
+  test('if the crontab cannot be read, and does not overwrite it', () => {
     writeFileSync(table, '@daily mine\n');
     const refusing = `#!/bin/sh\necho 'You (ann) are not allowed to use this program' >&2; [ "$1" = -l ] || : >'${table}'; exit 1\n`;
     write(join(bin, 'crontab'), refusing, 0o755);
@@ -130,7 +130,7 @@ describe('what can go wrong', () => {
     expect(content()).toBe('@daily mine\n');
   });
 
-  test('outside of a repository', () => {
+  test('outside a repository', () => {
     expect(cronIn(makeTempDir(), 'install').exitCode).toBe(1);
   });
 });

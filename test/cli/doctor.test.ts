@@ -14,11 +14,11 @@ function examine(cwd: string): Report & { exitCode: number | null } {
   return { ...(JSON.parse(outcome.stdout) as Report), exitCode: outcome.exitCode };
 }
 
-/** Runs what doctor says, as a person would. */
-function follow(cwd: string, mend: string): void {
-  const script = mend.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
+/** Runs the command that doctor suggests, as a person would. */
+function runSuggested(cwd: string, suggestion: string): void {
+  const script = suggestion.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
   const outcome = run('/bin/sh', ['-ec', script], { cwd });
-  if (outcome.exitCode !== 0) throw new Error(`${mend}: ${outcome.stderr}`);
+  if (outcome.exitCode !== 0) throw new Error(`${suggestion}: ${outcome.stderr}`);
 }
 
 function withSession(): { repository: string; sandbox: string } {
@@ -39,13 +39,13 @@ describe('agt doctor', () => {
     );
   });
 
-  test('works outside of a repository', () => {
+  test('works outside a repository', () => {
     const outcome = agt(makeTempDir(), 'doctor');
     expect(outcome.exitCode).toBe(0);
     expect(outcome.stdout).toContain('repository  none here');
   });
 
-  const HARMS: [string, (at: { repository: string; sandbox: string }) => void, RegExp][] = [
+  const DAMAGES: [string, (session: { repository: string; sandbox: string }) => void, RegExp][] = [
     [
       'a shadow branch that was deleted',
       ({ repository }) => git(repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1'),
@@ -81,20 +81,20 @@ describe('agt doctor', () => {
     ],
   ];
 
-  test.each(HARMS)('sees %s, and what it says mends it', (_what, harm, problem) => {
-    const place = withSession();
-    harm(place);
-    const report = examine(place.repository);
+  test.each(DAMAGES)('finds %s, and the suggested command fixes it', (_what, damage, problem) => {
+    const session = withSession();
+    damage(session);
+    const report = examine(session.repository);
     expect(report.exitCode).toBe(1);
     const finding = report.findings.find((found) => problem.test(found.problem));
     expect(finding).toBeDefined();
-    follow(place.repository, (finding?.mend ?? '').replace(/ \(its states are kept\).*/, ''));
-    const after = examine(place.repository);
+    runSuggested(session.repository, (finding?.mend ?? '').replace(/ \(its states are kept\).*/, ''));
+    const after = examine(session.repository);
     expect(after.findings.filter(({ level }) => level !== 'note')).toEqual([]);
     expect(after.exitCode).toBe(0);
   });
 
-  test('sees refs and folders that belong to no session, without calling them wrong', () => {
+  test('notes refs that belong to no session, but does not call them a problem', () => {
     const { repository } = withSession();
     git(repository, 'branch', 'agt/mine');
     const report = examine(repository);
@@ -111,7 +111,7 @@ describe('agt doctor', () => {
   });
 });
 
-test('a shim that is older than agt is noted, with the command that writes it anew', () => {
+test('agt doctor notes a shim that is older than agt, with the command that installs it again', () => {
   const dir = makeTempDir('shim');
   const env = { PATH: `${dir}:${process.env['PATH']}` };
   const shimmed = (...args: string[]) => run(AGT, args, { cwd: dir, env });
@@ -124,7 +124,7 @@ test('a shim that is older than agt is noted, with the command that writes it an
 });
 
 describe('agt doctor --fix', () => {
-  test('mends what needs no decision, says so, and leaves the rest named', () => {
+  test('fixes and reports what needs no decision, and still lists the rest', () => {
     const { repository, sandbox } = withSession();
     agtOk(repository, 'autocommit', '--session-id', 's1');
     const moved = git(repository, 'commit-tree', '-m', 'x', 'main^{tree}');
@@ -147,7 +147,7 @@ describe('agt doctor --fix', () => {
     expect(git(sandbox, 'status', '--porcelain')).toBe('');
   });
 
-  test('a session that was never finished being made goes; what somebody did in it is kept as states', () => {
+  test('removes a session whose creation was interrupted, but keeps snapshots of work done in it', () => {
     const { repository, sandbox } = withSession();
     const record = join(repository, '.git/agt/sessions/s1.json');
     const halfMade = () => write(record, readFileSync(record, 'utf8').replace('"active"', '"creating"'));
@@ -166,7 +166,7 @@ describe('agt doctor --fix', () => {
   });
 });
 
-test('agt doctor --fix takes away what is in the way before it finishes what was begun', () => {
+test('agt doctor --fix removes stale locks before it finishes an interrupted restore', () => {
   const { repository, sandbox } = withSession();
   write(join(sandbox, 'kept'), 'one\n');
   agtOk(repository, 'autocommit', '--session-id', 's1');
@@ -183,19 +183,19 @@ test('agt doctor --fix takes away what is in the way before it finishes what was
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });
 
-describe('a worktree that a killed git left half registered', () => {
+describe('a worktree that a killed git registered only in part', () => {
   function halfRegistered(): { repository: string; sandbox: string; registration: string } {
-    const place = withSession();
-    const registration = join(place.repository, '.git/worktrees/half way');
+    const session = withSession();
+    const registration = join(session.repository, '.git/worktrees/half way');
     write(join(registration, 'gitdir'), '/nowhere/.git\n');
     write(join(registration, 'locked'), 'initializing\n');
     write(join(registration, 'commondir'), '');
     utimesSync(registration, 1000, 1000);
-    expect(run(REAL_GIT, ['branch'], { cwd: place.repository }).exitCode).toBe(128);
-    return { ...place, registration };
+    expect(run(REAL_GIT, ['branch'], { cwd: session.repository }).exitCode).toBe(128);
+    return { ...session, registration };
   }
 
-  test('is named first, and taken away', () => {
+  test('is the only finding, and --fix removes it', () => {
     const { repository, sandbox, registration } = halfRegistered();
     expect(examine(repository).findings).toMatchObject([{ level: 'error', about: registration }]);
     agtOk(repository, 'doctor', '--fix');
@@ -204,17 +204,17 @@ describe('a worktree that a killed git left half registered', () => {
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('goes, and nothing else, by what is said to mend it', () => {
+  test('is removed by the suggested command, and nothing else is', () => {
     const { repository, sandbox, registration } = halfRegistered();
-    follow(repository, examine(repository).findings[0]?.mend ?? '');
+    runSuggested(repository, examine(repository).findings[0]?.mend ?? '');
     expect([existsSync(registration), existsSync(sandbox)]).toEqual([false, true]);
     expect(examine(repository).findings).toEqual([]);
   });
 
   test.each([
-    ['before it had a HEAD', undefined],
-    ['while its HEAD said nothing', `${'0'.repeat(40)}\n`],
-  ])('%s, too; one that has an index is left to its user', (_, head) => {
+    ['killed before git wrote HEAD', undefined],
+    ['killed while HEAD was zeros', `${'0'.repeat(40)}\n`],
+  ])('%s: --fix removes it, unless it has an index', (_, head) => {
     const { repository, registration } = halfRegistered();
     write(join(registration, 'commondir'), '../..\n');
     if (head !== undefined) write(join(registration, 'HEAD'), head);
@@ -230,13 +230,13 @@ describe('a worktree that a killed git left half registered', () => {
     git(repository, 'fsck', '--strict');
   });
 
-  test('does not keep the next session from being made', () => {
+  test('does not block the creation of the next session', () => {
     const { repository } = halfRegistered();
     agtOk(repository, 'session', 'new', '--id', 's2');
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('stays while a git has the file open, or may be about to write it', () => {
+  test('stays while a git process has the file open or may still write it', () => {
     const { repository, registration } = halfRegistered();
     const path = join(registration, 'commondir');
     const writer = openSync(path, 'a');
@@ -248,16 +248,16 @@ describe('a worktree that a killed git left half registered', () => {
   });
 });
 
-describe('agt doctor --fix leaves', () => {
+describe('agt doctor --fix does not touch', () => {
   function halfMade(state: string): { repository: string; sandbox: string } {
-    const place = withSession();
-    agtOk(place.repository, 'autocommit', '--session-id', 's1');
-    const path = join(place.repository, '.git/agt/sessions/s1.json');
+    const session = withSession();
+    agtOk(session.repository, 'autocommit', '--session-id', 's1');
+    const path = join(session.repository, '.git/agt/sessions/s1.json');
     write(path, readFileSync(path, 'utf8').replace('"active"', JSON.stringify(state)));
-    return place;
+    return session;
   }
 
-  test('a half-removed folder in which somebody has worked since', () => {
+  test('a half-removed session folder that has new work in it', () => {
     const { repository, sandbox } = halfMade('removing');
     write(join(sandbox, 'precious'), 'x\n');
     const outcome = agt(repository, 'doctor', '--fix');
@@ -269,7 +269,7 @@ describe('agt doctor --fix leaves', () => {
     expect(existsSync(sandbox)).toBe(false);
   });
 
-  test('a session that another process is making or removing', () => {
+  test('a session that another process is creating or removing', () => {
     for (const state of ['creating', 'removing']) {
       const { repository, sandbox } = halfMade(state);
       write(join(repository, '.git/agt/locks/s1'), JSON.stringify(identify(process.pid)));
@@ -278,7 +278,7 @@ describe('agt doctor --fix leaves', () => {
     }
   });
 
-  test('files of git that are in use or may be, until they are old', () => {
+  test('temporary files of git that may be in use, until they are old', () => {
     const { repository } = withSession();
     const names = ['objects/pack/tmp_pack_abcdef', 'objects/tmp_objdir-x/a', 'refs/agt/tip/s1.lock'];
     const files = [...names, 'packed-refs.lock'].map((name) => join(repository, '.git', name));

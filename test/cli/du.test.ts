@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
-/** Bytes that do not get smaller. */
+/** Random bytes, which git cannot compress. */
 function noise(length: number): Buffer {
   return Buffer.from(Array.from({ length }, () => Math.floor(Math.random() * 256)));
 }
@@ -19,7 +19,7 @@ function use(repository: string, ...args: string[]): Use {
   return JSON.parse(agtOk(repository, 'du', '--json', ...args)) as Use;
 }
 
-test('agt du counts what a session holds alone, what several share, and nothing of the user', () => {
+test('agt du counts objects of one session, objects that sessions share, and no objects of the user', () => {
   const session = makeSession({ 'big.bin': noise(200_000) });
   const { repository, sandbox } = session;
   const other = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's2', '--json')).sandbox;
@@ -44,7 +44,7 @@ test('agt du counts what a session holds alone, what several share, and nothing 
   expect(s1?.own).toBeGreaterThan(100_000);
   expect(s1?.own).toBeLessThan(110_000);
   expect(s2?.own).toBeLessThan(10_000);
-  // What both held and the agent has committed is the work branch's now.
+  // The file "both" is not shared any more: the agent has committed it to its work branch.
   expect(s1?.shared).toBeGreaterThan(30_000);
   expect(s1?.shared).toBeLessThan(35_000);
   expect(s2?.shared).toBe(s1?.shared);
@@ -59,7 +59,7 @@ test('agt du counts what a session holds alone, what several share, and nothing 
   expect(agt(repository, 'du', 'nope').stderr).toContain('no session "nope"');
 });
 
-test('agt du without sessions, and with one whose refs are gone', () => {
+test('agt du works for a session whose refs are gone', () => {
   const session = makeSession();
   git(session.repository, 'update-ref', '-d', 'refs/agt/tip/s1');
   git(session.repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1');

@@ -23,7 +23,7 @@ function branchesOfOrigin(): string[] {
 }
 
 describe('agt session export', () => {
-  test('pushes the work branch, and nothing else', () => {
+  test('pushes the work branch and nothing else', () => {
     write(join(sandbox, '.env'), 'SECRET\n');
     git(sandbox, 'config', 'core.excludesFile', join(area, '.agt', 'ignored'));
     write(join(area, '.agt', 'ignored'), '.env\n');
@@ -37,7 +37,7 @@ describe('agt session export', () => {
     expect(objects.filter((type) => type === 'commit')).toHaveLength(2);
   });
 
-  test('--as names the branch, the session comes from the folder, --dry-run pushes nothing', () => {
+  test('pushes to the branch that --as names, for the session of the folder; --dry-run pushes nothing', () => {
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new');
@@ -104,7 +104,7 @@ describe('agt session export', () => {
     expect(branchesOfOrigin()).toEqual(before);
   });
 
-  test('a repository without a remote has a clear error', () => {
+  test('fails with a clear error in a repository without a remote', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     const outcome = agt(repository, 'session', 'export', '--session-id', 's1');
@@ -112,7 +112,7 @@ describe('agt session export', () => {
     expect(outcome.stderr).toContain('error: this repository has no remote to export to');
   });
 
-  test("git's refusal is passed on with its exit code", () => {
+  test('passes on the exit code when git refuses to push', () => {
     git(sandbox, 'push', '-q', 'origin', 'HEAD:refs/heads/agt/s1');
     git(sandbox, 'commit', '-q', '--amend', '-m', 'again');
     const outcome = agt(sandbox, 'session', 'export');

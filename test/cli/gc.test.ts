@@ -20,11 +20,11 @@ beforeEach(() => {
   ({ repository } = session);
 });
 
-/** A snapshot of so long ago in which the file `a` says `text`. */
+/** Makes a snapshot that is `ago` old, with `text` in the file `a`. */
 async function snapshot(ago: { days?: number; minutes?: number }, text: string, marks = {}): Promise<string> {
   write(join(session.sandbox, 'a'), `${text}\n`);
   const back = (ago.days ?? 0) * 86_400_000 + (ago.minutes ?? 0) * 60_000;
-  // Noon, so that no test runs over the end of an hour or of a day.
+  // At noon, so that no test crosses the end of an hour or a day.
   const noon = new Date();
   noon.setUTCHours(12, 0, 0, 0);
   return autocommitAt(session, new Date(noon.getTime() - back), marks);
@@ -47,7 +47,7 @@ function remove(id = 's1', daysAgo = 40): void {
 }
 
 describe('agt gc --thin', () => {
-  test('keeps the states that it keeps as they were, on a shorter chain', async () => {
+  test('keeps tree, message and dates of the snapshots that it keeps, on a shorter chain', async () => {
     await snapshot({ days: 20, minutes: 2 }, 'first');
     await snapshot({ days: 20, minutes: 1 }, 'goes 1');
     await snapshot({ days: 20 }, 'day');
@@ -61,8 +61,8 @@ describe('agt gc --thin', () => {
     const dates = (commit: string) =>
       git(repository, 'show', '-s', '--format=%T %an %ae %at %cn %ct %B', commit);
 
-    const said = agtOk(repository, 'gc', '--thin');
-    expect(said).toMatch(/^s1: thinned out, deleted 2 of 7 snapshots \([\d.]+ (bytes|KiB)\)\n/);
+    const output = agtOk(repository, 'gc', '--thin');
+    expect(output).toMatch(/^s1: thinned out, deleted 2 of 7 snapshots \([\d.]+ (bytes|KiB)\)\n/);
     expect(texts()).toEqual(['now', 'hour', 'named', 'day', 'first']);
     for (const commit of chain()) {
       const old = before.get(git(repository, 'show', `${commit}:sandbox/a`)) ?? '';
@@ -75,7 +75,7 @@ describe('agt gc --thin', () => {
     expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned out');
   });
 
-  test('a commit of the agent, and one of the user, that only a dropped snapshot held stay reachable', async () => {
+  test('keeps commits of the agent and the user reachable that only a deleted snapshot referred to', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'amended away');
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
@@ -94,7 +94,7 @@ describe('agt gc --thin', () => {
     for (const commit of lost) expect(exists(commit)).toBe(true);
   });
 
-  test('a restore still names the state that it brought back', async () => {
+  test('updates the name of the restored snapshot in a restore', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     const source = await snapshot({ days: 9, minutes: 7 }, 'source');
@@ -109,7 +109,7 @@ describe('agt gc --thin', () => {
     expect(message).not.toContain(source.slice(0, 10));
   });
 
-  test('gives the disk back with --prune=now, and leaves alone what a fork holds', async () => {
+  test('frees disk space with --prune=now, but keeps snapshots that a fork needs', async () => {
     const kept = await snapshot({ days: 9, minutes: 9 }, 'held by the fork');
     await snapshot({ days: 9, minutes: 8 }, 'held by the fork, too');
     agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -129,7 +129,7 @@ describe('agt gc --thin', () => {
     expect(autocommit({ ...session, id: 's2' }).warnings).toEqual([]);
   });
 
-  test('waits for a capture that is under way', async () => {
+  test('waits for a running autocommit', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     await snapshot({ days: 9 }, 'tip');
@@ -146,7 +146,7 @@ describe('agt gc --thin', () => {
     await capture;
   });
 
-  test('in a sha256 repository', async () => {
+  test('works in a sha256 repository', async () => {
     repository = join(makeTempDir(), 'project');
     mkdirSync(repository);
     git(repository, 'init', '-q', '-b', 'main', '--object-format=sha256');
@@ -162,7 +162,7 @@ describe('agt gc --thin', () => {
     expect(fsck()).toBe('');
   });
 
-  test('in a partial clone, whose origin need not be there', async () => {
+  test('works in a partial clone without access to its origin', async () => {
     const origin = session.repository;
     write(join(origin, 'old'), 'only in an old commit\n');
     git(origin, 'add', 'old');
@@ -179,9 +179,9 @@ describe('agt gc --thin', () => {
     await snapshot({ days: 9 }, 'tip');
     renameSync(origin, `${origin}.away`);
     agtOk(repository, 'config', 'set', 'agt.budget', '10m');
-    const said = agtOk(repository, 'gc', '--thin', '--prune=now');
-    expect(said).toContain('s1: thinned out, deleted 1 of 3 snapshots');
-    expect(said).not.toContain('not worth rewriting');
+    const output = agtOk(repository, 'gc', '--thin', '--prune=now');
+    expect(output).toContain('s1: thinned out, deleted 1 of 3 snapshots');
+    expect(output).not.toContain('not worth rewriting');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeGreaterThan(100);
@@ -189,7 +189,7 @@ describe('agt gc --thin', () => {
     expect(fsck()).toBe('');
   });
 
-  test('leaves a session alone whose branch was moved', async () => {
+  test('skips a session whose shadow branch was moved', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     await snapshot({ days: 9 }, 'tip');
@@ -199,7 +199,7 @@ describe('agt gc --thin', () => {
     expect(refs()).toBe(before);
   });
 
-  test('does nothing to active sessions unless asked', async () => {
+  test('does not touch active sessions without --thin', async () => {
     await snapshot({ days: 90, minutes: 9 }, 'first');
     await snapshot({ days: 90, minutes: 8 }, 'second');
     await snapshot({ days: 90 }, 'tip');
@@ -209,8 +209,8 @@ describe('agt gc --thin', () => {
   });
 });
 
-describe('agt gc of sessions that ended', () => {
-  test('drops states past agt.retention, the work branch only where the user has its commits', async () => {
+describe('agt gc of removed sessions', () => {
+  test('deletes snapshots older than agt.retention, and the work branch only if its commits are merged', async () => {
     write(join(session.sandbox, 'a'), 'x\n');
     git(session.sandbox, 'add', 'a');
     git(session.sandbox, 'commit', '-q', '-m', 'of the agent');
@@ -229,8 +229,8 @@ describe('agt gc of sessions that ended', () => {
       /^s1: would delete 2 of 2 snapshots \(.*\)\ns2: would delete 1 of 1 snapshot \(.*\)\nwould free .*$/,
     );
     expect(refs()).toBe(before);
-    const said = agtOk(repository, 'gc', '--prune=now');
-    expect(said).toMatch(/^s1: deleted .*\ns1: kept agt\/s1, .*\ns2: deleted /);
+    const output = agtOk(repository, 'gc', '--prune=now');
+    expect(output).toMatch(/^s1: deleted .*\ns1: kept agt\/s1, .*\ns2: deleted /);
     expect(
       refs()
         .split('\n')
@@ -246,7 +246,7 @@ describe('agt gc of sessions that ended', () => {
     expect(fsck()).toBe('');
   });
 
-  test('keeps what a person has labelled, and nothing else of them', async () => {
+  test('keeps only snapshots that a person labelled', async () => {
     write(join(session.sandbox, 'a'), 'named\n');
     autocommit(session, '--label', 'tests pass');
     write(join(session.sandbox, 'a'), 'other\n');
@@ -257,7 +257,7 @@ describe('agt gc of sessions that ended', () => {
     expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 
-  test('a fork keeps all of its states', async () => {
+  test('keeps all snapshots of a fork', async () => {
     write(join(session.sandbox, 'a'), 'shared\n');
     autocommit(session);
     agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -268,7 +268,7 @@ describe('agt gc of sessions that ended', () => {
     expect(fsck()).toBe('');
   });
 
-  test('finishes what was interrupted, which doctor names', async () => {
+  test('finishes an interrupted deletion, which doctor reports', async () => {
     autocommit(session, '--label', 'named');
     remove('s1', 0);
     const { repository: opened, record } = openSession(session);
@@ -280,7 +280,7 @@ describe('agt gc of sessions that ended', () => {
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
   });
 
-  test('leaves branches alone that are checked out somewhere', async () => {
+  test('keeps branches that are checked out in a worktree', async () => {
     write(join(session.sandbox, 'a'), 'x\n');
     remove();
     const look = join(repository, '../look');
@@ -292,8 +292,8 @@ describe('agt gc of sessions that ended', () => {
   });
 });
 
-describe('the disk after agt gc', () => {
-  /** Four old packs, the second of them garbage for the most part. */
+describe('the object store after agt gc', () => {
+  /** Makes four old packs; most objects of the second one are unreachable. */
   function packed(): string[] {
     const oids: string[] = [];
     for (const [i, keep] of [true, false, true].entries()) {
@@ -316,7 +316,7 @@ describe('the disk after agt gc', () => {
     return oids;
   }
 
-  test('unreachable objects go from packs when they are old, and not before; others never', () => {
+  test('loses only unreachable objects, and only when they are old', () => {
     const oids = packed();
     const gone = oids.slice(20, 40);
     git(repository, 'commit', '-q', '-m', 'files');
@@ -338,7 +338,7 @@ describe('the disk after agt gc', () => {
     expect(git(repository, 'status', '--porcelain', '--untracked-files=no')).toBe('');
   });
 
-  test('--prune of what is no time changes nothing', () => {
+  test('stays as it is if --prune is not a time', () => {
     remove();
     const before = refs();
     const refused = agt(repository, 'gc', '--prune=soon');
@@ -347,7 +347,7 @@ describe('the disk after agt gc', () => {
     expect(refs()).toBe(before);
   });
 
-  test('is given back while nobody captures: who comes waits, and who is there is waited for', async () => {
+  test('shrinks only while no autocommit runs: agt gc waits for running ones, and new ones wait for agt gc', async () => {
     const { repository: opened, record } = openSession(session);
     const order: string[] = [];
     const step = async (name: string, ms: number) => {
@@ -358,7 +358,7 @@ describe('the disk after agt gc', () => {
     const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
     const removal = withQuietSessions(opened, () => step('removal', 300));
     await sleep(50);
-    // Also a session that nobody knew when the removal began.
+    // A session that did not exist when the removal began waits as well.
     const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));
     await Promise.all([before, removal, after]);
     expect(order).toEqual(
@@ -367,7 +367,7 @@ describe('the disk after agt gc', () => {
     expect(readdirSync(join(repository, '.git/agt/locks'))).toEqual([]);
   });
 
-  test('a pack that the user keeps stays', () => {
+  test('keeps a pack that the user marked with .keep', () => {
     packed();
     git(repository, 'repack', '-a', '-d', '-q', '-k');
     const dir = join(repository, '.git/objects/pack');

@@ -18,7 +18,7 @@ function branches(): string[] {
 const ALL = ['refs/agt/tip/s1', 'refs/heads/agt/s1', 'refs/heads/agtsessions/s1', 'refs/heads/main'];
 
 describe('agt session remove', () => {
-  test('captures first, removes the folder and keeps the branches', () => {
+  test('autocommits, deletes the folder and keeps the branches', () => {
     write(join(sandbox, 'work.txt'), 'unsaved\n');
     write(join(sandbox, '../config/token'), 'secret\n', 0o600);
     agtOk(repository, 'session', 'remove', '--id', 's1');
@@ -34,16 +34,16 @@ describe('agt session remove', () => {
     );
   });
 
-  test('--dry-run says what would go and keeps it', () => {
-    const said = agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--dry-run');
-    expect(said).toMatch(/^would remove .*\/sessions\/s1\nwould delete branch agt\/s1 \(was /);
+  test('--dry-run shows what would be deleted and deletes nothing', () => {
+    const output = agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--dry-run');
+    expect(output).toMatch(/^would remove .*\/sessions\/s1\nwould delete branch agt\/s1 \(was /);
     expect(branches()).toEqual(ALL);
     expect(existsSync(sandbox)).toBe(true);
   });
 
-  test('--delete-branch without work that would be lost needs no force', () => {
-    const said = agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
-    expect(said).toMatch(/deleted branch agt\/s1 \(was [0-9a-f]{10}\)\ndeleted branch agtsessions\/s1/);
+  test('--delete-branch needs no --force if no work would be lost', () => {
+    const output = agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
+    expect(output).toMatch(/deleted branch agt\/s1 \(was [0-9a-f]{10}\)\ndeleted branch agtsessions\/s1/);
     expect(branches()).toEqual(['refs/heads/main']);
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     agtOk(repository, 'session', 'new', '--id', 's1');
@@ -71,7 +71,7 @@ describe('agt session remove', () => {
   ];
 
   test.each(UNSAVED)(
-    '--delete-branch refuses to lose %s without a terminal, and --force does it',
+    'without a terminal, --delete-branch refuses to lose %s unless --force is given',
     (_what, arrange, message) => {
       arrange();
       const refused = agt(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
@@ -84,13 +84,13 @@ describe('agt session remove', () => {
     },
   );
 
-  test('a merged commit is not lost', () => {
+  test('--delete-branch does not count a merged commit as lost', () => {
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
     git(repository, 'merge', '-q', 'agt/s1');
     agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
   });
 
-  test('refuses while something cannot be captured, and names it', () => {
+  test('refuses to delete files that cannot be captured, and names them', () => {
     git(sandbox, 'init', '-q', 'nested');
     write(join(sandbox, 'nested/file'), 'x\n');
     const refused = agt(repository, 'session', 'remove', '--id', 's1');
@@ -101,7 +101,7 @@ describe('agt session remove', () => {
     expect(git(repository, 'show', 'agtsessions/s1:sandbox/nested/file')).toBe('x');
   });
 
-  test('finishes a removal that was interrupted, without capturing what is left', () => {
+  test('finishes an interrupted removal without another autocommit', () => {
     write(join(sandbox, 'work.txt'), 'unsaved\n');
     agtOk(repository, 'autocommit', '--session-id', 's1');
     const tip = git(repository, 'rev-parse', 'agtsessions/s1');
@@ -120,7 +120,7 @@ describe('agt session remove', () => {
     expect(existsSync(sandbox)).toBe(false);
   });
 
-  test('files that are left beside a sandbox that is gone are not removed uncaptured', () => {
+  test('does not delete files beside a missing sandbox that are in no snapshot', () => {
     write(join(sandbox, '../config/token'), 'secret\n');
     rmSync(sandbox, { recursive: true });
     const refused = agt(repository, 'session', 'remove', '--id', 's1');
@@ -133,7 +133,7 @@ describe('agt session remove', () => {
     expect(existsSync(join(sandbox, '..'))).toBe(false);
   });
 
-  test('a session whose sandbox is gone can be removed; its states are kept', () => {
+  test('removes a session whose sandbox is gone, and keeps its snapshots', () => {
     agtOk(repository, 'autocommit', '--session-id', 's1');
     rmSync(`${repository}.agt`, { recursive: true });
     expect(agt(repository, 'doctor').stdout).toContain('its sandbox is gone');

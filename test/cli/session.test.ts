@@ -9,7 +9,7 @@ function refs(repository: string): string[] {
 }
 
 describe('agt session new', () => {
-  test('makes both branches and the tip at the start commit, the worktree, xdg, config and metadata', () => {
+  test('creates both branches and the tip at the start commit, the worktree, xdg/, config/ and metadata', () => {
     const repository = makeRepository();
     const head = git(repository, 'rev-parse', 'HEAD');
     agtOk(repository, 'session', 'new', '--id', 's1', '--profile', 'fast');
@@ -80,7 +80,7 @@ describe('agt session new', () => {
     expect(JSON.parse(agtOk(repository, 'session', 'new', '--json'))).not.toHaveProperty('user_branch');
   });
 
-  test('copies ignored files that .worktreeinclude names, and neither other ignored nor untracked ones', () => {
+  test('copies ignored files that .worktreeinclude lists, but no other ignored or untracked files', () => {
     const repository = makeRepository({
       '.gitignore': '.env\nnode_modules/\nlocal/\n',
       '.worktreeinclude': '.env\nlocal/*.json\nnotes.txt\n',
@@ -130,7 +130,7 @@ describe('agt session new', () => {
     expect(outcome.stderr).toContain('error: nothing to start from: refs/heads/main has no commits yet');
   });
 
-  test('undoes everything when the sandbox cannot be made', () => {
+  test('undoes everything if it cannot create the sandbox', () => {
     const repository = makeRepository();
     mkdirSync(`${repository}.agt`);
     writeFileSync(`${repository}.agt/sessions`, 'a file where the folder should be\n');
@@ -140,7 +140,7 @@ describe('agt session new', () => {
     expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   });
 
-  test('undoes everything when the branches cannot be made, and gives the reason', () => {
+  test('undoes everything if it cannot create the branches, and gives the reason', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agtsessions');
     const before = refs(repository);
@@ -152,7 +152,7 @@ describe('agt session new', () => {
     expect(existsSync(`${repository}.agt/sessions/s1`)).toBe(false);
   });
 
-  test('many at once: each is made, whoever has the configuration file locked meanwhile', async () => {
+  test('works many times at once, although git locks the configuration file', async () => {
     const repository = makeRepository();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     const codes = await Promise.all(
@@ -172,7 +172,7 @@ describe('agt session new', () => {
     expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 
-  test('works outside of a repository only as an error', () => {
+  test('fails with a clear error outside a repository', () => {
     const outcome = agt(makeTempDir(), 'session', 'list');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
@@ -182,7 +182,7 @@ describe('agt session new', () => {
 });
 
 describe('agt session list, show, path', () => {
-  test('list shows id, state, branch, commits and age; JSON has everything', () => {
+  test('list shows id, state, branch, commits and age; --json shows everything', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     git(`${repository}.agt/sessions/s1/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
@@ -198,7 +198,7 @@ describe('agt session list, show, path', () => {
     });
   });
 
-  test('show and path find the session of the current folder', () => {
+  test('show and path find the session of the current directory', () => {
     const repository = makeRepository();
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's1', '--json'));
     expect(agtOk(sandbox, 'session', 'path')).toBe(sandbox);
@@ -208,7 +208,7 @@ describe('agt session list, show, path', () => {
     expect(outcome.stderr).toContain('error: no session named, and the current folder belongs to none');
   });
 
-  test('an unknown session is named, with those that are there', () => {
+  test('an unknown session gives an error that lists the known ones', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     const outcome = agt(repository, 'session', 'show', 'nope');
@@ -216,7 +216,7 @@ describe('agt session list, show, path', () => {
     expect(outcome.stderr).toBe(`error: no session "nope" in ${repository}/.git\nhint: sessions here: s1\n`);
   });
 
-  test('damaged metadata is reported and hides no other session', () => {
+  test('damaged metadata gives a warning and hides no other session', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     agtOk(repository, 'session', 'new', '--id', 's2');
