@@ -8,10 +8,10 @@ import { createRequire } from 'node:module';
 import { devNull, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Script } from 'node:vm';
-import { wrapped } from '../src/process/load-agtmode.ts';
+import { asCommonJsFunction } from '../src/process/load-agtmode.ts';
 
 const [input, output] = process.argv.slice(2).map((path) => resolve(path)) as [string, string];
-const script = new Script(wrapped(readFileSync(input, 'utf8')), { filename: 'agtmode.cjs' });
+const script = new Script(asCommonJsFunction(readFileSync(input, 'utf8')), { filename: 'agtmode.cjs' });
 const module = { exports: {} as { runAgtMode: (args: string[]) => Promise<number> } };
 script.runInThisContext()(module.exports, createRequire(input), module, input, '.');
 

@@ -1,10 +1,11 @@
 /**
- * The one kind of error that agt raises on purpose: what failed, why, and what to do next.
- * Thrown where the reason is known, printed in one place (src/main.ts).
+ * The error that agt throws on purpose: it says what failed, why, and what to do next. Only src/main.ts and commands
+ * that go on after an error print it.
  */
 
 import { getSystemErrorMessage } from 'node:util';
 
+/** Exit codes. 75 is EX_TEMPFAIL of sysexits.h: another agt is working on the session, try again. */
 export const EXIT = { done: 0, failed: 1, usage: 2, busy: 75, git: 128 } as const;
 
 export interface AgtErrorOptions {
@@ -25,16 +26,27 @@ export class AgtError extends Error {
   }
 }
 
-/** By name: the startup bundle and agt mode's each have a class of their own. */
+/** Compares the name: the two bundles (main and agt mode) each have an AgtError class of their own. */
 export function isAgtError(error: unknown): error is AgtError {
   return error instanceof Error && error.name === 'AgtError';
+}
+
+/** The exit code of agt after this error. */
+export function exitCodeFor(error: unknown): number {
+  return isAgtError(error) ? error.exitCode : EXIT.failed;
+}
+
+/** The first failure; "busy" only if nothing worse happened. */
+export function worstExitCode(exitCodes: readonly number[]): number {
+  const failures = exitCodes.filter((code) => code !== EXIT.done);
+  return failures.find((code) => code !== EXIT.busy) ?? failures[0] ?? EXIT.done;
 }
 
 export function usageError(message: string, ...hints: string[]): AgtError {
   return new AgtError(message, { exitCode: EXIT.usage, hints });
 }
 
-/** `error: …` and `hint: …` lines, as git prints its own. */
+/** `error: …` and `hint: …` lines, in the manner of git. */
 export function formatError(error: unknown, debug: boolean): string {
   if (isAgtError(error)) {
     const lines = [`error: ${error.message}`, ...error.hints.map((hint) => `hint: ${hint}`)];
@@ -48,24 +60,29 @@ export function formatError(error: unknown, debug: boolean): string {
     `error: internal: ${error instanceof Error ? error.message : String(error)}\n` +
     (debug
       ? `${describe(error)}\n`
-      : 'hint: this is a bug in agt; run again with AGT_DEBUG=1 and report what it prints\n')
+      : 'hint: this is a bug in agt; please report it with the output of AGT_DEBUG=1\n')
   );
 }
 
-/** What the operating system refused, in the words that every tool uses for it; undefined for any other error. */
+/** A failed system call in one line: `open /x: no such file or directory`; undefined for any other error. */
 export function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error && 'syscall' in error && 'errno' in error)) return undefined;
-  const place = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
-  // Some of Node's own have the number without its sign.
-  const reason = getSystemErrorMessage(-Math.abs(Number(error.errno))) ?? errorCode(error);
-  return `${String(error.syscall)}${place}: ${reason}`;
+  const path = 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : '';
+  return `${String(error.syscall)}${path}: ${systemReason(error)}`;
+}
+
+/** Why a system call failed: `no such file or directory`. */
+export function systemReason(error: unknown): string {
+  if (!(error instanceof Error && 'errno' in error)) return errorCode(error) || String(error);
+  // Some of Node's own errors carry the number without its sign.
+  return getSystemErrorMessage(-Math.abs(Number(error.errno))) ?? errorCode(error);
 }
 
 function describe(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
-/** The `code` of a system error (`ENOENT`, …), or '' for anything else. */
+/** The `code` of a system error (`ENOENT`, …), or '' for any other error. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

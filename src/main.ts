@@ -2,19 +2,19 @@
  * Chooses git mode or agt mode by the name that the program was called with, and prints the one error that ends it.
  * The bundle of this file holds git mode; agt mode is in a file of its own (src/process/load-agtmode.ts).
  */
-import { EXIT, formatError, isAgtError } from './errors.ts';
+import { exitCodeFor, formatError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
-import { calledName, programArguments } from './process/invocation.ts';
+import { programArguments, programName } from './process/invocation.ts';
 import { loadAgtMode } from './process/load-agtmode.ts';
 
 async function main(): Promise<number> {
   const args = programArguments();
-  return /^git(\.exe)?$/i.test(calledName()) ? runGitMode(args) : loadAgtMode()(args);
+  return /^git(\.exe)?$/i.test(programName()) ? runGitMode(args) : loadAgtMode()(args);
 }
 
 function fail(error: unknown): void {
   process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
-  process.exitCode = isAgtError(error) ? error.exitCode : EXIT.failed;
+  process.exitCode = exitCodeFor(error);
 }
 
 // An error that no call waits for, such as that of a git for which there were no file descriptors.

@@ -1,71 +1,72 @@
-/** agt mode: agt's own commands by yargs, everything else by the real git, unfiltered. */
+/** agt mode: runs the commands of agt, and leaves every other command to the real git, which hides nothing. */
 import { resolve } from 'node:path';
-import { AgtError, EXIT, usageError } from '../errors.ts';
+import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
-import { plainArguments } from './command-line/plain-arguments.ts';
+import { commandName } from './command-line/command.ts';
+import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
 import { COMMANDS } from './commands/index.ts';
-import { overview, ownWords } from './output/overview.ts';
-import { makeProgram, type Program } from './program.ts';
+import { type Context, openContext } from './context.ts';
+import { overview } from './output/overview.ts';
 
 declare const AGT_VERSION: string;
 
+/** First words of commands that agt runs itself. */
+const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
+
 export async function runAgtMode(args: string[]): Promise<number> {
-  const { directory, rest } = takeDirectory(args);
-  const program = makeProgram(enter(directory), process.env);
-  const [word] = rest;
-  const own = ownWords(COMMANDS);
-  if (word === undefined || ((word === 'help' || word === '--help' || word === '-h') && rest.length === 1)) {
-    program.out(overview(COMMANDS));
-    return word === undefined ? EXIT.usage : EXIT.done;
+  const { directory, rest } = takeDirectoryOptions(args);
+  const context = openContext(enterDirectory(directory), process.env);
+  const [word, ...others] = rest;
+  if (word === undefined) {
+    context.out(overview(COMMANDS));
+    return EXIT.usage;
   }
-  if (word === '--version' || word === '-v') {
-    program.out(`agt ${AGT_VERSION}\n`);
+  if (['help', '--help', '-h'].includes(word) && others.length === 0) {
+    context.out(overview(COMMANDS));
     return EXIT.done;
   }
-  if (word === 'help')
-    return own.has(rest[1] ?? '') ? parse([...rest.slice(1), '--help'], program) : becomeReal(program, rest);
-  if (word === 'git') return becomeReal(program, rest.slice(1));
-  const asked = own.has(word) || word === 'completion' || word === '--get-yargs-completions';
-  return asked ? parse(rest, program) : becomeReal(program, rest);
+  if (word === '--version' || word === '-v') {
+    context.out(`agt ${AGT_VERSION}\n`);
+    return EXIT.done;
+  }
+  if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
+  if (word === 'completion') return printCompletionScript();
+  if (OWN_WORDS.has(word) || word === '--get-yargs-completions') return runOwnCommand(rest, context);
+  return becomeGit(context.gitPath(), word === 'git' ? others : rest);
 }
 
-async function parse(args: string[], program: Program): Promise<number> {
-  const plain = plainArguments(COMMANDS, args);
-  if (plain !== undefined) return plain.command.run(plain.args as never, program);
-  const { makeParser } = await import('./command-line/cli.ts');
-  const outcome = { exitCode: 0 };
-  const parser = makeParser(COMMANDS, program, outcome);
-  if (args[0] === 'completion') parser.showCompletionScript();
-  else await parser.parseAsync(args);
-  return outcome.exitCode;
+async function runOwnCommand(words: string[], context: Context): Promise<number> {
+  const parsed = parseWithoutYargs(COMMANDS, words);
+  if (parsed !== undefined) return parsed.command.run(parsed.args as never, context);
+  const { runWithYargs } = await import('./command-line/parser.ts');
+  return runWithYargs(COMMANDS, context, words);
 }
 
-function becomeReal(program: Program, args: string[]): Promise<number> {
-  return becomeGit(program.gitPath(), args);
+async function printCompletionScript(): Promise<number> {
+  const { makeParser } = await import('./command-line/parser.ts');
+  makeParser(COMMANDS, async () => undefined).showCompletionScript();
+  return EXIT.done;
 }
 
-/** git's `-C <path>`, as often as git allows it. */
-function takeDirectory(args: string[]): { directory: string | undefined; rest: string[] } {
+/** `-C <path>`, which may be repeated as in git. */
+function takeDirectoryOptions(args: string[]): { directory: string | undefined; rest: string[] } {
   let directory: string | undefined;
   let rest = args;
   while (rest[0] === '-C') {
-    if (rest[1] === undefined) throw usageError('no directory given for -C', 'agt -C PATH COMMAND');
+    if (rest[1] === undefined)
+      throw usageError('no directory given for -C', 'usage: agt -C <path> <command>');
     directory = resolve(directory ?? '.', rest[1]);
     rest = rest.slice(2);
   }
   return { directory, rest };
 }
 
-function enter(directory: string | undefined): string {
+function enterDirectory(directory: string | undefined): string {
   try {
     if (directory !== undefined) process.chdir(directory);
     return process.cwd();
   } catch (error) {
-    const place = directory ?? 'the current folder';
-    throw new AgtError(`cannot enter ${place}`, {
-      exitCode: EXIT.git,
-      cause: error,
-      hints: ['does it exist?'],
-    });
+    const what = directory === undefined ? 'read the current directory' : `change to "${directory}"`;
+    throw new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error });
   }
 }

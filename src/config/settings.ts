@@ -1,88 +1,88 @@
 /**
- * What agt is configured to do, and where each value came from. Later wins: default, the user's `~/.agtconfig`, the
- * repository's own file, the environment. A `.agt/config` inside a worktree is never among them: it is content that
- * strangers wrote.
+ * The settings of agt, and where each value comes from. Later sources win: the default, the user's `~/.agtconfig`, the
+ * repository's own file, the environment. A `.agt/config` inside a worktree is no source, because anybody who can push
+ * to the repository can write one.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgtError, errorCode } from '../errors.ts';
-import { lastValue, parseGitConfig } from '../git/files/config-file.ts';
+import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { once } from '../once.ts';
-import {
-  parseBoolean,
-  parseRetention,
-  parseSize,
-  SETTING_KEYS,
-  type SettingKey,
-  type SettingName,
-} from './keys.ts';
+import { SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
+import { parseBoolean, parseRetention, parseSize } from './values.ts';
 
 export interface Settings {
-  /** Empty: look on PATH. */
+  /** Empty: search PATH. */
   readonly gitPath: string;
   readonly agentEmail: string;
   readonly branchPrefix: string;
   readonly workPrefix: string;
   /** Bytes. */
   readonly maxFileSize: number;
-  /** Seconds; Infinity where nothing is ever dropped. */
+  /** Seconds; Infinity to keep snapshots for good. */
   readonly retention: number;
-  /** Bytes; undefined where there is no limit. */
+  /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
   readonly guard: boolean;
-  readonly snapshots: string;
-  readonly workingCopy: string;
 }
 
 export interface SettingValue {
   readonly name: SettingName;
   readonly value: string;
-  /** `default`, `environment AGT_…`, or the file's path. */
+  /** `default`, `environment AGT_…`, or the path of a file. */
   readonly origin: string;
 }
 
 export interface ConfigFiles {
-  /** The user's own file, or undefined where there is no HOME. */
+  /** The user's own file; undefined without a HOME. */
   readonly global: string | undefined;
-  /** The repository's file, or undefined outside a repository. */
+  /** The repository's file; undefined outside a repository. */
   readonly local: string | undefined;
 }
+
+type Key = SettingKey & { name: SettingName };
+
+export const ALL_KEYS: readonly Key[] = SETTING_KEYS;
+const GIT_MODE_KEYS = ALL_KEYS.filter(({ agtModeOnly }) => agtModeOnly !== true);
 
 export function globalConfigPath(env: NodeJS.ProcessEnv): string | undefined {
   return env['HOME'] ? join(env['HOME'], '.agtconfig') : undefined;
 }
 
-/** @throws AgtError for a file that cannot be read or parsed and for a value that cannot be used. */
-export function readSettingValues(files: ConfigFiles, env: NodeJS.ProcessEnv): SettingValue[] {
-  return valuesFrom([readLayer(files.global), readLayer(files.local)], env);
+/** @throws AgtError for a file that agt cannot read or parse, and for a value that is not valid. */
+export function readSettingValues(
+  files: ConfigFiles,
+  env: NodeJS.ProcessEnv,
+  keys: readonly Key[] = GIT_MODE_KEYS,
+): SettingValue[] {
+  return valuesFrom(readLayer(files.global), readLayer(files.local), env, keys);
 }
 
-/** The same for several repositories, one after the other: the user's own file is read once. */
+/** For git mode, and for several repositories one after the other: reads the user's own file once. */
 export function settingsReader(env: NodeJS.ProcessEnv): (local: string | undefined) => SettingValue[] {
   const global = once(() => readLayer(globalConfigPath(env)));
-  return (local) => valuesFrom([global(), readLayer(local)], env);
+  return (local) => valuesFrom(global(), readLayer(local), env, GIT_MODE_KEYS);
 }
 
-function valuesFrom(layers: readonly Layer[], env: NodeJS.ProcessEnv): SettingValue[] {
-  return SETTING_KEYS.map((key: SettingKey & { name: SettingName }) => {
-    let found: SettingValue = { name: key.name, value: key.fallback, origin: 'default' };
-    for (const [index, layer] of layers.entries()) {
-      if (layer === undefined || (key.globalOnly && index > 0)) continue;
-      const value = lastValue(layer.entries, key.name);
-      if (value !== undefined) found = { name: key.name, value, origin: layer.path };
-    }
-    const fromEnv = key.env === undefined ? undefined : env[key.env];
-    if (fromEnv) found = { name: key.name, value: fromEnv, origin: `environment ${key.env}` };
-    const problem = key.check(found.value);
-    if (problem !== undefined) {
-      throw new AgtError(`${key.name} is '${found.value}' (${found.origin}): ${problem}`, {
-        hints: [`set it with: agt config set ${key.name} ${key.fallback || 'VALUE'}`],
-      });
-    }
-    return found;
+function valuesFrom(
+  global: Layer | undefined,
+  local: Layer | undefined,
+  env: NodeJS.ProcessEnv,
+  keys: readonly Key[],
+): SettingValue[] {
+  return keys.map((key) => {
+    const layers = (key.globalOnly ? [global] : [global, local]).filter((layer) => layer !== undefined);
+    return fromEnvironment(key, env) ?? fromFiles(key, layers) ?? defaultOf(key);
   });
 }
 
+/** The settings that agt mode runs with. @throws as readSettingValues. */
+export function readSettings(files: ConfigFiles, env: NodeJS.ProcessEnv): Settings {
+  return toSettings(readSettingValues(files, env, ALL_KEYS));
+}
+
+/** @throws AgtError if the two prefixes overlap. */
 export function toSettings(values: readonly SettingValue[]): Settings {
   const get = (name: SettingName) => values.find((value) => value.name === name)?.value ?? '';
   const settings: Settings = {
@@ -94,38 +94,68 @@ export function toSettings(values: readonly SettingValue[]): Settings {
     retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
-    snapshots: get('fs.snapshots'),
-    workingCopy: get('fs.workingCopy'),
   };
   const { branchPrefix, workPrefix } = settings;
   if (branchPrefix.startsWith(workPrefix) || workPrefix.startsWith(branchPrefix)) {
-    throw new AgtError(`agt.branchPrefix '${branchPrefix}' and agt.workPrefix '${workPrefix}' overlap`, {
-      hints: ['choose prefixes of which neither starts with the other'],
+    throw new AgtError(`agt.branchPrefix "${branchPrefix}" and agt.workPrefix "${workPrefix}" overlap`, {
+      hints: ['neither prefix may start with the other'],
     });
   }
   return settings;
 }
 
-export function readSettings(files: ConfigFiles, env: NodeJS.ProcessEnv): Settings {
-  return toSettings(readSettingValues(files, env));
+/** An empty variable counts as unset. */
+function fromEnvironment(key: Key, env: NodeJS.ProcessEnv): SettingValue | undefined {
+  const value = key.env === undefined ? undefined : env[key.env];
+  if (!value) return undefined;
+  const hint = `set ${key.env} to another value, or unset it`;
+  return checked(key, { name: key.name, value, origin: `environment ${key.env}` }, hint);
 }
 
-type Layer = ReturnType<typeof readLayer>;
+/** The last file that has the key wins. */
+function fromFiles(key: Key, layers: readonly Layer[]): SettingValue | undefined {
+  for (const { path, entries } of layers.toReversed()) {
+    const value = lastValue(entries, key.name);
+    if (value === undefined) continue;
+    // By git itself: "agt config set" reads the settings first, and would fail on the wrong value.
+    const hint = `go back to the default: git config --file ${shellQuote(path)} --unset-all ${key.name}`;
+    return checked(key, { name: key.name, value, origin: path }, hint);
+  }
+  return undefined;
+}
 
-function readLayer(path: string | undefined) {
+function defaultOf({ name, defaultValue }: Key): SettingValue {
+  return { name, value: defaultValue, origin: 'default' };
+}
+
+function checked(key: Key, setting: SettingValue, hint: string): SettingValue {
+  const problem = key.check(setting.value);
+  if (problem === undefined) return setting;
+  throw new AgtError(`invalid value "${setting.value}" for ${key.name} (${setting.origin}): ${problem}`, {
+    hints: [hint],
+  });
+}
+
+interface Layer {
+  readonly path: string;
+  readonly entries: readonly ConfigEntry[];
+}
+
+/** Undefined if there is no such file. */
+function readLayer(path: string | undefined): Layer | undefined {
   if (path === undefined) return undefined;
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
-    throw new AgtError(`cannot read configuration ${path}: ${errorCode(error)}`, { cause: error });
+    throw new AgtError(`cannot read the settings in "${path}": ${systemReason(error)}`, { cause: error });
   }
   try {
     return { path, entries: parseGitConfig(text) };
   } catch (error) {
     throw new AgtError(`${path}: ${(error as Error).message}`, {
-      hints: ['the file has git-config syntax; see git-config(1)'],
+      hints: ['the file must be in git-config syntax, see git-config(1)'],
       cause: error,
     });
   }

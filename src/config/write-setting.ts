@@ -1,4 +1,4 @@
-/** Writes one value into a file of agt's own, by git-config, which locks the file and keeps its comments. */
+/** Writes one value into a settings file with git-config, which locks the file and keeps its comments. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Git, gitText } from '../git/run/git.ts';

@@ -3,7 +3,7 @@
  * two are looked up when they are first needed, and only once: most commands need neither.
  */
 import { resolve } from 'node:path';
-import { localConfigPath } from '../config/local.ts';
+import { localConfigPath } from '../config/local-config.ts';
 import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
 import { findGit, ownFiles } from '../git/run/find-git.ts';

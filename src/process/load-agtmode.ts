@@ -1,6 +1,6 @@
 /**
- * Loads agt mode (yargs, execa and the rest) only when it is asked for: from the packed executable's assets, with V8's
- * code cache, or from the file beside the bundle.
+ * Loads agt mode (with yargs and execa), which git mode does without: from the assets of the packed executable, with a
+ * V8 code cache, or from the file beside the bundle.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ interface AgtModeModule {
 export function loadAgtMode(): AgtMode {
   const requireHere = createRequire(packed ? process.execPath : __filename);
   if (!packed) return (requireHere(join(__dirname, BUNDLE)) as AgtModeModule).runAgtMode;
-  // A cache that V8 does not take (other flags) costs a compilation and nothing else.
+  // If V8 rejects the cache, because it runs with other flags, it compiles the source.
   const cachedData = Buffer.from(getRawAsset(`${BUNDLE}.cache`) as ArrayBuffer);
-  const compiled = new Script(wrapped(getAsset(BUNDLE, 'utf8')), {
+  const compiled = new Script(asCommonJsFunction(getAsset(BUNDLE, 'utf8')), {
     filename: BUNDLE,
     cachedData,
   }).runInThisContext();
@@ -30,7 +30,7 @@ export function loadAgtMode(): AgtMode {
   return (module.exports as AgtModeModule).runAgtMode;
 }
 
-/** As CommonJS wraps a module; scripts/build.ts makes the cache from the same text. */
-export function wrapped(source: string): string {
+/** Wraps a module as CommonJS does. scripts/code-cache.ts makes the cache from the same text. */
+export function asCommonJsFunction(source: string): string {
   return `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
 }

@@ -5,7 +5,7 @@
 
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { readArea } from '../config/local.ts';
+import { readArea } from '../config/local-config.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
@@ -14,19 +14,19 @@ import { agtDirectory, areaFile } from './layout.ts';
 export interface FoundRepository {
   /** Absolute, symlinks resolved. */
   readonly commonDir: string;
-  /** Undefined outside of any. */
+  /** Top directory of the worktree; undefined outside a worktree. */
   readonly worktree: string | undefined;
 }
 
 export async function findRepository(git: Git, cwd: string): Promise<FoundRepository | undefined> {
-  const place = sessionSandboxAbove(cwd) ?? cwd;
-  const asked = findWithoutGit(place, git.env) ?? (await askGit(inDirectory(git, place)));
-  if (asked !== undefined) return asked;
+  const start = sessionSandboxAbove(cwd) ?? cwd;
+  const found = findWithoutGit(start, git.env) ?? (await askGit(inDirectory(git, start)));
+  if (found !== undefined) return found;
   const bare = cloneAbove(cwd);
   return bare === undefined ? undefined : { commonDir: bare, worktree: undefined };
 }
 
-/** The nearest session folder's sandbox above `path`, `path` itself included, if it still is a worktree. */
+/** The sandbox of the session folder that `path` is in, if it still is a worktree. */
 function sessionSandboxAbove(path: string): string | undefined {
   for (const dir of ancestors(path)) {
     const sandbox = join(dir, 'sandbox');
@@ -54,13 +54,13 @@ function* ancestors(path: string): Generator<string> {
 }
 
 /**
- * What git would say, without the start of a process; undefined where the answer is not plain: what is not all the user's
- * own (git asks safe.directory then), or has settings that a worktree may depend on.
+ * Finds the repository without starting git. Undefined if only git can tell: if another user owns a part of it (git
+ * then reads safe.directory), or if it has settings that may move its worktree.
  */
-function findWithoutGit(place: string, env: NodeJS.ProcessEnv): FoundRepository | undefined {
+function findWithoutGit(start: string, env: NodeJS.ProcessEnv): FoundRepository | undefined {
   const user = process.geteuid?.();
   if (user === undefined || env['GIT_TEST_ASSUME_DIFFERENT_OWNER'] !== undefined) return undefined;
-  const found = discoverRepository(place, env);
+  const found = discoverRepository(start, env);
   if (found?.top === undefined) return undefined;
   const { gitDir, commonDir, top } = found;
   try {
@@ -68,11 +68,11 @@ function findWithoutGit(place: string, env: NodeJS.ProcessEnv): FoundRepository 
     if (!owned || !isPlain(gitDir, commonDir)) return undefined;
     return { commonDir: realpathSync(commonDir), worktree: top };
   } catch {
-    return undefined; // git will say what is wrong with it
+    return undefined; // git reports what is wrong with it
   }
 }
 
-/** Whether the worktree is where its `.git` is, and nothing but the one file of settings says so. */
+/** True if the worktree is the directory that holds `.git`, and no setting and no other file can change that. */
 function isPlain(gitDir: string, commonDir: string): boolean {
   const settings = parseGitConfig(readFileSync(join(commonDir, 'config'), 'utf8'));
   const isLinked = gitDir !== commonDir;
@@ -94,10 +94,10 @@ async function askGit(git: Git): Promise<FoundRepository | undefined> {
     '--show-cdup',
   ]);
   if (answer === undefined) return undefined;
-  // The way up to the top of the worktree is made of dots, or is its path where core.worktree names another place; outside
-  // of a worktree there is no such line.
+  // Inside a worktree, git prints a second line: the way up to its top as `../`, or an absolute path if core.worktree
+  // names another directory.
   const [, commonDir = answer, up] = /^(.*)\n((?:\.\.\/)*|\/[^\n]*)$/s.exec(answer) ?? [];
-  if (!isAbsolute(commonDir) || !existsSync(commonDir)) return undefined; // whatever answered is not git
+  if (!isAbsolute(commonDir) || !existsSync(commonDir)) return undefined; // the program that answered is not git
   return {
     commonDir: realpathSync(commonDir),
     worktree: up === undefined ? undefined : resolve(git.cwd, up),

@@ -1,20 +1,20 @@
 /**
- * Where agt keeps what it knows about a repository: the one place that spells these paths. Names only; it touches no
- * file, so every room may import it. `common` is the common git directory, `agtDir` is `<common>/agt`.
+ * Paths of all files that agt keeps about a repository. No other module spells them. This one only joins strings and
+ * reads nothing, so every module may import it. `common` is the common git directory, `agtDir` is `<common>/agt`.
  */
 import { join } from 'node:path';
 
-/** `<common>/agt`: everything that agt keeps about a repository. */
+/** `<common>/agt`: the directory of these files. */
 export function agtDirectory(common: string): string {
   return join(common, 'agt');
 }
 
-/** Names the area of an agt clone, relative to the bare repository. */
+/** Contains the path of an agt clone's area, relative to the bare repository. */
 export function areaFile(agtDir: string): string {
   return join(agtDir, 'area');
 }
 
-/** Settings of a repository without an area. */
+/** Settings of an ordinary repository. */
 export function configFile(agtDir: string): string {
   return join(agtDir, 'config');
 }
@@ -29,7 +29,7 @@ export function areaSessions(area: string): string {
   return join(area, 'sessions');
 }
 
-/** Session metadata, a file each. */
+/** Session metadata, one file for each session. */
 export function recordsDirectory(agtDir: string): string {
   return join(agtDir, 'sessions');
 }
@@ -56,22 +56,22 @@ export function sessionLockFile(agtDir: string, sessionId: string): string {
   return join(locksDirectory(agtDir), sessionId);
 }
 
-/** Held while unreachable objects are removed; no session's id begins with a dot. */
+/** Held while agt deletes unreachable objects. No session id begins with a dot, so no session lock has this name. */
 export function pruneLockFile(agtDir: string): string {
   return join(locksDirectory(agtDir), '.prune');
 }
 
-/** Held while packs are joined or rewritten. */
+/** Held while agt combines or rewrites packs. */
 export function packLockFile(agtDir: string): string {
   return join(locksDirectory(agtDir), '.pack');
 }
 
-/** Bytes that the snapshots of each session added, a file each. */
+/** Bytes that snapshots added, one file for each session. */
 export function usageDirectory(agtDir: string): string {
   return join(agtDir, 'usage');
 }
 
-/** Files about one session that a removal deletes beside its metadata. */
+/** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
     statCacheFile(agtDir, sessionId),
@@ -80,27 +80,27 @@ export function sessionCaches(agtDir: string, sessionId: string): string[] {
   ];
 }
 
-/** The sum that was measured last. */
+/** Disk space of all snapshots when agt last measured it. */
 export function measuredUsageFile(agtDir: string): string {
   return join(agtDir, 'usage.json');
 }
 
-/** Objects of commands that run now. */
+/** Temporary objects of running commands. */
 export function scratchDirectory(agtDir: string): string {
   return join(agtDir, 'scratch');
 }
 
-/** Git mode's cache: whether an agent's commit is part of a visible history. */
+/** Cache of git mode: whether a visible history contains an agent's commit. */
 export function visibleHistoryFile(agtDir: string): string {
   return join(agtDir, 'visible-history');
 }
 
-/** Exists where an agent's commit is part of a visible history; the shim looks for it. */
+/** Exists if a visible history contains an agent's commit; the shim checks for this file. */
 export function agentsInHistoryFile(agtDir: string): string {
   return join(agtDir, 'agents-in-history');
 }
 
-/** Decoration options that git mode leaves for the shim, in a worktree's git directory. */
+/** Decoration options that git mode computed for the shim, in the git directory of a worktree. */
 export function decorationsFile(gitDir: string): string {
   return join(gitDir, 'agt-decorations');
 }

@@ -1,8 +1,8 @@
-/** The repository that agt works in, and where its sessions live. */
+/** The repository that agt works in, its settings and the directory of its sessions. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { localConfigPath, readArea } from '../config/local.ts';
+import { localConfigPath, readArea } from '../config/local-config.ts';
 import type { Settings } from '../config/settings.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
@@ -10,80 +10,79 @@ import type { FoundRepository } from './find-repository.ts';
 import { agtDirectory, areaSessions } from './layout.ts';
 
 export interface Repository {
-  /** Runs in the main worktree, which relative addresses of remotes are relative to; of a bare one in itself. */
+  /** Runs in the main worktree, since relative URLs of remotes depend on it; in a bare repository, in the repository. */
   readonly git: Git;
   /** Absolute, symlinks resolved. */
   readonly commonDir: string;
   /** `<commonDir>/agt`. */
   readonly agtDir: string;
-  /** The folder beside the bare repository of an agt clone; undefined in an ordinary repository. */
+  /** The directory beside the bare repository of an agt clone; undefined in an ordinary repository. */
   readonly area: string | undefined;
-  /** Where session folders are; absolute. */
+  /** Absolute path of the directory that holds the session folders. */
   readonly sessionsDir: () => Promise<string>;
-  /** The worktree that the command was called in; undefined outside of any. */
+  /** Top of the worktree that the command was called in; undefined outside a worktree. */
   readonly worktree: string | undefined;
   readonly configFile: string;
   readonly settings: Settings;
 }
 
-export interface SettingsReader {
-  readonly env: NodeJS.ProcessEnv;
-  readonly read: (localFile: string) => Settings;
-}
-
-/** `git` may run anywhere. */
-export function openRepository(git: Git, found: FoundRepository, settings: SettingsReader): Repository {
+/** `readSettings` gets the path of the repository's own settings file. */
+export function openRepository(
+  git: Git,
+  found: FoundRepository,
+  readSettings: (localFile: string) => Settings,
+): Repository {
   const { commonDir, worktree } = found;
   const main = mainWorktree(commonDir);
-  const own = inDirectory(git, existsSync(main) ? main : commonDir);
+  const ownGit = inDirectory(git, existsSync(main) ? main : commonDir);
   const area = readArea(commonDir);
   const configFile = localConfigPath(commonDir);
   let sessionsDir: Promise<string> | undefined;
   return {
-    git: own,
+    git: ownGit,
     commonDir,
     agtDir: agtDirectory(commonDir),
     area,
     sessionsDir: () => {
       sessionsDir ??=
-        area === undefined ? siblingSessionsDir(own, main) : Promise.resolve(areaSessions(area));
+        area === undefined ? siblingSessionsDir(ownGit, main) : Promise.resolve(areaSessions(area));
       return sessionsDir;
     },
     worktree,
     configFile,
-    settings: settings.read(configFile),
+    settings: readSettings(configFile),
   };
 }
 
 /**
- * `<repo>.agt/sessions`, beside an ordinary repository. Never inside a worktree, where editors and watchers would walk
- * into it: a submodule's sessions go beside the outermost superproject.
+ * `<repo>.agt/sessions`, beside an ordinary repository: inside a worktree, editors and watchers would walk into it. For
+ * the same reason, the sessions of a submodule go beside the outermost superproject.
  */
 async function siblingSessionsDir(git: Git, main: string): Promise<string> {
   let outer = main;
   for (;;) {
-    const above = await gitAnswer(inDirectory(git, outer === main ? git.cwd : outer), [
+    const superproject = await gitAnswer(inDirectory(git, outer === main ? git.cwd : outer), [
       'rev-parse',
       '--show-superproject-working-tree',
     ]);
-    if (!above) break;
-    outer = above;
+    if (!superproject) break;
+    outer = superproject;
   }
   return join(`${outer}.agt`, relative(outer, main), 'sessions');
 }
 
-/** The worktree that the repository was made with; the repository itself where it is bare. */
+/** The worktree that the repository was made with; for a bare repository, the repository itself. */
 function mainWorktree(commonDir: string): string {
   const configured = lastValue(readRepositoryConfig(commonDir), 'core.worktree');
   if (configured !== undefined) return resolve(commonDir, configured);
   return basename(commonDir) === '.git' ? dirname(commonDir) : commonDir;
 }
 
-/** The repository's own file; only what git itself puts there is looked for. */
+/** The repository's own config file, without includes: git writes core.worktree here and nowhere else. */
 function readRepositoryConfig(commonDir: string): ConfigEntry[] {
   try {
     return parseGitConfig(readFileSync(join(commonDir, 'config'), 'utf8'));
   } catch {
-    return []; // git will say what is wrong with it
+    return []; // git reports what is wrong with it
   }
 }

@@ -2,7 +2,7 @@
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
-import { refuseOwnStore } from '../repository/refused-places.ts';
+import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 import { type SessionRecord, sessionFolder, tipRef } from './record.ts';
@@ -58,7 +58,7 @@ function runCapture(
     });
   }
   requireSandbox(record);
-  refuseOwnStore(repository, sessionFolder(record));
+  refuseRepositoryInside(repository, sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
   return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

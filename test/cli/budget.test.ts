@@ -19,7 +19,7 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 const tip = () => git(repository, 'rev-parse', 'agtsessions/s1');
 
 describe('agt.budget', () => {
-  test('refuses a capture that would exceed it, gives the reason and writes nothing', () => {
+  test('refuses an autocommit past the budget, gives the reason and writes nothing', () => {
     agtOk(repository, 'config', 'set', 'agt.budget', '100k');
     fill('a', 60_000);
     autocommit(session);
@@ -41,7 +41,7 @@ describe('agt.budget', () => {
     expect(autocommit(session).outcome).toBe('committed');
   });
 
-  test('makes agt thin active sessions first, with a warning', async () => {
+  test('thins out active sessions first, and warns about it', async () => {
     for (const minutes of [3, 2, 1, 0]) {
       fill('a', 30_000);
       const noon = daysAgo(9);
@@ -61,7 +61,7 @@ describe('agt.budget', () => {
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeLessThan(100_000);
   });
 
-  test('makes the guard of git mode warn that agt thinned a session, or captured nothing', async () => {
+  test('the guard warns when it thinned out a session, and when it captured nothing', async () => {
     const noon = daysAgo(9).setUTCHours(12, 0, 0, 0);
     for (const n of [0, 1, 2]) {
       fill('a', 30_000);
@@ -81,7 +81,7 @@ describe('agt.budget', () => {
     );
   });
 
-  test('counts what another session frees, and never refuses a removal or a restore', () => {
+  test('notices freed space, and never refuses a restore or a removal', () => {
     agtOk(repository, 'config', 'set', 'agt.budget', '50k');
     const other = { ...session, id: 's2' };
     agtOk(repository, 'session', 'new', '--id', 's2');
@@ -99,13 +99,13 @@ describe('agt.budget', () => {
   });
 });
 
-describe('many packs', () => {
+describe('an autocommit in a repository with many packs', () => {
   const packs = () => {
     const names = readdirSync(join(repository, '.git/objects/pack'));
     return names.filter((name) => name.endsWith('.pack')).length;
   };
 
-  test('are joined by an autocommit, unless gc.auto is 0', () => {
+  test('combines the packs, unless gc.auto is 0', () => {
     for (let i = 0; i < 45; i++) {
       const oid = run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: repository, input: `${i}` }).stdout;
       run(REAL_GIT, ['pack-objects', '-q', '.git/objects/pack/pack'], { cwd: repository, input: oid });
@@ -113,7 +113,7 @@ describe('many packs', () => {
     git(repository, 'config', 'gc.auto', '0');
     fill('a', 10);
     autocommit(session);
-    expect(packs()).toBe(46); // one of them is from the autocommit
+    expect(packs()).toBe(46); // with the pack of the autocommit
     git(repository, 'config', '--unset', 'gc.auto');
     fill('a', 10);
     autocommit(session);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
 
 describe('agt clone', () => {
-  test('makes a bare repository, a primary worktree and an area, and tracks the remote as git clone does', () => {
+  test('creates a bare repository, a primary worktree and an area, and tracks the remote as git clone does', () => {
     const source = makeRepository();
     git(source, 'branch', 'other');
     git(source, 'tag', 'v1');
@@ -30,7 +30,7 @@ describe('agt clone', () => {
     expect(git(primary, 'log', '--format=%s')).toBe('first');
   });
 
-  test('hides every namespace of agt from whoever fetches', () => {
+  test('hides every namespace of agt from people who fetch', () => {
     const dir = makeTempDir();
     agtOk(dir, 'clone', makeRepository());
     expect(
@@ -68,7 +68,7 @@ describe('agt clone', () => {
     expect(git(primary, 'rev-list', '--count', 'HEAD')).toBe('1');
   });
 
-  test('takes file:// addresses, missing parents, --branch and --depth', () => {
+  test('accepts file:// URLs, missing parent directories, --branch and --depth', () => {
     const source = makeRepository();
     git(source, 'commit', '-q', '--allow-empty', '-m', 'second');
     git(source, 'branch', 'other');
@@ -78,28 +78,28 @@ describe('agt clone', () => {
     expect(git(primary, 'rev-list', '--count', 'HEAD')).toBe('1');
   });
 
-  test('refuses an existing target before anything is made', () => {
+  test('refuses an existing target before it creates anything', () => {
     const source = makeRepository();
     const dir = makeTempDir();
     write(join(dir, 'project', 'precious'), 'mine\n');
     const outcome = agt(dir, 'clone', source);
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
-      `error: '${join(dir, 'project')}' exists already and is not an empty folder\nhint: choose another place with --path\n`,
+      `error: "${join(dir, 'project')}" already exists and is not an empty directory\nhint: choose another directory with --path\n`,
     );
     expect(readdirSync(dir)).toEqual(['project']);
     expect(readdirSync(join(dir, 'project'))).toEqual(['precious']);
   });
 
-  test('leaves nothing of a failed clone, the folders that --path made included', () => {
+  test('leaves nothing of a failed clone, not even the parent directories that --path created', () => {
     const dir = makeTempDir();
     const outcome = agt(dir, 'clone', join(dir, 'nothing-here'), '--path', 'new/folder');
     expect(outcome.exitCode).toBe(128);
-    expect(outcome.stderr).toContain("error: git could not clone '");
+    expect(outcome.stderr).toContain('error: git could not clone "');
     expect(readdirSync(dir)).toEqual([]);
   });
 
-  test('keeps an empty target folder that was there before a failed clone', () => {
+  test('keeps an empty target directory that existed before a failed clone', () => {
     const dir = makeTempDir();
     mkdirSync(join(dir, 'gone'));
     expect(agt(dir, 'clone', join(dir, 'no', 'gone')).exitCode).toBe(128);
@@ -109,7 +109,7 @@ describe('agt clone', () => {
   test('leaves nothing of an interrupted clone', async () => {
     const source = makeRepository();
     const dir = makeTempDir();
-    // A transport that hangs: the clone is certainly under way when the signal comes.
+    // A transport that hangs, so that the signal surely comes during the clone.
     const hang = join(dir, 'hang');
     write(hang, '#!/bin/sh\necho started >&2\nexec sleep 60\n', 0o755);
     const child = spawn(AGT, ['clone', `ssh://host${source}`, '--path', 'new'], {
@@ -127,20 +127,20 @@ describe('agt clone', () => {
     expect(readdirSync(dir)).toEqual(['hang']);
   });
 
-  test('finds its repository from the area, from a session folder and from the sandbox', () => {
+  test('finds the repository from the area, from a session folder and from the sandbox', () => {
     const dir = makeTempDir();
     agtOk(dir, 'clone', makeRepository());
     const area = join(dir, 'project');
     agtOk(area, 'session', 'new', '--id', 's1');
     const sandbox = join(area, 'sessions', 's1', 'sandbox');
-    for (const place of [
+    for (const directory of [
       area,
       join(area, 'main'),
       sandbox,
       join(area, 'sessions', 's1', 'xdg'),
       join(dir, 'project.git'),
     ]) {
-      expect(JSON.parse(agtOk(place, 'session', 'list', '--json'))).toHaveLength(1);
+      expect(JSON.parse(agtOk(directory, 'session', 'list', '--json'))).toHaveLength(1);
     }
     expect(agtOk(join(area, 'sessions', 's1', 'config'), 'session', 'path')).toBe(sandbox);
   });

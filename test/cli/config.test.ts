@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, GIT_MODE, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 function values(cwd: string, env: Record<string, string> = {}) {
   const outcome = run(AGT, ['config', 'list', '--json'], { cwd, env });
@@ -11,7 +11,7 @@ function values(cwd: string, env: Record<string, string> = {}) {
 }
 
 describe('agt config', () => {
-  test('later wins: default, the user, the repository, the environment; each says where it is from', () => {
+  test('later sources win: default, user, repository, environment; each value has its origin', () => {
     const repository = makeRepository();
     const home = makeTempDir('home');
     const env = { HOME: home };
@@ -31,7 +31,7 @@ describe('agt config', () => {
     expect(agtOk(repository, 'config', 'get', 'AGT.MaxFileSize')).toBe('2g');
   });
 
-  test("in an agt clone the area's file is used, and its comments survive a set", () => {
+  test('uses the file of the area in an agt clone, and keeps its comments', () => {
     const dir = makeTempDir();
     agtOk(dir, 'clone', makeRepository());
     agtOk(join(dir, 'project'), 'config', 'set', 'agt.maxFileSize', '3k');
@@ -40,7 +40,7 @@ describe('agt config', () => {
     expect(values(join(dir, 'project/main'))['agt.maxFileSize']).toEqual({ value: '3k', origin: file });
   });
 
-  test('a .agt/config inside a worktree changes nothing, and doctor says so', () => {
+  test('ignores a .agt/config inside a worktree, and doctor reports it', () => {
     const repository = makeRepository({
       '.agt/config': '[agt]\n\tgitPath = /bin/false\n\tagentEmail = you@x\n',
     });
@@ -50,7 +50,7 @@ describe('agt config', () => {
     expect(doctor.stdout).toContain(`note: ${repository}/.agt/config: ignored`);
   });
 
-  test('agt.gitPath of a repository is never honoured', () => {
+  test('ignores agt.gitPath in the settings of a repository', () => {
     const repository = makeRepository();
     write(join(repository, '.git/agt/config'), '[agt]\n\tgitPath = /bin/false\n');
     expect(values(repository)['agt.gitPath']?.origin).toMatch(/^environment/);
@@ -60,15 +60,25 @@ describe('agt config', () => {
   });
 
   test.each([
-    [['config', 'get', 'agt.nothing'], /^error: no setting 'agt\.nothing'\nhint: settings: agt\.gitPath, /],
+    [
+      ['config', 'get', 'agt.nothing'],
+      /^error: unknown setting "agt\.nothing"\nhint: known settings: agt\.gitPath, /,
+    ],
     [
       ['config', 'set', 'agt.maxFileSize', 'big'],
-      /^error: 'big' is no value for agt\.maxFileSize: not a size/,
+      /^error: invalid value "big" for agt\.maxFileSize: not a size/,
     ],
     [['config', 'set', 'agt.branchPrefix', 'x'], /must end with a slash/],
     [['config', 'set', 'agt.agentEmail', 'nobody'], /not an email address/],
-    [['config', 'set', 'fs.snapshots', 'tape'], /not one of auto, git/],
-  ])('%j is wrong usage, and nothing is written', (args, message) => {
+    [
+      ['config', 'set', 'fs.snapshots', 'btrfs'],
+      /^error: invalid value "btrfs" for fs\.snapshots: not supported; supported values are auto and git\n/,
+    ],
+    [
+      ['config', 'set', 'fs.workingCopy', 'in-place'],
+      /^error: invalid value "in-place" for fs\.workingCopy: not supported; supported values are auto and worktree\n/,
+    ],
+  ])('%j is wrong usage and writes nothing', (args, message) => {
     const repository = makeRepository();
     const outcome = agt(repository, ...args);
     expect(outcome.exitCode).toBe(2);
@@ -76,12 +86,12 @@ describe('agt config', () => {
     expect(values(repository)['agt.maxFileSize']?.origin).toBe('default');
   });
 
-  test('a value that cannot be used, a broken file, and prefixes that overlap are named with their file', () => {
+  test('reports an invalid value and a broken file with its path, and prefixes that overlap', () => {
     const repository = makeRepository();
     const file = join(repository, '.git/agt/config');
     write(file, '[agt]\n\tmaxFileSize = big\n');
     expect(agt(repository, 'session', 'list').stderr).toContain(
-      `agt.maxFileSize is 'big' (${file}): not a size`,
+      `invalid value "big" for agt.maxFileSize (${file}): not a size`,
     );
     write(file, '[agt\n');
     expect(agt(repository, 'session', 'list').stderr).toContain(
@@ -91,7 +101,50 @@ describe('agt config', () => {
     expect(agt(repository, 'session', 'list').stderr).toContain('overlap');
   });
 
-  test('prefixes cannot change while there are sessions', () => {
+  test.each([
+    ['fs.snapshots', 'AGT_FS_SNAPSHOTS', ['auto', 'git'], ['btrfs', 'zfs', 'agentfs', 'disable', 'tape']],
+    ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree'], ['in-place', 'cow-overlay']],
+  ])('%s accepts only values that agt acts on', (name, variable, supported, unsupported) => {
+    const repository = makeRepository();
+    const list = (value: string) =>
+      run(AGT, ['session', 'list'], { cwd: repository, env: { [variable]: value } });
+    for (const value of supported) {
+      agtOk(repository, 'config', 'set', name, value);
+      expect(values(repository)[name]?.value).toBe(value);
+      expect(list(value)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    }
+    for (const value of unsupported) {
+      expect(agt(repository, 'config', 'set', name, value).exitCode).toBe(2);
+      expect(list(value)).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr:
+          `error: invalid value "${value}" for ${name} (environment ${variable}): ` +
+          `not supported; supported values are ${supported.join(' and ')}\n` +
+          `hint: set ${variable} to another value, or unset it\n`,
+      });
+    }
+    expect(values(repository)[name]?.value).toBe(supported.at(-1));
+  });
+
+  test('an unsupported value stops no git command, and the hint restores the default', () => {
+    const repository = makeRepository();
+    const file = join(repository, '.git/agt/config');
+    write(file, '[fs]\n\tsnapshots = btrfs\n');
+    const env = { AGT_WORKING_COPY: 'in-place' };
+    expect(run(GIT_MODE, ['status', '--short', '--branch'], { cwd: repository, env })).toEqual({
+      exitCode: 0,
+      stdout: '## main\n',
+      stderr: '',
+    });
+    const { stderr } = agt(repository, 'session', 'list');
+    expect(stderr).toContain(`invalid value "btrfs" for fs.snapshots (${file}): not supported`);
+    const command = /hint: go back to the default: git (.*)\n/.exec(stderr)?.[1] ?? '';
+    git(repository, ...command.split(' '));
+    expect(agt(repository, 'session', 'list')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+  });
+
+  test('refuses to change a prefix while there are sessions', () => {
     const repository = makeRepository();
     agtOk(repository, 'config', 'set', 'agt.workPrefix', 'bots/');
     agtOk(repository, 'session', 'new', '--id', 's1');

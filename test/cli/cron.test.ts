@@ -1,8 +1,7 @@
-/** agt cron, with a crontab program of the test's own: a file, read and replaced. */
+/** agt cron, with a fake crontab program that keeps the table in a file. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../src/triggers/cron/crontab.ts';
 import { makeSession } from '../harness/session.ts';
 import {
   AGT,
@@ -23,7 +22,7 @@ beforeEach(() => {
   bin = makeTempDir('bin');
   table = join(bin, 'table');
   repository = makeRepository();
-  // As Debian's: a user without one is told so, with exit code 1.
+  // As on Debian: for a user without a crontab it prints a message and exits with 1.
   const program = `#!/bin/sh
 case $1 in
   -l) [ -f '${table}' ] && exec cat '${table}'; echo 'no crontab for ann' >&2; exit 1 ;;
@@ -44,8 +43,8 @@ function cronIn(cwd: string, ...args: string[]): Outcome {
 
 const content = () => (existsSync(table) ? readFileSync(table, 'latin1') : undefined);
 
-describe('install', () => {
-  test('one line with absolute paths, whoever reads it; again, with another interval, in its place', () => {
+describe('agt cron', () => {
+  test('adds one line with absolute paths; a second install replaces it, and all other bytes stay', () => {
     const line = (schedule: string) =>
       `${schedule} AGT_GIT_PATH=${REAL_GIT} ${AGT} -C ${repository}/.git autocommit --all >/dev/null # agt autocommit of ${repository}/.git\n`.replace(
         'AGT_GIT_PATH=/usr/bin/git ',
@@ -66,7 +65,7 @@ describe('install', () => {
     });
   });
 
-  test('after a last line that does not end; two repositories have a line each', () => {
+  test('adds a line after a last line without line break, and keeps one line for each repository', () => {
     writeFileSync(table, '@daily last');
     cron('install');
     expect(content()).toMatch(/^@daily last\n\*\/5 .*\n$/);
@@ -77,11 +76,11 @@ describe('install', () => {
     expect(content()).toMatch(/^@daily last\n\*\/5 .*\n$/);
     expect(cron('remove').exitCode).toBe(0);
     expect(content()).toBe('@daily last\n');
-    expect(cron('remove')).toMatchObject({ exitCode: 0, stdout: 'no line for this repository\n' });
-    expect(cron('show').stdout).toBe('no line for this repository\n');
+    expect(cron('remove')).toMatchObject({ exitCode: 0, stdout: 'no crontab line for this repository\n' });
+    expect(cron('show').stdout).toBe('no crontab line for this repository\n');
   });
 
-  test('--dry-run shows and changes nothing', () => {
+  test('--dry-run shows the line and changes nothing', () => {
     expect(cron('install', '--dry-run').stdout).toMatch(/^\*\/5 .*\n$/);
     expect(content()).toBeUndefined();
     cron('install');
@@ -90,14 +89,14 @@ describe('install', () => {
     expect(content()).toBe(before);
   });
 
-  test('an interval that cron cannot say, or that is no number: exit code 2, nothing changed', () => {
+  test('refuses an interval that is no number or that cron cannot express, and changes nothing', () => {
     for (const interval of ['0', '7', '90', '2880', '-5', '5m', '']) {
       expect(cron('install', `--interval=${interval}`).exitCode).toBe(2);
     }
     expect(content()).toBeUndefined();
   });
 
-  test('what the line runs captures, with the environment that cron gives', () => {
+  test('the line autocommits in the environment of cron', () => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x\n');
     const { stdout } = cronIn(session.repository, 'install');
@@ -114,94 +113,24 @@ describe('install', () => {
   });
 });
 
-describe('what can go wrong', () => {
-  test('no crontab program: said, with what else there is', () => {
+describe('agt cron fails', () => {
+  test('without a crontab program, and names alternatives', () => {
     const outcome = run(AGT, ['cron', 'install'], { cwd: repository, env: { PATH: makeTempDir() } });
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain(
-      'error: there is no crontab program on PATH\nhint: install cron, or use',
-    );
+    expect(outcome.stderr).toContain('error: no crontab program found on PATH\nhint: install cron, or use');
   });
 
-  test('a crontab that cannot be read is not written over', () => {
+  test('if the crontab cannot be read, and does not overwrite it', () => {
     writeFileSync(table, '@daily mine\n');
     const refusing = `#!/bin/sh\necho 'You (ann) are not allowed to use this program' >&2; [ "$1" = -l ] || : >'${table}'; exit 1\n`;
     write(join(bin, 'crontab'), refusing, 0o755);
     const outcome = cron('install');
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain('error: the crontab cannot be read: You (ann) are not allowed');
+    expect(outcome.stderr).toContain('error: cannot read the crontab: You (ann) are not allowed');
     expect(content()).toBe('@daily mine\n');
   });
 
-  test('outside of a repository', () => {
+  test('outside a repository', () => {
     expect(cronIn(makeTempDir(), 'install').exitCode).toBe(1);
-  });
-});
-
-describe('the line as cron and sh read it', () => {
-  /** What cron hands to sh: `%` ends the command unless a backslash stands before it, and that is taken away. */
-  function asCron(line: string): string {
-    const command = line.split(' ').slice(5).join(' ');
-    let out = '';
-    for (let i = 0; i < command.length; i++) {
-      const c = command[i] as string;
-      if (c === '\\') {
-        i++;
-        out += command[i] === '%' ? '%' : `\\${command[i] ?? ''}`;
-      } else if (c === '%') return out;
-      else out += c;
-    }
-    return out;
-  }
-
-  test.for([
-    '/plain/path',
-    "/it's/a b",
-    '/100%/x',
-    '/back\\slash',
-    '/both\\%',
-    '/$HOME/`id`/"q"',
-    '/#x',
-    '/%%',
-    "/'%'",
-  ])('%s', (path) => {
-    const line = cronLine({
-      schedule: '* * * * *',
-      environment: { AGT_GIT_PATH: path },
-      command: ['printf', '%s\\n', path],
-      repository: path,
-    });
-    const script = asCron(line)
-      .replace(' >/dev/null', '; printf "%s\\n" "$AGT_GIT_PATH"')
-      .replace(/^(AGT_GIT_PATH=)/, 'export $1')
-      .replace(/ printf/, '; printf');
-    expect(run('sh', ['-c', script], { cwd: '/' }).stdout).toBe(`${path}\n${path}\n`);
-    const crontab = withLine('@daily x\n', path, line);
-    expect(findLine(crontab, path)).toBe(line);
-    expect(findLine(crontab, `${path}x`)).toBeUndefined();
-    expect(withoutLine(crontab, path)).toBe('@daily x\n');
-  });
-
-  test('a commented line is not the one', () => {
-    const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/r' };
-    const off = `#${cronLine(job)}\n`;
-    expect(findLine(off, '/r')).toBeUndefined();
-    expect(withLine(off, '/r', cronLine(job))).toBe(`${off}${cronLine(job)}\n`);
-  });
-
-  test('a line break has no place there', () => {
-    const job = { schedule: '* * * * *', environment: {}, command: ['agt'], repository: '/a\nb' };
-    expect(() => cronLine(job)).toThrow('a crontab cannot hold a line break');
-  });
-
-  test('schedules', () => {
-    expect([1, 5, 30, 60, 120, 1440].map(scheduleOf)).toEqual([
-      '* * * * *',
-      '*/5 * * * *',
-      '*/30 * * * *',
-      '0 * * * *',
-      '0 */2 * * *',
-      '0 0 * * *',
-    ]);
   });
 });

@@ -14,11 +14,11 @@ function examine(cwd: string): Report & { exitCode: number | null } {
   return { ...(JSON.parse(outcome.stdout) as Report), exitCode: outcome.exitCode };
 }
 
-/** Runs the command that doctor gives. */
-function follow(cwd: string, mend: string): void {
-  const script = mend.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
+/** Runs the command that doctor suggests, as a person would. */
+function runSuggested(cwd: string, suggestion: string): void {
+  const script = suggestion.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
   const outcome = run('/bin/sh', ['-ec', script], { cwd });
-  if (outcome.exitCode !== 0) throw new Error(`${mend}: ${outcome.stderr}`);
+  if (outcome.exitCode !== 0) throw new Error(`${suggestion}: ${outcome.stderr}`);
 }
 
 function withSession(): { repository: string; sandbox: string } {
@@ -39,7 +39,7 @@ describe('agt doctor', () => {
     );
   });
 
-  test('works outside of a repository', () => {
+  test('works outside a repository', () => {
     const outcome = agt(makeTempDir(), 'doctor');
     expect(outcome.exitCode).toBe(0);
     expect(outcome.stdout).toContain('repository  none here');
@@ -81,20 +81,20 @@ describe('agt doctor', () => {
     ],
   ];
 
-  test.each(DAMAGES)('finds %s and gives a command that fixes it', (_name, damage, problem) => {
+  test.each(DAMAGES)('finds %s, and the suggested command fixes it', (_what, damage, problem) => {
     const session = withSession();
     damage(session);
     const report = examine(session.repository);
     expect(report.exitCode).toBe(1);
     const finding = report.findings.find((found) => problem.test(found.problem));
     expect(finding).toBeDefined();
-    follow(session.repository, finding?.mend ?? '');
+    runSuggested(session.repository, (finding?.mend ?? '').replace(/ \(its states are kept\).*/, ''));
     const after = examine(session.repository);
     expect(after.findings.filter(({ level }) => level !== 'note')).toEqual([]);
     expect(after.exitCode).toBe(0);
   });
 
-  test('lists refs that belong to no session, as a note', () => {
+  test('notes refs that belong to no session, but does not call them a problem', () => {
     const { repository } = withSession();
     git(repository, 'branch', 'agt/mine');
     const report = examine(repository);
@@ -111,7 +111,7 @@ describe('agt doctor', () => {
   });
 });
 
-test('agt doctor notes a shim that is older than agt, with the command that updates it', () => {
+test('agt doctor notes a shim that is older than agt, with the command that installs it again', () => {
   const dir = makeTempDir('shim');
   const env = { PATH: `${dir}:${process.env['PATH']}` };
   const shimmed = (...args: string[]) => run(AGT, args, { cwd: dir, env });
@@ -120,11 +120,11 @@ test('agt doctor notes a shim that is older than agt, with the command that upda
   utimesSync(join(dir, 'git'), 1_700_000_000, 1_700_000_000);
   const outcome = shimmed('doctor');
   expect(outcome.exitCode).toBe(0);
-  expect(outcome.stdout).toContain(`mend: agt shim install --dir ${dir}`);
+  expect(outcome.stdout).toContain(`fix: agt shim install --dir ${dir}`);
 });
 
 describe('agt doctor --fix', () => {
-  test('fixes what needs no decision, reports it, and still lists the rest', () => {
+  test('fixes and reports what needs no decision, and still lists the rest', () => {
     const { repository, sandbox } = withSession();
     agtOk(repository, 'autocommit', '--session-id', 's1');
     const moved = git(repository, 'commit-tree', '-m', 'x', 'main^{tree}');
@@ -133,12 +133,12 @@ describe('agt doctor --fix', () => {
     write(join(repository, '.git/agt/scan/s9.tmp'), 'half');
     git(repository, 'branch', 'agt/mine');
     const preview = agt(repository, 'doctor', '--fix', '--dry-run');
-    expect(preview.stdout.match(/--fix would mend this/g)).toHaveLength(3);
+    expect(preview.stdout.match(/agt doctor --fix would fix this/g)).toHaveLength(3);
     expect(git(repository, 'rev-parse', 'agtsessions/s1')).toBe(moved);
 
     const fixed = agt(repository, 'doctor', '--fix');
     expect(fixed.exitCode).toBe(0);
-    expect(fixed.stdout.match(/^mended: /gm)).toHaveLength(3);
+    expect(fixed.stdout.match(/^fixed: /gm)).toHaveLength(3);
     expect(fixed.stdout).toContain('note: agt/mine');
     git(repository, 'merge-base', '--is-ancestor', moved, 'agtsessions/s1');
     expect(git(repository, 'rev-parse', 'refs/agt/tip/s1')).toBe(
@@ -147,7 +147,7 @@ describe('agt doctor --fix', () => {
     expect(git(sandbox, 'status', '--porcelain')).toBe('');
   });
 
-  test('removes a session that agt did not finish creating, and captures the work in it first', () => {
+  test('removes a session whose creation was interrupted, but keeps snapshots of work done in it', () => {
     const { repository, sandbox } = withSession();
     const record = join(repository, '.git/agt/sessions/s1.json');
     const halfMade = () => write(record, readFileSync(record, 'utf8').replace('"active"', '"creating"'));
@@ -166,7 +166,7 @@ describe('agt doctor --fix', () => {
   });
 });
 
-test('agt doctor --fix deletes a lock file of git before it finishes a restore that the lock blocks', () => {
+test('agt doctor --fix removes stale locks before it finishes an interrupted restore', () => {
   const { repository, sandbox } = withSession();
   write(join(sandbox, 'kept'), 'one\n');
   agtOk(repository, 'autocommit', '--session-id', 's1');
@@ -178,12 +178,12 @@ test('agt doctor --fix deletes a lock file of git before it finishes a restore t
   write(lock, '');
   utimesSync(lock, 1000, 1000);
   const fixed = agt(repository, 'doctor', '--fix');
-  expect([fixed.exitCode, fixed.stdout.match(/^mended: /gm)?.length]).toEqual([0, 2]);
+  expect([fixed.exitCode, fixed.stdout.match(/^fixed: /gm)?.length]).toEqual([0, 2]);
   expect(readFileSync(join(sandbox, 'kept'), 'utf8')).toBe('one\n');
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });
 
-describe('agt doctor, when a killed git left a worktree half registered,', () => {
+describe('a worktree that a killed git registered only in part', () => {
   function halfRegistered(): { repository: string; sandbox: string; registration: string } {
     const session = withSession();
     const registration = join(session.repository, '.git/worktrees/half way');
@@ -195,7 +195,7 @@ describe('agt doctor, when a killed git left a worktree half registered,', () =>
     return { ...session, registration };
   }
 
-  test('reports it first, and --fix deletes it', () => {
+  test('is the only finding, and --fix removes it', () => {
     const { repository, sandbox, registration } = halfRegistered();
     expect(examine(repository).findings).toMatchObject([{ level: 'error', about: registration }]);
     agtOk(repository, 'doctor', '--fix');
@@ -204,17 +204,17 @@ describe('agt doctor, when a killed git left a worktree half registered,', () =>
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('gives a command that deletes it and nothing else', () => {
+  test('is removed by the suggested command, and nothing else is', () => {
     const { repository, sandbox, registration } = halfRegistered();
-    follow(repository, examine(repository).findings[0]?.mend ?? '');
+    runSuggested(repository, examine(repository).findings[0]?.mend ?? '');
     expect([existsSync(registration), existsSync(sandbox)]).toEqual([false, true]);
     expect(examine(repository).findings).toEqual([]);
   });
 
   test.each([
-    ['without a HEAD', undefined],
-    ['with a HEAD of zeros', `${'0'.repeat(40)}\n`],
-  ])('deletes a registration %s, but not if it has an index', (_, head) => {
+    ['killed before git wrote HEAD', undefined],
+    ['killed while HEAD was zeros', `${'0'.repeat(40)}\n`],
+  ])('%s: --fix removes it, unless it has an index', (_, head) => {
     const { repository, registration } = halfRegistered();
     write(join(registration, 'commondir'), '../..\n');
     if (head !== undefined) write(join(registration, 'HEAD'), head);
@@ -230,13 +230,13 @@ describe('agt doctor, when a killed git left a worktree half registered,', () =>
     git(repository, 'fsck', '--strict');
   });
 
-  test('can still create the next session', () => {
+  test('does not block the creation of the next session', () => {
     const { repository } = halfRegistered();
     agtOk(repository, 'session', 'new', '--id', 's2');
     expect(examine(repository).findings).toEqual([]);
   });
 
-  test('leaves it while a git has the file open or may be about to write it', () => {
+  test('stays while a git process has the file open or may still write it', () => {
     const { repository, registration } = halfRegistered();
     const path = join(registration, 'commondir');
     const writer = openSync(path, 'a');
@@ -248,7 +248,7 @@ describe('agt doctor, when a killed git left a worktree half registered,', () =>
   });
 });
 
-describe('agt doctor --fix leaves', () => {
+describe('agt doctor --fix does not touch', () => {
   function halfMade(state: string): { repository: string; sandbox: string } {
     const session = withSession();
     agtOk(session.repository, 'autocommit', '--session-id', 's1');
@@ -257,7 +257,7 @@ describe('agt doctor --fix leaves', () => {
     return session;
   }
 
-  test('a half removed folder in which somebody has worked since', () => {
+  test('a half-removed session folder that has new work in it', () => {
     const { repository, sandbox } = halfMade('removing');
     write(join(sandbox, 'precious'), 'x\n');
     const outcome = agt(repository, 'doctor', '--fix');
@@ -278,7 +278,7 @@ describe('agt doctor --fix leaves', () => {
     }
   });
 
-  test('files of git that may be in use, until they are old', () => {
+  test('temporary files of git that may be in use, until they are old', () => {
     const { repository } = withSession();
     const names = ['objects/pack/tmp_pack_abcdef', 'objects/tmp_objdir-x/a', 'refs/agt/tip/s1.lock'];
     const files = [...names, 'packed-refs.lock'].map((name) => join(repository, '.git', name));

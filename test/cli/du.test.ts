@@ -19,7 +19,7 @@ function use(repository: string, ...args: string[]): Use {
   return JSON.parse(agtOk(repository, 'du', '--json', ...args)) as Use;
 }
 
-test('agt du counts what one session holds, what several share, and nothing of the user', () => {
+test('agt du counts objects of one session, objects that sessions share, and no objects of the user', () => {
   const session = makeSession({ 'big.bin': noise(200_000) });
   const { repository, sandbox } = session;
   const other = JSON.parse(agtOk(repository, 'session', 'new', '--id', 's2', '--json')).sandbox;
@@ -44,7 +44,7 @@ test('agt du counts what one session holds, what several share, and nothing of t
   expect(s1?.own).toBeGreaterThan(100_000);
   expect(s1?.own).toBeLessThan(110_000);
   expect(s2?.own).toBeLessThan(10_000);
-  // The agent committed the file `both`, so it belongs to the work branch and does not count.
+  // The file "both" is not shared any more: the agent has committed it to its work branch.
   expect(s1?.shared).toBeGreaterThan(30_000);
   expect(s1?.shared).toBeLessThan(35_000);
   expect(s2?.shared).toBe(s1?.shared);
@@ -59,7 +59,7 @@ test('agt du counts what one session holds, what several share, and nothing of t
   expect(agt(repository, 'du', 'nope').stderr).toContain('no session "nope"');
 });
 
-test('agt du reports nothing for a session without refs', () => {
+test('agt du works for a session whose refs are gone', () => {
   const session = makeSession();
   git(session.repository, 'update-ref', '-d', 'refs/agt/tip/s1');
   git(session.repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1');

@@ -37,7 +37,7 @@ describe('agt session export', () => {
     expect(objects.filter((type) => type === 'commit')).toHaveLength(2);
   });
 
-  test('takes the session from the directory and the branch name from --as; --dry-run pushes nothing', () => {
+  test('pushes to the branch that --as names, for the session of the folder; --dry-run pushes nothing', () => {
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new');
@@ -104,7 +104,7 @@ describe('agt session export', () => {
     expect(branchesOfOrigin()).toEqual(before);
   });
 
-  test('gives a clear error in a repository without a remote', () => {
+  test('fails with a clear error in a repository without a remote', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     const outcome = agt(repository, 'session', 'export', '--session-id', 's1');
@@ -112,7 +112,7 @@ describe('agt session export', () => {
     expect(outcome.stderr).toContain('error: this repository has no remote to export to');
   });
 
-  test('passes on the exit code of git when git refuses to push', () => {
+  test('passes on the exit code when git refuses to push', () => {
     git(sandbox, 'push', '-q', 'origin', 'HEAD:refs/heads/agt/s1');
     git(sandbox, 'commit', '-q', '--amend', '-m', 'again');
     const outcome = agt(sandbox, 'session', 'export');

@@ -5,7 +5,7 @@ import { autocommit, makeSession, snapshotFolder } from '../harness/session.ts';
 import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 describe('agt session fork', () => {
-  test('gives the new session the whole state of the other one, which stays as it is', () => {
+  test('gives the new session everything of the other one, and leaves that one as it is', () => {
     const session = makeSession({ 'a.txt': 'a\n', '.gitignore': '.env\n' });
     write(join(session.sandbox, 'by-agent'), 'x\n');
     git(session.sandbox, 'add', 'by-agent');
@@ -41,7 +41,7 @@ describe('agt session fork', () => {
     expect(chain).toContain(git(session.repository, 'rev-parse', 'agtsessions/s1'));
   });
 
-  test('a detached HEAD is detached in the fork', () => {
+  test('keeps a detached HEAD detached', () => {
     const session = makeSession();
     git(session.sandbox, 'checkout', '-q', '--detach');
     const outcome = agt(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -51,7 +51,7 @@ describe('agt session fork', () => {
     expect(git(sandbox, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('HEAD');
   });
 
-  test('what could not be captured is named', () => {
+  test('names files that could not be captured', () => {
     const session = makeSession();
     git(session.sandbox, 'init', '-q', 'nested');
     const outcome = agt(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -60,7 +60,7 @@ describe('agt session fork', () => {
     );
   });
 
-  test('goes on from any snapshot: files, index, HEAD and work branch as they were', () => {
+  test('restores files, index, HEAD and work branch of any earlier snapshot', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     write(join(session.sandbox, 'a.txt'), 'staged\n');
     git(session.sandbox, 'add', 'a.txt');
@@ -83,7 +83,7 @@ describe('agt session fork', () => {
     expect(readFileSync(join(session.sandbox, 'untracked'), 'utf8')).toBe('not captured\n');
   });
 
-  test('knows where the work branch was while HEAD was detached', () => {
+  test('finds the commit of the work branch for a snapshot with a detached HEAD', () => {
     const session = makeSession();
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
     const work = git(session.sandbox, 'rev-parse', 'HEAD');
@@ -100,7 +100,7 @@ describe('agt session fork', () => {
     expect(git(sandbox, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('HEAD');
   });
 
-  test('goes on in the middle of a rebase, with a branch of its own', () => {
+  test('continues a rebase on a work branch of its own', () => {
     const session = makeSession({ a: 'start\n' });
     write(join(session.sandbox, 'a'), 'by the agent\n');
     git(session.sandbox, 'commit', '-q', '-a', '-m', 'by the agent');
@@ -123,7 +123,7 @@ describe('agt session fork', () => {
     expect(git(session.repository, 'rev-parse', 'agt/s1')).toBe(work);
   });
 
-  test.each(['removed', 'without its folder'])('from a session that is %s', (how) => {
+  test.each(['removed', 'without its folder'])('works from a session that is %s', (how) => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x\n');
     autocommit(session, '--label', 'then');
@@ -141,7 +141,7 @@ describe('agt session fork', () => {
     }
   });
 
-  test('makes several that race, from one capture', () => {
+  test('creates several forks from one autocommit', () => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x\n');
     const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3', '--json'];
@@ -154,7 +154,7 @@ describe('agt session fork', () => {
     expect(JSON.parse(agtOk(session.repository, 'session', 'list', '--json'))).toHaveLength(6);
   });
 
-  test('makes none of several where one id is taken', () => {
+  test('creates none of several forks if one id is taken', () => {
     const session = makeSession();
     const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
     git(session.repository, 'branch', 'agt/try-2');
@@ -167,7 +167,7 @@ describe('agt session fork', () => {
     expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);
   });
 
-  test('says which were made where one of several cannot be', () => {
+  test('names the forks it made if one of several fails', () => {
     const session = makeSession();
     write(join(session.repository, '.git/refs/heads/agt/try-2.lock'), '');
     const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
@@ -181,11 +181,11 @@ describe('agt session fork', () => {
 
   test.each([
     ['an unknown session', ['--from', 'nope'], 1, /no session "nope"/],
-    ['no session', [], 2, /missing required argument: from/],
-    ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" already exists/],
-    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no snapshot "nope" in session "s1"/],
-    ['no forks', ['--from', 's1', '--count', '0'], 2, /'0' is not a number of forks/],
-  ])('refuses %s and makes nothing', (_what, args, exitCode, message) => {
+    ['no session', [], 2, /option "--from" is required/],
+    ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" exists already/],
+    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no state 'nope' in session "s1"/],
+    ['no forks', ['--from', 's1', '--count', '0'], 2, /invalid number of forks "0"/],
+  ])('refuses %s and creates nothing', (_what, args, exitCode, message) => {
     const session = makeSession();
     const outcome = agt(session.repository, 'session', 'fork', ...args);
     expect(outcome.exitCode).toBe(exitCode);

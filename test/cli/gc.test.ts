@@ -20,11 +20,11 @@ beforeEach(() => {
   ({ repository } = session);
 });
 
-/** A snapshot from that long ago, with `text` in the file `a`. */
+/** Makes a snapshot that is `ago` old, with `text` in the file `a`. */
 async function snapshot(ago: { days?: number; minutes?: number }, text: string, marks = {}): Promise<string> {
   write(join(session.sandbox, 'a'), `${text}\n`);
   const back = (ago.days ?? 0) * 86_400_000 + (ago.minutes ?? 0) * 60_000;
-  // At noon, so that no test crosses the end of an hour or of a day.
+  // At noon, so that no test crosses the end of an hour or a day.
   const noon = new Date();
   noon.setUTCHours(12, 0, 0, 0);
   return autocommitAt(session, new Date(noon.getTime() - back), marks);
@@ -47,7 +47,7 @@ function remove(id = 's1', daysAgo = 40): void {
 }
 
 describe('agt gc --thin', () => {
-  test('keeps trees, messages and dates of the snapshots that stay', async () => {
+  test('keeps tree, message and dates of the snapshots that it keeps, on a shorter chain', async () => {
     await snapshot({ days: 20, minutes: 2 }, 'first');
     await snapshot({ days: 20, minutes: 1 }, 'goes 1');
     await snapshot({ days: 20 }, 'day');
@@ -62,7 +62,7 @@ describe('agt gc --thin', () => {
       git(repository, 'show', '-s', '--format=%T %an %ae %at %cn %ct %B', commit);
 
     const output = agtOk(repository, 'gc', '--thin');
-    expect(output).toMatch(/^thinned s1: 2 of 7 snapshots, [\d.]+ (bytes|KiB)\n/);
+    expect(output).toMatch(/^s1: thinned out, deleted 2 of 7 snapshots \([\d.]+ (bytes|KiB)\)\n/);
     expect(texts()).toEqual(['now', 'hour', 'named', 'day', 'first']);
     for (const commit of chain()) {
       const old = before.get(git(repository, 'show', `${commit}:sandbox/a`)) ?? '';
@@ -72,10 +72,10 @@ describe('agt gc --thin', () => {
     expect(chain().at(-1)).toBe(before.get('first'));
     expect(fsck()).toBe('');
     expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', warnings: [] });
-    expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned');
+    expect(agtOk(repository, 'gc', '--thin')).not.toContain('thinned out');
   });
 
-  test('keeps commits of the agent and the user reachable that only a deleted snapshot reached', async () => {
+  test('keeps commits of the agent and the user reachable that only a deleted snapshot referred to', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'amended away');
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
@@ -94,7 +94,7 @@ describe('agt gc --thin', () => {
     for (const commit of lost) expect(exists(commit)).toBe(true);
   });
 
-  test('updates the names of snapshots in the message of a restore', async () => {
+  test('updates the name of the restored snapshot in a restore', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     const source = await snapshot({ days: 9, minutes: 7 }, 'source');
@@ -109,7 +109,7 @@ describe('agt gc --thin', () => {
     expect(message).not.toContain(source.slice(0, 10));
   });
 
-  test('frees the disk with --prune=now, except for what a fork holds', async () => {
+  test('frees disk space with --prune=now, but keeps snapshots that a fork needs', async () => {
     const kept = await snapshot({ days: 9, minutes: 9 }, 'held by the fork');
     await snapshot({ days: 9, minutes: 8 }, 'held by the fork, too');
     agtOk(repository, 'session', 'fork', '--from', 's1', '--id', 's2');
@@ -129,7 +129,7 @@ describe('agt gc --thin', () => {
     expect(autocommit({ ...session, id: 's2' }).warnings).toEqual([]);
   });
 
-  test('waits for a running capture', async () => {
+  test('waits for a running autocommit', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     await snapshot({ days: 9 }, 'tip');
@@ -141,7 +141,7 @@ describe('agt gc --thin', () => {
     });
     const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
     const { stdout } = await promisify(execFile)(AGT, ['gc', '--thin'], { cwd: repository, env });
-    expect(stdout).toContain('thinned s1: 1 of 3 snapshots');
+    expect(stdout).toContain('s1: thinned out, deleted 1 of 3 snapshots');
     expect(free).toBe(true);
     await capture;
   });
@@ -162,7 +162,7 @@ describe('agt gc --thin', () => {
     expect(fsck()).toBe('');
   });
 
-  test('works in a partial clone without its origin', async () => {
+  test('works in a partial clone without access to its origin', async () => {
     const origin = session.repository;
     write(join(origin, 'old'), 'only in an old commit\n');
     git(origin, 'add', 'old');
@@ -180,8 +180,8 @@ describe('agt gc --thin', () => {
     renameSync(origin, `${origin}.away`);
     agtOk(repository, 'config', 'set', 'agt.budget', '10m');
     const output = agtOk(repository, 'gc', '--thin', '--prune=now');
-    expect(output).toContain('thinned s1: 1 of 3 snapshots');
-    expect(output).not.toContain('stays');
+    expect(output).toContain('s1: thinned out, deleted 1 of 3 snapshots');
+    expect(output).not.toContain('not worth rewriting');
     expect(texts()).toEqual(['tip', 'first']);
     expect(exists(dropped)).toBe(false);
     expect(JSON.parse(agtOk(repository, 'du', '--json')).total).toBeGreaterThan(100);
@@ -189,30 +189,28 @@ describe('agt gc --thin', () => {
     expect(fsck()).toBe('');
   });
 
-  test('skips a session whose branch another program moved', async () => {
+  test('skips a session whose shadow branch was moved', async () => {
     await snapshot({ days: 9, minutes: 9 }, 'first');
     await snapshot({ days: 9, minutes: 8 }, 'goes');
     await snapshot({ days: 9 }, 'tip');
     git(repository, 'branch', '-f', 'agtsessions/s1', 'main');
     const before = refs();
-    expect(agtOk(repository, 'gc', '--thin')).toContain(
-      's1: left as it is: another program moved agtsessions/s1',
-    );
+    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: skipped: agtsessions/s1 was moved');
     expect(refs()).toBe(before);
   });
 
-  test('does nothing to active sessions without --thin', async () => {
+  test('does not touch active sessions without --thin', async () => {
     await snapshot({ days: 90, minutes: 9 }, 'first');
     await snapshot({ days: 90, minutes: 8 }, 'second');
     await snapshot({ days: 90 }, 'tip');
     const before = refs();
-    expect(agtOk(repository, 'gc')).toMatch(/^the object store takes/);
+    expect(agtOk(repository, 'gc')).toMatch(/^object store: /);
     expect(refs()).toBe(before);
   });
 });
 
-describe('agt gc, for sessions that ended,', () => {
-  test('drops snapshots after agt.retention, and the work branch if the user has its commits', async () => {
+describe('agt gc of removed sessions', () => {
+  test('deletes snapshots older than agt.retention, and the work branch only if its commits are merged', async () => {
     write(join(session.sandbox, 'a'), 'x\n');
     git(session.sandbox, 'add', 'a');
     git(session.sandbox, 'commit', '-q', '-m', 'of the agent');
@@ -222,17 +220,17 @@ describe('agt gc, for sessions that ended,', () => {
     remove('s2');
     agtOk(repository, 'config', 'set', 'agt.retention', '41 days');
     const before = refs();
-    expect(agtOk(repository, 'gc')).not.toContain('dropped');
+    expect(agtOk(repository, 'gc')).not.toContain('deleted');
     expect(refs()).toBe(before);
 
     agtOk(repository, 'config', 'set', 'agt.retention', '39d');
     const planned = agtOk(repository, 'gc', '--dry-run');
     expect(planned).toMatch(
-      /^would drop s1: 2 of 2 snapshots, .*\nwould drop s2: 1 of 1 snapshot, .*\n.* would go$/,
+      /^s1: would delete 2 of 2 snapshots \(.*\)\ns2: would delete 1 of 1 snapshot \(.*\)\nwould free .*$/,
     );
     expect(refs()).toBe(before);
     const output = agtOk(repository, 'gc', '--prune=now');
-    expect(output).toMatch(/^dropped s1: .*\n {2}agt\/s1 stays: .*\ndropped s2: /);
+    expect(output).toMatch(/^s1: deleted .*\ns1: kept agt\/s1, .*\ns2: deleted /);
     expect(
       refs()
         .split('\n')
@@ -248,12 +246,12 @@ describe('agt gc, for sessions that ended,', () => {
     expect(fsck()).toBe('');
   });
 
-  test('keeps the snapshots that a person labelled, and no others', async () => {
+  test('keeps only snapshots that a person labelled', async () => {
     write(join(session.sandbox, 'a'), 'named\n');
     autocommit(session, '--label', 'tests pass');
     write(join(session.sandbox, 'a'), 'other\n');
     remove();
-    expect(agtOk(repository, 'gc')).toContain('kept the labelled snapshots of s1: 1 of 2 snapshots');
+    expect(agtOk(repository, 'gc')).toContain('s1: kept the labelled ones, deleted 1 of 2 snapshots');
     expect(texts()).toEqual(['named']);
     expect(agtOk(repository, 'gc')).not.toContain('labelled');
     expect(agt(repository, 'doctor').exitCode).toBe(0);
@@ -270,7 +268,7 @@ describe('agt gc, for sessions that ended,', () => {
     expect(fsck()).toBe('');
   });
 
-  test('finishes an interrupted drop, which doctor reports', async () => {
+  test('finishes an interrupted deletion, which doctor reports', async () => {
     autocommit(session, '--label', 'named');
     remove('s1', 0);
     const { repository: opened, record } = openSession(session);
@@ -285,17 +283,17 @@ describe('agt gc, for sessions that ended,', () => {
   test('keeps branches that are checked out in a worktree', async () => {
     write(join(session.sandbox, 'a'), 'x\n');
     remove();
-    const other = join(repository, '../other');
-    git(repository, 'worktree', 'add', '-q', other, 'agtsessions/s1');
-    expect(agtOk(repository, 'gc')).toContain(`s1: left as it is: agtsessions/s1 is checked out in ${other}`);
-    git(other, 'checkout', '-q', 'agt/s1');
-    expect(agtOk(repository, 'gc')).toContain('dropped s1');
-    expect(git(other, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('agt/s1');
+    const look = join(repository, '../look');
+    git(repository, 'worktree', 'add', '-q', look, 'agtsessions/s1');
+    expect(agtOk(repository, 'gc')).toContain(`s1: skipped: agtsessions/s1 is checked out in ${look}`);
+    git(look, 'checkout', '-q', 'agt/s1');
+    expect(agtOk(repository, 'gc')).toContain('s1: deleted');
+    expect(git(look, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('agt/s1');
   });
 });
 
-describe('the disk after agt gc', () => {
-  /** Three old packs; the objects of the second one are unreachable. */
+describe('the object store after agt gc', () => {
+  /** Makes four old packs; most objects of the second one are unreachable. */
   function packed(): string[] {
     const oids: string[] = [];
     for (const [i, keep] of [true, false, true].entries()) {
@@ -318,7 +316,7 @@ describe('the disk after agt gc', () => {
     return oids;
   }
 
-  test('loses unreachable objects of packs when they are old enough, and no others', () => {
+  test('loses only unreachable objects, and only when they are old', () => {
     const oids = packed();
     const gone = oids.slice(20, 40);
     git(repository, 'commit', '-q', '-m', 'files');
@@ -340,7 +338,7 @@ describe('the disk after agt gc', () => {
     expect(git(repository, 'status', '--porcelain', '--untracked-files=no')).toBe('');
   });
 
-  test('does not change if --prune is not a time', () => {
+  test('stays as it is if --prune is not a time', () => {
     remove();
     const before = refs();
     const refused = agt(repository, 'gc', '--prune=soon');
@@ -349,7 +347,7 @@ describe('the disk after agt gc', () => {
     expect(refs()).toBe(before);
   });
 
-  test('is freed while nothing is captured: gc waits for running commands, and new commands wait for gc', async () => {
+  test('shrinks only while no autocommit runs: agt gc waits for running ones, and new ones wait for agt gc', async () => {
     const { repository: opened, record } = openSession(session);
     const order: string[] = [];
     const step = async (name: string, ms: number) => {
@@ -360,7 +358,7 @@ describe('the disk after agt gc', () => {
     const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
     const gc = withIdleSessions(opened, () => step('gc', 300));
     await sleep(50);
-    // A session that did not exist when gc began waits, too.
+    // A session that did not exist when the removal began waits as well.
     const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));
     await Promise.all([before, gc, after]);
     expect(order).toEqual(

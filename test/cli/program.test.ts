@@ -21,13 +21,13 @@ const root = join(import.meta.dirname, '..', '..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 describe('the two faces', () => {
-  test('agt --version is agt, git --version is the real git', () => {
+  test('agt --version prints the version of agt, git --version that of the real git', () => {
     const dir = makeTempDir();
     expect(agtOk(dir, '--version')).toBe(`agt ${version}`);
     expect(run(GIT_MODE, ['--version'], { cwd: dir })).toEqual(run(REAL_GIT, ['--version'], { cwd: dir }));
   });
 
-  test("everything that is not agt's own goes to git, unfiltered, with its exit code", () => {
+  test('every other command runs the real git, unfiltered, and returns its exit code', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     expect(agtOk(repository, 'branch', '-a')).toBe(git(repository, 'branch', '-a'));
@@ -39,12 +39,12 @@ describe('the two faces', () => {
     );
   });
 
-  test('-C runs elsewhere, for commands of both', () => {
+  test('-C changes the directory for commands of agt and of git', () => {
     const repository = makeRepository();
     const dir = makeTempDir();
     expect(agtOk(dir, '-C', repository, 'log', '--format=%s')).toBe('first');
     expect(agtOk(dir, '-C', join(repository, '..'), '-C', 'project', 'session', 'list')).toBe('');
-    expect(agt(dir, '-C', 'nowhere', 'session', 'list').stderr).toContain('error: cannot enter');
+    expect(agt(dir, '-C', 'nowhere', 'session', 'list').stderr).toContain('error: cannot change to "');
   });
 });
 
@@ -56,7 +56,7 @@ describe('help', () => {
   });
 
   test.each(COMMANDS.map((command) => [commandName(command), command] as const))(
-    'agt help %s has its options and examples',
+    'agt help %s shows all options and examples',
     (name, command) => {
       const dir = makeTempDir();
       const help = agtOk(dir, 'help', ...name.split(' '));
@@ -68,18 +68,18 @@ describe('help', () => {
     },
   );
 
-  test("agt help of a git command is git's", () => {
+  test('agt help of a git command shows the help of git', () => {
     expect(agt(makeTempDir(), 'help', 'nonsense-command').stderr).toBe(
       run(REAL_GIT, ['help', 'nonsense-command'], { cwd: makeTempDir() }).stderr,
     );
   });
 
-  test('no command at all is wrong usage', () => {
+  test('a missing command is wrong usage', () => {
     expect(agt(makeTempDir()).exitCode).toBe(2);
-    expect(agt(makeTempDir(), 'session').stderr).toContain('error: which command of agt session?');
+    expect(agt(makeTempDir(), 'session').stderr).toContain('error: no command after "agt session"');
   });
 
-  test('the manual page is up to date and without roff mistakes', () => {
+  test('the manual page is up to date and contains no roff mistakes', () => {
     const page = readFileSync(join(root, 'docs/agt.1'), 'utf8');
     expect(page).toBe(manualPage(COMMANDS, version));
     for (const line of page.split('\n'))
@@ -106,14 +106,14 @@ describe('the real git', () => {
     ['a shim', (to: string) => write(to, '#!/bin/sh\n# agt-shim\nexec false\n', 0o755)],
     ['a directory', (to: string) => mkdirSync(to)],
     ['a file that is not executable', (to: string) => write(to, '#!/bin/sh\n')],
-  ])('is found behind %s called git', (_what, make) => {
+  ])('is found after %s called git on PATH', (_what, make) => {
     const bin = makeTempDir('bin');
     make(join(bin, 'git'));
     const outcome = run(AGT, ['config', 'get', 'agt.gitPath'], { cwd: bin, env: path(bin) });
     expect(outcome).toEqual({ exitCode: 0, stdout: `${REAL_GIT}\n`, stderr: '' });
   });
 
-  test('another script called git is git', () => {
+  test('may be any other script called git', () => {
     const bin = makeTempDir('bin');
     write(join(bin, 'git'), `#!/bin/sh\nexec ${REAL_GIT} "$@"\n`, 0o755);
     const outcome = run(AGT, ['config', 'get', 'agt.gitPath'], { cwd: bin, env: path(bin) });
@@ -125,15 +125,15 @@ describe('the real git', () => {
     ['relative', 'git', /is not an absolute path/],
     ['not executable', '/etc/passwd', /is not an executable file/],
     ['agt itself', AGT, /is agt itself/],
-    ['not git', '/bin/echo', /\/bin\/echo is not git: it answered "echo /],
-  ])('configured but %s is one clear error', (_what, value, message) => {
+    ['not git', '/bin/echo', /"\/bin\/echo" is not git: --version printed "echo /],
+  ])('gives one clear error if it is configured but %s', (_what, value, message) => {
     const outcome = run(AGT, ['session', 'list'], { cwd: makeTempDir(), env: { AGT_GIT_PATH: value } });
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toMatch(message);
     expect(outcome.stderr.split('\n').filter((line) => line.startsWith('error:'))).toHaveLength(1);
   });
 
-  test('nowhere on PATH is one clear error', () => {
+  test('gives one clear error if it is not on PATH', () => {
     const empty = makeTempDir('bin');
     const outcome = run(AGT, ['session', 'list'], {
       cwd: empty,
@@ -142,19 +142,19 @@ describe('the real git', () => {
     expect(outcome.stderr).toMatch(/^error: no git found on PATH\nhint: install git/);
   });
 
-  test('too old is one clear error', () => {
+  test('gives one clear error if it is too old', () => {
     const bin = makeTempDir('bin');
     write(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.1\n', 0o755);
     const outcome = run(AGT, ['session', 'list'], { cwd: bin, env: { AGT_GIT_PATH: join(bin, 'git') } });
     expect(outcome.stderr).toContain(`error: git 2.30.1 (${bin}/git) is too old`);
   });
 
-  test('AGT_TRACE=1 prints each real command line', () => {
+  test('is printed with each command line if AGT_TRACE=1', () => {
     const outcome = run(AGT, ['session', 'list'], { cwd: makeTempDir(), env: { AGT_TRACE: '1' } });
     expect(outcome.stderr).toContain(`agt: trace: ${REAL_GIT} rev-parse --path-format=absolute`);
   });
 
-  test("a hook's environment redirects nothing", () => {
+  test('is not redirected by the environment of a hook', () => {
     const repository = makeRepository();
     const other = makeRepository();
     const env = {
@@ -170,7 +170,7 @@ describe('the real git', () => {
 });
 
 describe('the launcher', () => {
-  test('refuses an old Node with a clear line', () => {
+  test('refuses an old Node with a clear error', () => {
     const bin = makeTempDir('bin');
     const launcher = readFileSync(join(root, 'bin/agt'), 'utf8').replace('process.versions.node', "'20.9.0'");
     write(join(bin, 'agt.mjs'), launcher);
@@ -180,7 +180,7 @@ describe('the launcher', () => {
     expect(outcome.stderr).toMatch(/^error: agt needs Node 22\.15 or newer/);
   });
 
-  test("runs the bundle under a host's Node", () => {
+  test('runs the bundle with an installed Node', () => {
     const outcome = run(process.execPath, [join(root, 'bin/agt'), '--version'], { cwd: makeTempDir() });
     expect(outcome).toEqual({ exitCode: 0, stdout: `agt ${version}\n`, stderr: '' });
   });

@@ -18,7 +18,7 @@ function branches(): string[] {
 const ALL = ['refs/agt/tip/s1', 'refs/heads/agt/s1', 'refs/heads/agtsessions/s1', 'refs/heads/main'];
 
 describe('agt session remove', () => {
-  test('captures first, removes the folder and keeps the branches', () => {
+  test('autocommits, deletes the folder and keeps the branches', () => {
     write(join(sandbox, 'work.txt'), 'unsaved\n');
     write(join(sandbox, '../config/token'), 'secret\n', 0o600);
     agtOk(repository, 'session', 'remove', '--id', 's1');
@@ -34,14 +34,14 @@ describe('agt session remove', () => {
     );
   });
 
-  test('--dry-run lists what it would delete, and deletes nothing', () => {
+  test('--dry-run shows what would be deleted and deletes nothing', () => {
     const output = agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--dry-run');
     expect(output).toMatch(/^would remove .*\/sessions\/s1\nwould delete branch agt\/s1 \(was /);
     expect(branches()).toEqual(ALL);
     expect(existsSync(sandbox)).toBe(true);
   });
 
-  test('--delete-branch needs no --force when no work would be lost', () => {
+  test('--delete-branch needs no --force if no work would be lost', () => {
     const output = agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
     expect(output).toMatch(/deleted branch agt\/s1 \(was [0-9a-f]{10}\)\ndeleted branch agtsessions\/s1/);
     expect(branches()).toEqual(['refs/heads/main']);
@@ -58,7 +58,7 @@ describe('agt session remove', () => {
     [
       'files',
       () => write(join(sandbox, 'x'), 'x\n'),
-      /has 1 uncommitted file; --delete-branch would lose that/,
+      /has 1 file not committed; --delete-branch would lose this work/,
     ],
     [
       'a commit on the work branch while HEAD is elsewhere',
@@ -71,7 +71,7 @@ describe('agt session remove', () => {
   ];
 
   test.each(UNSAVED)(
-    '--delete-branch refuses to lose %s without a terminal; with --force it deletes them',
+    'without a terminal, --delete-branch refuses to lose %s unless --force is given',
     (_what, arrange, message) => {
       arrange();
       const refused = agt(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
@@ -84,13 +84,13 @@ describe('agt session remove', () => {
     },
   );
 
-  test('--delete-branch accepts commits that are merged', () => {
+  test('--delete-branch does not count a merged commit as lost', () => {
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
     git(repository, 'merge', '-q', 'agt/s1');
     agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
   });
 
-  test('refuses if agt cannot capture a file, and names the file', () => {
+  test('refuses to delete files that cannot be captured, and names them', () => {
     git(sandbox, 'init', '-q', 'nested');
     write(join(sandbox, 'nested/file'), 'x\n');
     const refused = agt(repository, 'session', 'remove', '--id', 's1');
@@ -103,7 +103,7 @@ describe('agt session remove', () => {
     expect(git(repository, 'show', 'agtsessions/s1:sandbox/nested/file')).toBe('x');
   });
 
-  test('finishes an interrupted removal without another capture', () => {
+  test('finishes an interrupted removal without another autocommit', () => {
     write(join(sandbox, 'work.txt'), 'unsaved\n');
     agtOk(repository, 'autocommit', '--session-id', 's1');
     const tip = git(repository, 'rev-parse', 'agtsessions/s1');
@@ -122,7 +122,7 @@ describe('agt session remove', () => {
     expect(existsSync(sandbox)).toBe(false);
   });
 
-  test('refuses to delete uncaptured files when the sandbox is gone', () => {
+  test('does not delete files beside a missing sandbox that are in no snapshot', () => {
     write(join(sandbox, '../config/token'), 'secret\n');
     rmSync(sandbox, { recursive: true });
     const refused = agt(repository, 'session', 'remove', '--id', 's1');

@@ -1,4 +1,4 @@
-/** agt session restore, undo and redo, by the built executable. */
+/** agt session restore, undo and redo. */
 import {
   chmodSync,
   existsSync,
@@ -19,7 +19,7 @@ import { agt, agtOk, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts
 const write = (session: TestSession, path: string, text: string) =>
   writeFileSync(join(session.folder, path), text);
 
-/** A session with work of every kind in it, captured under the label `then`, and then wrecked. */
+/** A session with every kind of work in it, captured with the label `then`, and then wrecked. */
 function workThenWreck(): { session: TestSession; then: Map<string, string>; status: string } {
   const session = makeSession({ a: 'a\n', 'src/b': 'b\n', 'src/keep': 'keep\n', '.gitignore': '*.env\n' });
   const { sandbox } = session;
@@ -49,32 +49,32 @@ function workThenWreck(): { session: TestSession; then: Map<string, string>; sta
 
 const head = ({ sandbox }: TestSession) => git(sandbox, 'rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD');
 
-describe('restore', () => {
-  test('gives everything back: files, permissions, empty directories, index, HEAD, work branch', () => {
+describe('agt session restore', () => {
+  test('restores files, permissions, empty directories, index, HEAD and work branch', () => {
     const { session, then, status } = workThenWreck();
     const done = agt(session.repository, 'session', 'restore', session.id, '--to', 'then');
     expect(done.stderr).toBe('');
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toMatch(
-      /^s1: restored \d+ paths, verified\nto take it back: agt session restore s1 --to \w+\n$/,
+      /^s1: restored \d+ paths, verified\nto undo: agt session restore s1 --to \w+\n$/,
     );
     expect(snapshotFolder(session.folder)).toEqual(then);
     expect(git(session.sandbox, 'status', '--porcelain=v2', '--branch', '--ignored')).toBe(status);
     expect(git(session.sandbox, 'show', '-s', '--format=%s', 'agt/s1')).toBe('By the agent');
   });
 
-  test('prints the command that takes it back, and that does', () => {
+  test('prints the command that undoes the restore, and that command works', () => {
     const { session } = workThenWreck();
     const before = snapshotFolder(session.folder);
-    const at = head(session);
+    const headBefore = head(session);
     const { stdout } = agt(session.repository, 'session', 'restore', session.id, '--to', 'then');
-    const command = /to take it back: agt (.*)\n/.exec(stdout)?.[1] ?? '';
+    const command = /to undo: agt (.*)\n/.exec(stdout)?.[1] ?? '';
     agtOk(session.repository, ...command.split(' '));
     expect(snapshotFolder(session.folder)).toEqual(before);
-    expect(head(session)).toBe(at);
+    expect(head(session)).toBe(headBefore);
   });
 
-  test('only adds to the shadow branch, and moves no user branch', () => {
+  test('only appends to the shadow branch, and moves no user branch', () => {
     const { session } = workThenWreck();
     const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
     const main = git(session.repository, 'rev-parse', 'main');
@@ -85,7 +85,7 @@ describe('restore', () => {
     expect(trailers).toContain(`Agt-Restored: ${tip}`);
   });
 
-  test('does not touch files that do not differ', () => {
+  test('does not write files that do not differ', () => {
     const { session } = workThenWreck();
     const path = join(session.sandbox, '.gitignore');
     const before = lstatSync(path);
@@ -116,9 +116,9 @@ describe('restore', () => {
     expect(JSON.parse(json).paths).toHaveLength(9);
   });
 
-  test('--path brings back these paths alone, relative to where one is', () => {
+  test('--path restores only these paths, relative to the current directory in the session', () => {
     const { session } = workThenWreck();
-    const at = head(session);
+    const headBefore = head(session);
     agtOk(
       session.repository,
       'session',
@@ -135,7 +135,7 @@ describe('restore', () => {
     expect(existsSync(join(session.sandbox, 'src/keep'))).toBe(false);
     expect(readFileSync(join(session.folder, 'xdg/log'), 'utf8')).toBe('said\n');
     expect(existsSync(join(session.sandbox, 'new'))).toBe(true);
-    expect(head(session)).toBe(at);
+    expect(head(session)).toBe(headBefore);
     agtOk(join(session.sandbox, 'src'), 'session', 'restore', '--to', 'then', '--path', 'keep');
     expect(existsSync(join(session.sandbox, 'src/keep'))).toBe(true);
     const wrong = agt(
@@ -152,14 +152,14 @@ describe('restore', () => {
     expect(wrong.stderr).toMatch(/^error: "\/etc\/passwd" is not in session "s1"\nhint: /);
   });
 
-  test('--only brings back one folder of the session', () => {
+  test('--only restores one folder of the session', () => {
     const { session } = workThenWreck();
     agtOk(session.repository, 'session', 'restore', 's1', '--to', 'then', '--only', 'xdg');
     expect(readFileSync(join(session.folder, 'xdg/log'), 'utf8')).toBe('said\n');
     expect(existsSync(join(session.sandbox, 'new'))).toBe(true);
   });
 
-  test('never deletes or replaces what was not captured, and says what it left', () => {
+  test('never deletes or replaces files that are in no snapshot, and names them', () => {
     const session = makeSession({ a: 'a\n' });
     write(session, 'sandbox/big', 'small then\n');
     autocommit(session, '--label', 'then');
@@ -169,7 +169,7 @@ describe('restore', () => {
     write(session, 'sandbox/nested/file', 'x\n');
     const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
     expect(done.exitCode).toBe(1);
-    expect(done.stdout).toContain('not all as it was');
+    expect(done.stdout).toContain('some differ from the snapshot');
     expect(done.stderr).toContain('sandbox/big');
     expect(statSync(join(session.sandbox, 'big')).size).toBe(600 * 2 ** 20);
     expect(statSync(join(session.sandbox, 'dir/huge')).size).toBe(600 * 2 ** 20);
@@ -177,7 +177,7 @@ describe('restore', () => {
     expect(existsSync(join(session.sandbox, 'nested/file'))).toBe(false);
   });
 
-  test('never writes through a link', () => {
+  test('never writes through a symbolic link', () => {
     const session = makeSession({ a: 'a\n' });
     const outside = makeTempDir('outside');
     mkdirSync(join(session.sandbox, 'dir'));
@@ -227,7 +227,7 @@ describe('restore', () => {
     expect(git(session.repository, 'worktree', 'list').split('\n')).toHaveLength(2);
   });
 
-  test('captures what stands where the registration is gone, before anything is written over it', () => {
+  test('captures the files of a sandbox without registration before it overwrites them', () => {
     const { session } = workThenWreck();
     write(session, 'sandbox/a', 'not captured yet\n');
     rmSync(git(session.sandbox, 'rev-parse', '--absolute-git-dir'), { recursive: true });
@@ -235,7 +235,7 @@ describe('restore', () => {
     expect(git(session.repository, 'show', 'agtsessions/s1~1:sandbox/a')).toBe('not captured yet');
   });
 
-  test('keeps commits reachable that the work branch leaves', () => {
+  test('keeps commits reachable that the work branch no longer contains', () => {
     const { session } = workThenWreck();
     write(session, 'sandbox/new', 'newer\n');
     git(session.sandbox, 'add', '-A');
@@ -246,7 +246,7 @@ describe('restore', () => {
     git(session.repository, 'merge-base', '--is-ancestor', later, 'agtsessions/s1');
   });
 
-  test('another branch in the sandbox is not moved: HEAD is detached where it was, and that is said', () => {
+  test('does not move another branch that is checked out, but detaches HEAD and warns', () => {
     const session = makeSession({ a: 'a\n' });
     git(session.sandbox, 'switch', '-q', '-c', 'feature');
     autocommit(session, '--label', 'then');
@@ -259,7 +259,7 @@ describe('restore', () => {
     expect(git(session.sandbox, 'rev-parse', '--symbolic-full-name', 'HEAD')).toBe('HEAD');
   });
 
-  describe('in the middle of', () => {
+  describe('restores an unfinished', () => {
     /** A sandbox whose branch and main both changed `a`. */
     const conflict = (): TestSession => {
       const session = makeSession({ a: 'a\n' });
@@ -270,11 +270,11 @@ describe('restore', () => {
       return session;
     };
     test.each([
-      ['a merge', ['merge', 'main'], ['merge', '--continue']],
-      ['a rebase', ['rebase', 'main'], ['rebase', '--continue']],
-      ['a cherry-pick', ['cherry-pick', 'main'], ['cherry-pick', '--continue']],
-      ['a revert', ['revert', '--no-edit', 'HEAD'], ['revert', '--continue']],
-    ])('%s: it can go on after it was aborted', (_, start, proceed) => {
+      ['merge', ['merge', 'main'], ['merge', '--continue']],
+      ['rebase', ['rebase', 'main'], ['rebase', '--continue']],
+      ['cherry-pick', ['cherry-pick', 'main'], ['cherry-pick', '--continue']],
+      ['revert', ['revert', '--no-edit', 'HEAD'], ['revert', '--continue']],
+    ])('%s that was aborted, so that git can continue it', (_, start, proceed) => {
       const session = conflict();
       if (start[0] === 'revert') {
         write(session, 'sandbox/a', 'on it\n');
@@ -295,7 +295,7 @@ describe('restore', () => {
       expect(run(REAL_GIT, proceed, { cwd: session.sandbox, env })).toMatchObject({ exitCode: 0 });
     });
 
-    test('a merge: undo ends it, redo brings it back', () => {
+    test('merge: undo ends it, redo restores it', () => {
       const session = conflict();
       autocommit(session);
       run(REAL_GIT, ['merge', 'main'], { cwd: session.sandbox });
@@ -307,7 +307,7 @@ describe('restore', () => {
     });
   });
 
-  test('a state that is not there: one line, exit code 1, nothing changed', () => {
+  test('fails for an unknown snapshot with exit code 1, and changes nothing', () => {
     const { session } = workThenWreck();
     const before = snapshotFolder(session.folder);
     const refs = git(session.repository, 'for-each-ref');
@@ -319,8 +319,8 @@ describe('restore', () => {
   });
 });
 
-describe('undo and redo', () => {
-  test('go back step by step and forth again, until something new is done', () => {
+describe('agt session undo and redo', () => {
+  test('go back and forward step by step, until the session changes', () => {
     const session = makeSession({ a: '0\n' });
     const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8').trim();
     for (const n of ['1', '2', '3']) {
@@ -335,9 +335,7 @@ describe('undo and redo', () => {
     expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
     const first = agt(session.repository, 'session', 'undo', 's1');
     expect(first.exitCode).toBe(1);
-    expect(first.stderr).toMatch(
-      /^error: nothing to undo: all earlier snapshots of "s1" equal the current one/,
-    );
+    expect(first.stderr).toMatch(/^error: nothing to undo: all earlier snapshots of "s1"/);
     expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
     expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
     expect(step('undo')).toBe('3');
@@ -348,7 +346,7 @@ describe('undo and redo', () => {
     expect(step('redo')).toBe('5');
   });
 
-  test('undo takes back a restore as one step', () => {
+  test('treat a restore as one step', () => {
     const session = makeSession({ a: '0\n' });
     for (const n of ['1', '2', '3']) {
       write(session, 'sandbox/a', `${n}\n`);
@@ -359,14 +357,14 @@ describe('undo and redo', () => {
     expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('3\n');
   });
 
-  test('undo --dry-run tells of work that is not captured yet', () => {
+  test('show uncaptured work in a dry run of undo', () => {
     const session = makeSession({ a: '0\n' });
     autocommit(session);
     write(session, 'sandbox/a', '1\n');
     expect(agtOk(session.repository, 'session', 'undo', 's1', '-n')).toMatch(/^M sandbox\/a\n/);
   });
 
-  test('a label alone is no step', () => {
+  test('do not count a label alone as a step', () => {
     const session = makeSession({ a: '0\n' });
     autocommit(session);
     write(session, 'sandbox/a', '1\n');

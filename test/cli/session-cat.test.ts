@@ -8,7 +8,7 @@ function cat(session: TestSession, file: string): Outcome {
   return agt(session.repository, 'session', 'cat', session.id, file);
 }
 
-/** `a`, then `b`, in src/a.c; labels `one` and `at 9:30`. */
+/** Two snapshots: src/a.c contains `a` and then `b`; the labels are `one` and `at 9:30`. */
 function twoStates(): TestSession {
   const session = makeSession({ 'src/a.c': 'start\n', 'config/x': 'of the project\n' });
   write(join(session.sandbox, 'src/a.c'), 'a\n');
@@ -23,7 +23,7 @@ function twoStates(): TestSession {
 }
 
 describe('agt session cat', () => {
-  test('prints a file as it was, by any name of a snapshot and a path', () => {
+  test('prints a file of a snapshot, for every form of snapshot and path', () => {
     const session = twoStates();
     const files: [string, string][] = [
       ['one:src/a.c', 'a\n'],
@@ -46,7 +46,7 @@ describe('agt session cat', () => {
     expect(cat(session, 'one:src/a.c').stdout).toBe('a\n');
   });
 
-  test('prints every byte, of a link its target', () => {
+  test('prints every byte of a file, and the target of a symbolic link', () => {
     const session = makeSession();
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
     write(join(session.sandbox, 'bytes'), bytes);
@@ -63,7 +63,7 @@ describe('agt session cat', () => {
     expect(cat(session, '@:é').exitCode).toBe(0);
   });
 
-  test('says where the file is instead', () => {
+  test('suggests other paths and snapshots if the file is not there', () => {
     const session = twoStates();
     expect(cat(session, '@:a.c')).toEqual({
       exitCode: 1,
@@ -78,10 +78,10 @@ describe('agt session cat', () => {
   });
 
   test.each([
-    ['src/a.c', 2, /^error: 'src\/a.c' is not a file of a snapshot\n/],
-    ['nope:src/a.c', 1, /^error: no snapshot "nope" in session "s1"/],
+    ['src/a.c', 2, /^error: no snapshot given in "src\/a.c"\n/],
+    ['nope:src/a.c', 1, /^error: no state 'nope' in session "s1"/],
     ['@:../../etc/passwd', 2, /^error: '..\/..\/etc\/passwd' is not in session "s1"\n/],
-  ])('%s is refused', (file, exitCode, message) => {
+  ])('refuses %s', (file, exitCode, message) => {
     const outcome = cat(twoStates(), file);
     expect(outcome.exitCode).toBe(exitCode);
     expect(outcome.stdout).toBe('');

@@ -11,7 +11,7 @@ function diff(session: TestSession, ...args: string[]): Outcome {
   return agt(session.repository, 'session', 'diff', session.id, ...args);
 }
 
-/** What git itself prints for two folders with these files; paths relative to the folder. */
+/** Prints the differences of two folders with these files, by git alone. */
 function gitDiff(before: Record<string, string>, after: Record<string, string>, ...args: string[]): string {
   const dir = makeTempDir();
   git(dir, 'init', '-q');
@@ -28,7 +28,7 @@ const lines = (n: number, changed?: string) =>
   Array.from({ length: n }, (_, i) => (i === 3 && changed ? changed : `line ${i}`)).join('\n');
 
 describe('agt session diff', () => {
-  test('prints what git would, the sandbox at the top and the other folders beside it', () => {
+  test('prints the same as git, with the sandbox at the top and the other folders beside it', () => {
     const session = makeSession({ 'src/a.c': lines(9), 'gone.txt': 'x\n', 'same.txt': 'same\n' });
     autocommit(session, '--label', 'then');
     write(join(session.sandbox, 'src/a.c'), lines(9, 'changed'));
@@ -54,7 +54,7 @@ describe('agt session diff', () => {
     expect(diff(session, '@{0}', 'then').stdout).toBe(gitDiff(after, before));
   });
 
-  test('before the first autocommit compares with what the session started with', () => {
+  test('compares with the start commit before the first autocommit', () => {
     const session = makeSession({ 'a.txt': 'a\n', '.gitmodules': '[x]\n' });
     expect(diff(session)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
     write(join(session.sandbox, 'a.txt'), 'b\n');
@@ -68,7 +68,7 @@ describe('agt session diff', () => {
     expect(diff(session).stdout).toBe('');
   });
 
-  test('leaves everything as it is, and nothing behind', () => {
+  test('changes nothing and leaves nothing behind', () => {
     const session = makeSession();
     autocommit(session);
     write(join(session.sandbox, 'new'), 'x'.repeat(100_000));
@@ -86,20 +86,20 @@ describe('agt session diff', () => {
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
-    'ended by %s leaves nothing for longer',
+    'leaves no temporary objects when ended by %s',
     async (signal) => {
       const session = makeSession();
       autocommit(session);
       write(join(session.sandbox, 'new'), 'x\n');
       const scratch = join(session.repository, '.git/agt/scratch');
-      // An external diff that does not end, so that the command is surely in the middle.
+      // An external diff that does not end, so that the signal surely comes during the command.
       const env = { ...process.env, AGT_GIT_PATH: REAL_GIT };
       git(session.repository, 'config', 'diff.external', 'sleep 60; false');
       const child = spawn(AGT, ['session', 'diff', 's1'], { cwd: session.repository, env, detached: true });
       const ended = once(child, 'exit');
       while (!existsSync(scratch) || readdirSync(scratch).length === 0) await delay(20);
       await delay(signal === 'SIGINT' ? 0 : 500);
-      process.kill(-(child.pid as number), signal); // the terminal's signals go to the whole group
+      process.kill(-(child.pid as number), signal); // a terminal signals the whole process group
       await ended;
       if (signal === 'SIGKILL') {
         expect(agtOk(session.repository, 'doctor')).toContain(
@@ -129,7 +129,7 @@ describe('agt session diff', () => {
     expect(diff(session, '--name-only', '--', '.GIT').stdout).toBe('.GIT/git~1/x\n');
   });
 
-  test('tells permissions and empty directories, which git does not', () => {
+  test('shows changed permissions and empty directories, which git does not track', () => {
     const session = makeSession();
     write(join(session.sandbox, '.env'), 'x\n', 0o644);
     mkdirSync(join(session.sandbox, 'old/empty'), { recursive: true });
@@ -149,7 +149,7 @@ describe('agt session diff', () => {
     expect(diff(session, '--name-status', '--', 'xdg').stdout).toBe('A\txdg/new/\n');
   });
 
-  test('takes paths as the agent knows them', () => {
+  test('takes paths relative to the sandbox', () => {
     const session = makeSession({ 'src/a.c': 'a\n', 'src/b.h': 'b\n', top: 't\n' });
     autocommit(session);
     for (const path of ['src/a.c', 'src/b.h', 'top']) write(join(session.sandbox, path), 'new\n');
@@ -168,7 +168,7 @@ describe('agt session diff', () => {
     expect(inSource).toBe('src/b.h');
   });
 
-  test('tells a folder of the session from one of the same name in the sandbox', () => {
+  test('distinguishes a folder of the session from one of the same name in the sandbox', () => {
     const session = makeSession({ 'config/x': 'x\n' });
     autocommit(session);
     write(join(session.sandbox, 'config/x'), 'y\n');
@@ -180,7 +180,7 @@ describe('agt session diff', () => {
     expect(names('../config/deep/own')).toBe('../config/deep/own\n');
   });
 
-  test('is a list with --json', () => {
+  test('prints a list with --json', () => {
     const session = makeSession({ a: 'a\n' });
     autocommit(session);
     write(join(session.sandbox, 'a'), 'b\n');
@@ -194,7 +194,7 @@ describe('agt session diff', () => {
     expect(diff(session, '--json', '--exit-code').exitCode).toBe(1);
   });
 
-  test('finds the session from the current folder, and knows a session from a snapshot', () => {
+  test('finds the session of the current directory, and distinguishes session ids from snapshots', () => {
     const session = makeSession({ a: 'a\n' });
     autocommit(session, '--label', 'one');
     write(join(session.sandbox, 'a'), 'b\n');
@@ -208,7 +208,7 @@ describe('agt session diff', () => {
     expect(here('three').stderr).toMatch(/^error: no snapshot "three" in session "s1"/);
   });
 
-  test('compares snapshots of a session that was removed, but not with the disk', () => {
+  test('compares snapshots of a removed session, but not with files on disk', () => {
     const session = makeSession({ a: 'a\n' });
     autocommit(session, '--label', 'one');
     write(join(session.sandbox, 'a'), 'b\n');
@@ -220,7 +220,7 @@ describe('agt session diff', () => {
     expect(outcome.stderr).toMatch(/^error: the sandbox of "s1" is gone/);
   });
 
-  test("uses the user's pager and colours on a terminal", ({ skip }) => {
+  test('uses the pager and colours of git on a terminal', ({ skip }) => {
     if (run('sh', ['-c', 'command -v script'], { cwd: '/' }).exitCode !== 0)
       skip('no script(1) to make a terminal');
     const session = makeSession({ a: 'a\n' });
@@ -234,6 +234,6 @@ describe('agt session diff', () => {
       cwd: session.repository,
       env,
     });
-    expect(log.stdout).toContain('paged:STATE');
+    expect(log.stdout).toContain('paged:SNAPSHOT');
   });
 });

@@ -25,7 +25,7 @@ function log(session: TestSession, ...args: string[]): Listed[] {
   return JSON.parse(Buffer.from(output, 'latin1').toString()) as Listed[];
 }
 
-/** Newest first: `edit` by a tool, `first` with all kinds of changes against the start. */
+/** Two snapshots: `first`, with all kinds of changes since the start, and one by the tool `edit`. */
 function twoStates(): TestSession {
   const session = makeSession({
     'src/a.c': 'a\n',
@@ -47,7 +47,7 @@ function twoStates(): TestSession {
 const pathsOf = (entry: Listed | undefined) => entry?.files?.map(({ kind, path }) => `${kind} ${path}`);
 
 describe('agt session log', () => {
-  test('counts what each autocommit changed, the first one against the commit that the session started at', () => {
+  test('counts the changes of each snapshot, for the first one since the start commit', () => {
     const session = twoStates();
     const [second, first] = log(session, '--stat');
     expect(second).toMatchObject({ state: '@{0}', changed: 1, added: 0, deleted: 0, size: 3 });
@@ -73,21 +73,21 @@ describe('agt session log', () => {
     ]);
   });
 
-  test('is a table with a heading', () => {
+  test('prints a table with a heading', () => {
     const session = twoStates();
     const lines = agtOk(session.repository, 'session', 'log', 's1', '--stat').split('\n');
     expect(lines[0]).toBe(
-      'STATE  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE  HEAD        WHAT',
+      'SNAPSHOT  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE  HEAD        WHAT',
     );
     expect(lines[1]).toMatch(
-      /^@\{0\} {3}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}[0-9a-f]{10} {2}1 .* 3 .* \(edit\)$/,
+      /^@\{0\} {6}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}[0-9a-f]{10} {2}1 .* 3 .* \(edit\)$/,
     );
     expect(lines[2]).toBe('    M  binary, 3  src/a.c');
     expect(lines[3]).toMatch(/ first$/);
     expect(lines).toContain('    M  +1 -0  src/a.c');
   });
 
-  test('can be cut short by number, by time and by path', () => {
+  test('can be limited by number, time and path', () => {
     const session = twoStates();
     expect(log(session, '-n', '1')).toHaveLength(1);
     expect(log(session, '--since', '2037-01-01')).toHaveLength(0);
@@ -105,7 +105,7 @@ describe('agt session log', () => {
     expect(log(session, '-n', '1', '--', 'xdg').map(({ added }) => added)).toEqual([1]);
   });
 
-  test('of a fork goes on into the other session, and says so', () => {
+  test('continues with the source session for a fork, and names it', () => {
     const session = twoStates();
     agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
     const listed = log({ ...session, id: 's2' });
@@ -113,7 +113,7 @@ describe('agt session log', () => {
     expect(agtOk(session.repository, 'session', 'log', 's2')).toMatch(/first \(in s1\)$/);
   });
 
-  test('of a session that was removed is still there; of one without autocommits it is empty', () => {
+  test('works for a removed session, and is empty for one without autocommits', () => {
     const session = twoStates();
     agtOk(session.repository, 'session', 'remove', '--id', 's1');
     expect(log(session).map(({ label }) => label)).toContain('first');
@@ -122,7 +122,7 @@ describe('agt session log', () => {
     expect(log({ ...session, id: 'empty' })).toEqual([]);
   });
 
-  test('shows names that a tree must not hold, and bytes that are not UTF-8, as they are on disk', () => {
+  test('shows names as they are on disk, even if git refuses them in a tree or they are not UTF-8', () => {
     const session = makeSession();
     write(join(session.sandbox, '.GIT/x'), '');
     write(join(session.sandbox, 'é'), '');
@@ -132,11 +132,11 @@ describe('agt session log', () => {
   });
 
   test.each([
-    [['-n', 'x'], "error: 'x' is not a number of snapshots\n"],
-    [['--since', 'step 4'], /^error: 'step 4' is not a time\n/],
-    [['--', '../../etc'], /^error: "..\/..\/etc" is not in session "s1"\n/],
-    [['--', '/etc'], /^error: "\/etc" is not in session "s1"\n/],
-  ])('%j is wrong usage', (args, message) => {
+    [['-n', 'x'], 'error: invalid number of snapshots "x"\n'],
+    [['--since', 'step 4'], /^error: invalid time "step 4"\n/],
+    [['--', '../../etc'], /^error: '..\/..\/etc' is not in session "s1"\n/],
+    [['--', '/etc'], /^error: '\/etc' is not in session "s1"\n/],
+  ])('refuses %j as wrong usage', (args, message) => {
     const session = makeSession();
     const outcome = agt(session.repository, 'session', 'log', 's1', ...args);
     expect(outcome.exitCode).toBe(2);

@@ -9,7 +9,7 @@ function refs(repository: string): string[] {
 }
 
 describe('agt session new', () => {
-  test('creates both branches and the tip at the start commit, the worktree, xdg, config and the metadata', () => {
+  test('creates both branches and the tip at the start commit, the worktree, xdg/, config/ and metadata', () => {
     const repository = makeRepository();
     const head = git(repository, 'rev-parse', 'HEAD');
     agtOk(repository, 'session', 'new', '--id', 's1', '--profile', 'fast');
@@ -80,7 +80,7 @@ describe('agt session new', () => {
     expect(JSON.parse(agtOk(repository, 'session', 'new', '--json'))).not.toHaveProperty('user_branch');
   });
 
-  test('copies the ignored files that .worktreeinclude names, but no other ignored and no untracked files', () => {
+  test('copies ignored files that .worktreeinclude lists, but no other ignored or untracked files', () => {
     const repository = makeRepository({
       '.gitignore': '.env\nnode_modules/\nlocal/\n',
       '.worktreeinclude': '.env\nlocal/*.json\nnotes.txt\n',
@@ -105,10 +105,10 @@ describe('agt session new', () => {
       1,
       /^error: "nowhere" is not a session, a branch or a commit/,
     ],
-    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" already exists/],
-    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch "agt\/branch" already exists/],
-    ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument 'idd'/],
-    ['an option without its value', ['--id'], 2, /^error: not enough arguments following: id/],
+    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" exists already/],
+    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch agt\/branch exists already/],
+    ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument "idd"/],
+    ['an option without its value', ['--id'], 2, /^error: option "--id" needs a value/],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 'taken');
@@ -130,7 +130,7 @@ describe('agt session new', () => {
     expect(outcome.stderr).toContain('error: nothing to start from: refs/heads/main has no commits yet');
   });
 
-  test('undoes everything when it cannot create the sandbox', () => {
+  test('undoes everything if it cannot create the sandbox', () => {
     const repository = makeRepository();
     mkdirSync(`${repository}.agt`);
     writeFileSync(`${repository}.agt/sessions`, 'a file where the folder should be\n');
@@ -140,7 +140,7 @@ describe('agt session new', () => {
     expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   });
 
-  test('undoes everything when it cannot create the branches, and gives the reason', () => {
+  test('undoes everything if it cannot create the branches, and gives the reason', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agtsessions');
     const before = refs(repository);
@@ -152,7 +152,7 @@ describe('agt session new', () => {
     expect(existsSync(`${repository}.agt/sessions/s1`)).toBe(false);
   });
 
-  test('creates many sessions at once, although each locks the configuration file', async () => {
+  test('works many times at once, although git locks the configuration file', async () => {
     const repository = makeRepository();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
     const codes = await Promise.all(
@@ -172,17 +172,17 @@ describe('agt session new', () => {
     expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 
-  test('fails outside of a repository', () => {
+  test('fails with a clear error outside a repository', () => {
     const outcome = agt(makeTempDir(), 'session', 'list');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
-      'error: not in a git repository or an agt clone\nhint: go into one, or make one: agt clone URL\n',
+      'error: not in a git repository or an agt clone\nhint: change to one, or create one: agt clone <url>\n',
     );
   });
 });
 
 describe('agt session list, show, path', () => {
-  test('list shows id, state, branch, commits and age; JSON shows everything', () => {
+  test('list shows id, state, branch, commits and age; --json shows everything', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     git(`${repository}.agt/sessions/s1/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
@@ -208,7 +208,7 @@ describe('agt session list, show, path', () => {
     expect(outcome.stderr).toContain('error: no session given, and the current directory belongs to none');
   });
 
-  test('an unknown session is an error that lists the existing ones', () => {
+  test('an unknown session gives an error that lists the known ones', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     const outcome = agt(repository, 'session', 'show', 'nope');
@@ -216,7 +216,7 @@ describe('agt session list, show, path', () => {
     expect(outcome.stderr).toBe(`error: no session "nope" in ${repository}/.git\nhint: sessions here: s1\n`);
   });
 
-  test('damaged metadata are reported and hide no other session', () => {
+  test('damaged metadata gives a warning and hides no other session', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     agtOk(repository, 'session', 'new', '--id', 's2');

@@ -1,11 +1,9 @@
-/** agt watch: captures follow changes, whoever makes them, until a signal. Deadlines are generous; nothing is timed. */
+/** agt watch captures changes until a signal ends it. Deadlines are generous; no test measures time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { identify } from '../../src/disk/lock.ts';
-import { Alarm } from '../../src/triggers/watch/alarm.ts';
-import { Debounce } from '../../src/triggers/watch/debounce.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
@@ -20,7 +18,7 @@ interface Watch {
   readonly child: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** The exit code, once it has ended. */
+  /** Sends the signal, waits for the end and returns the exit code. */
   readonly end: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
 
@@ -54,10 +52,10 @@ async function start(cwd: string, program: string, args: string[]): Promise<Watc
   };
 }
 
-/** Looks until it is so. */
+/** Polls until the condition is true. */
 async function until(what: string, isSo: () => boolean): Promise<void> {
   for (const end = Date.now() + DEADLINE; !isSo(); ) {
-    if (Date.now() > end) throw new Error(`never came to be: ${what}`);
+    if (Date.now() > end) throw new Error(`never true: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -67,8 +65,8 @@ function captured({ repository, id }: TestSession, path: string): string | undef
   return shown.exitCode === 0 ? shown.stdout : undefined;
 }
 
-describe('what is seen', { timeout: 120_000 }, () => {
-  test('what was there before, files, directories made and moved meanwhile, the index; then it stops', async () => {
+describe('agt watch captures', { timeout: 120_000 }, () => {
+  test('earlier changes, files, new and moved directories, and the index, until a signal', async () => {
     const session = makeSession({ 'a.txt': 'a\n', 'deep/er/b.txt': 'b\n' });
     write(join(session.folder, 'xdg/before'), 'x');
     const watch = await startWatch(session.repository);
@@ -94,16 +92,16 @@ describe('what is seen', { timeout: 120_000 }, () => {
     await seen('_/staged/deep/again', '1');
     expect(await watch.end('SIGTERM')).toBe(0);
     expect(watch.stderr()).toBe('');
-    expect(watch.stdout()).toMatch(/^s1: watched\ns1: captured \d+ paths? as \w{10}\n/);
+    expect(watch.stdout()).toMatch(/^s1: watching\ns1: captured \d+ paths? as \w{10}\n/);
     expect(
       watch
         .stdout()
         .split('\n')
-        .filter((line) => line !== '' && !/^s1: (watched|captured )/.test(line)),
+        .filter((line) => line !== '' && !/^s1: (watching|captured )/.test(line)),
     ).toEqual([]);
   });
 
-  test('what changed just before the signal is captured before it ends; --json lines', async () => {
+  test('changes just before the signal, and prints JSON lines', async () => {
     const session = makeSession();
     const watch = await startWatch(
       session.repository,
@@ -130,7 +128,7 @@ describe('what is seen', { timeout: 120_000 }, () => {
     ]);
   });
 
-  test('a signal to the whole group, as from a terminal, loses nothing either', async () => {
+  test('everything when a terminal sends the signal to the whole process group', async () => {
     const session = makeSession();
     const watch = await startWatch(session.repository);
     await until('it watches', () => watch.stdout().includes('captured'));
@@ -142,7 +140,7 @@ describe('what is seen', { timeout: 120_000 }, () => {
     expect(agtOk(session.repository, 'autocommit', '--session-id', 's1')).toBe('s1: nothing changed');
   });
 
-  test('.agtignore: what it names wakes nobody, and a change of it counts at once', async () => {
+  test('files as soon as .agtignore no longer excludes them', async () => {
     const session = makeSession();
     write(join(session.folder, '.agtignore'), 'cache/\n');
     write(join(session.sandbox, 'cache/x'), '1');
@@ -156,8 +154,8 @@ describe('what is seen', { timeout: 120_000 }, () => {
   });
 });
 
-describe('sessions that come and go', { timeout: 120_000 }, () => {
-  test('one made meanwhile is watched, one removed meanwhile is left alone', async () => {
+describe('agt watch', { timeout: 120_000 }, () => {
+  test('watches a session that is created meanwhile, and drops one that is removed', async () => {
     const session = makeSession();
     const watch = await startWatch(session.repository);
     await until('it watches', () => watch.stdout().includes('s1: captured'));
@@ -167,14 +165,14 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
       's1 is removed',
       () => agt(session.repository, 'session', 'remove', '--id', 's1').exitCode === 0,
     );
-    await until('s1 is left alone', () => watch.stdout().includes('s1: no longer there'));
+    await until('s1 is left alone', () => watch.stdout().includes('s1: session is gone'));
     write(join(session.folder, '../s2/sandbox/x'), 'x');
     await until('x', () => captured({ ...session, id: 's2' }, 'sandbox/x') === 'x');
     expect(await watch.end('SIGTERM')).toBe(0);
     expect(watch.stderr()).toBe('');
   });
 
-  test('one that loses its folder and gets it back is watched again', async () => {
+  test('watches a session again that lost its folder and got it back', async () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     const watch = await startWatch(session.repository, '--interval', '0.5');
     await until('it watches', () => watch.stdout().includes('s1: captured'));
@@ -193,12 +191,12 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
         .stdout()
         .trimEnd()
         .split('\n')
-        .filter((line) => line === 's1: watched').length,
+        .filter((line) => line === 's1: watching').length,
     ).toBeGreaterThan(1);
     expect(await watch.end('SIGTERM')).toBe(0);
   });
 
-  test('without the last of the named ones it ends; an unknown one is refused', async () => {
+  test('ends when the last named session is removed, and refuses an unknown one', async () => {
     const session = makeSession();
     const watch = await startWatch(session.repository, 's1');
     await until('it watches', () => watch.stdout().includes('captured'));
@@ -211,10 +209,10 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
     expect(agt(session.repository, 'watch', '--debounce', 'soon').exitCode).toBe(2);
   });
 
-  test('two at once on the same sessions: everything is captured once', async () => {
+  test('captures everything once if two processes watch the same sessions', async () => {
     const session = makeSession();
     const watches = [await startWatch(session.repository), await startWatch(session.repository)];
-    await until('both watch', () => watches.every((watch) => watch.stdout().includes('watched')));
+    await until('both watch', () => watches.every((watch) => watch.stdout().includes('watching')));
     for (let i = 0; i < 5; i++) {
       write(join(session.sandbox, 'x'), `${i}\n`);
       await until(`x = ${i}`, () => captured(session, 'sandbox/x') === `${i}\n`);
@@ -232,26 +230,26 @@ describe('sessions that come and go', { timeout: 120_000 }, () => {
   });
 });
 
-describe('what can go wrong', { timeout: 120_000 }, () => {
-  test('what cannot be captured is said once and tried again', async () => {
+describe('agt watch with problems', { timeout: 120_000 }, () => {
+  test('prints an error that lasts once, and retries', async () => {
     const session = makeSession();
     mkdirSync(join(session.folder, '.agtignore'));
     const watch = await startWatch(session.repository, '--interval', '0.2');
-    await until('it is said', () => watch.stderr().includes('.agtignore is not a regular file'));
+    await until('the problem is printed', () => watch.stderr().includes('.agtignore is not a regular file'));
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect(watch.stderr().match(/^error: /gm)).toHaveLength(1);
     rmSync(join(session.folder, '.agtignore'), { recursive: true });
     await until('it is captured', () => watch.stdout().includes('s1: captured'));
-    await until('its folder is watched', () => watch.stdout().includes('s1: watched\n'));
+    await until('its folder is watched', () => watch.stdout().includes('s1: watching\n'));
     expect(await watch.end('SIGTERM')).toBe(0);
   });
 
-  test('a session that another agt works on is waited for', async () => {
+  test('waits for another agt that is working on the session', async () => {
     const session = makeSession();
     const lock = join(session.repository, '.git/agt/locks/s1');
     write(lock, JSON.stringify(identify(process.pid)));
     const watch = await startWatch(session.repository);
-    await until('it watches', () => watch.stdout().includes('watched'));
+    await until('it watches', () => watch.stdout().includes('watching'));
     await new Promise((resolve) => setTimeout(resolve, 500));
     rmSync(lock);
     await until('it is captured', () => watch.stdout().includes('captured'));
@@ -262,56 +260,33 @@ describe('what can go wrong', { timeout: 120_000 }, () => {
   test.for([
     ['max_inotify_watches', '5', 'fs.inotify.max_user_watches'],
     ['max_inotify_instances', '0', 'fs.inotify.max_user_instances'],
-  ] as const)('%s: captured periodically, and said', async ([limit, value, reason], { skip }) => {
+  ] as const)('warns and captures periodically at the limit %s', async ([limit, value, reason], { skip }) => {
     const session = makeSession({ 'a/b/c/d/e/f': 'x\n' });
     const script = `echo ${value} >/proc/sys/user/${limit} || exit 77; exec '${AGT}' watch --debounce 0.1 --interval 0.3`;
     const watch = await start(session.repository, 'unshare', ['-U', '-r', 'sh', '-c', script]);
     const ended = watch.end();
-    await Promise.race([ended, until('it is said', () => watch.stderr() !== '')]);
+    await Promise.race([ended, until('the problem is printed', () => watch.stderr() !== '')]);
     skip(watch.child.exitCode !== null, 'the limit cannot be lowered here');
     expect(watch.stderr()).toMatch(
-      new RegExp(`^warning: s1: captured periodically: the kernel's limit .*\\(${reason}\\)\n$`),
+      new RegExp(
+        `^warning: s1: cannot watch its files, autocommitting periodically: the kernel's limit .*\\(${reason}\\)\n$`,
+      ),
     );
     write(join(session.sandbox, 'a/b/c/d/e/f'), 'y\n');
     await until('f', () => captured(session, 'sandbox/a/b/c/d/e/f') === 'y\n');
     expect(await watch.end('SIGTERM')).toBe(0);
   });
 
-  test('the limit reached later', async ({ skip }) => {
+  test('warns and captures periodically when it reaches a limit later', async ({ skip }) => {
     const session = makeSession();
     const script = `echo 30 >/proc/sys/user/max_inotify_watches || exit 77; exec '${AGT}' watch --debounce 0.1 --interval 0.3`;
     const watch = await start(session.repository, 'unshare', ['-U', '-r', 'sh', '-c', script]);
     await Promise.race([watch.end(), until('it watches', () => watch.stdout().includes('captured'))]);
     skip(watch.child.exitCode !== null, 'the limit cannot be lowered here');
     for (let i = 0; i < 40; i++) write(join(session.sandbox, `d${i}/f`), '1');
-    await until('it is said', () => watch.stderr().includes('captured periodically'));
+    await until('the problem is printed', () => watch.stderr().includes('autocommitting periodically'));
     writeFileSync(join(session.sandbox, 'd39/f'), '2');
     await until('f', () => captured(session, 'sandbox/d39/f') === '2');
     expect(await watch.end('SIGTERM')).toBe(0);
   });
-});
-
-test('when to capture what keeps changing', () => {
-  const debounce = new Debounce(2, 30);
-  expect(debounce.due()).toBeUndefined();
-  debounce.changed(100);
-  expect(debounce.due()).toBe(102);
-  debounce.changed(101);
-  expect(debounce.due()).toBe(103);
-  for (let now = 102; now < 140; now++) debounce.changed(now);
-  expect(debounce.due()).toBe(130);
-  debounce.started();
-  expect(debounce.due()).toBeUndefined();
-  debounce.changed(150);
-  expect(debounce.due()).toBe(152);
-});
-
-test('an alarm that rings before anyone sleeps wakes the next sleeper, once', async () => {
-  const alarm = new Alarm();
-  alarm.ring();
-  await alarm.sleep(undefined);
-  const sleeping = alarm.sleep(undefined);
-  alarm.ring();
-  await sleeping;
-  await alarm.sleep(1);
 });

@@ -17,7 +17,7 @@ test.each(['checkout: file written#1', 'restore: brought back#1'])('killed at "%
   const restore = ['session', 'restore', 's1', '--to', '@{1}', '--path', 'a'];
   const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
   expect(run(process.execPath, [KILLABLE, ...restore], { cwd: repository, env }).exitCode).toBe(null);
-  expect(agt(repository, 'doctor').stdout).toContain('mend: agt doctor --fix');
+  expect(agt(repository, 'doctor').stdout).toContain('fix: agt doctor --fix');
   expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
   expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('first\n');
   expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('third\n');

@@ -1,6 +1,5 @@
 /**
- * Before any test: dist/agt is built from the sources as they are, which tests of the executable run, and the bundle with
- * failure points.
+ * Runs before all tests: builds dist/agt, and the bundle with failure points, unless they are newer than the sources.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, rmSync, statSync } from 'node:fs';

@@ -1,10 +1,10 @@
-/** Every test file starts from this environment: nobody's configuration, fixed identity and dates. */
+/** The environment of every test file: no configuration of the user, a fixed identity and fixed dates. */
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = process.env['AGT_TEST_ROOT'];
 if (root === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');
-// A home for each file: several run at once, and some write settings.
+// Each test file has a home of its own: several run at once, and some write settings.
 mkdirSync(root, { recursive: true });
 const home = mkdtempSync(join(root, 'home-'));
 

@@ -1,4 +1,4 @@
-/** A session opened in this process, so that a test can set the clock. */
+/** Opens a session in this process, so that a test can set the clock. */
 import { join } from 'node:path';
 import { readSettings } from '../../src/config/settings.ts';
 import { openGit } from '../../src/git/run/git.ts';
@@ -15,16 +15,15 @@ export function openSession({ repository, id }: TestSession): {
   record: SessionRecord;
 } {
   const found = { commonDir: join(repository, '.git'), worktree: repository };
-  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, {
-    env: process.env,
-    read: (local) => readSettings({ global: undefined, local }, process.env),
-  });
+  const opened = openRepository(openGit(REAL_GIT, repository, process.env), found, (local) =>
+    readSettings({ global: undefined, local }, process.env),
+  );
   const record = readRecord(opened, id as SessionId);
   if (record === undefined) throw new Error(`no record of ${id}`);
   return { repository: opened, record };
 }
 
-/** An autocommit as if it were `now`. Returns the commit. */
+/** Autocommits with the clock at `now`. Returns the commit. */
 export async function autocommitAt(
   session: TestSession,
   now: Date,
@@ -34,7 +33,7 @@ export async function autocommitAt(
   return (await autocommit(repository, record, { now, ...marks })).commit ?? '';
 }
 
-/** As if the session had been removed that long ago. */
+/** Makes a removed session look as if it had been removed that long ago. */
 export function endedDaysAgo(session: TestSession, days: number): void {
   const { repository, record } = openSession(session);
   const ended = new Date(Date.now() - days * 86_400_000).toISOString();

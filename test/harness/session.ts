@@ -1,4 +1,4 @@
-/** A session to capture, and the ways to look at what was captured. */
+/** Makes a session, autocommits it, and reads snapshots and folders. */
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
@@ -75,7 +75,7 @@ export function snapshotFolder(folder: string, tops = ['config', 'sandbox', 'xdg
   return found;
 }
 
-/** What a tree can say of a session folder, as `snapshotTree` has it. */
+/** The files of a session folder in the form of `snapshotTree`. */
 export function onDisk({ folder }: TestSession): Map<string, string> {
   const found = new Map<string, string>();
   const tops = TOP_FOLDERS.filter((top) => existsSync(join(folder, top)));
@@ -101,12 +101,12 @@ export function snapshotTree({ repository }: TestSession, commit: string): Map<s
     cwd: repository,
     input: `${oids.join('\n')}\n`,
   }).stdout;
-  let at = 0;
+  let offset = 0;
   for (const line of entries) {
-    const headerEnd = contents.indexOf('\n', at);
-    const size = Number(contents.slice(at, headerEnd).split(' ')[2]);
+    const headerEnd = contents.indexOf('\n', offset);
+    const size = Number(contents.slice(offset, headerEnd).split(' ')[2]);
     const content = contents.slice(headerEnd + 1, headerEnd + 1 + size);
-    at = headerEnd + size + 2;
+    offset = headerEnd + size + 2;
     found.set(decodePath(line.slice(line.indexOf('\t') + 1)), `${line.slice(0, 6)} ${content}`);
   }
   return found;

@@ -1,4 +1,4 @@
-/** strace(1): a look at the system calls of a program and of what it starts, or a refusal of some. */
+/** Runs a program under strace(1), which logs system calls or makes some of them fail. */
 import { spawnSync } from 'node:child_process';
 import { type Outcome, run } from './world.ts';
 
@@ -7,7 +7,7 @@ export const NO_STRACE = 'there is no strace(1), or it may not look at processes
 export const straceWorks =
   spawnSync('strace', ['-f', '-qq', '-e', 'inject=fsync:error=EIO', '-o', '/dev/null', 'true']).status === 0;
 
-/** `log` is where the calls go. */
+/** Writes the system calls to `log`. */
 export function strace(
   log: string,
   options: readonly string[],

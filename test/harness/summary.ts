@@ -1,4 +1,4 @@
-/** What a test run counted, in one line that scripts/test prints last; and why tests were skipped. */
+/** Counts the tests in one line, which scripts/test prints last, and prints why tests were skipped. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';

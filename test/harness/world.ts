@@ -1,4 +1,4 @@
-/** Temporary directories, the real git and the built executable, run synchronously with everything captured. */
+/** Temporary directories, and functions that run the real git and the built agt and return their output. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ export interface RunSettings {
   readonly env?: Record<string, string | undefined>;
 }
 
-/** Runs a program to its end. Bytes are read as latin1, so that nothing is lost and everything compares. */
+/** Runs a program to its end. Output is read as latin1, so that no byte is lost. */
 export function run(program: string, args: readonly string[], settings: RunSettings): Outcome {
   const env: NodeJS.ProcessEnv = { ...process.env, AGT_GIT_PATH: REAL_GIT, ...settings.env };
   const result = spawnSync(program, args, {
@@ -61,7 +61,7 @@ export function agtOk(cwd: string, ...args: string[]): string {
   return outcome.stdout.replace(/\n$/, '');
 }
 
-/** A fresh directory, removed with all others when the run ends. */
+/** A new directory; all of them are removed at the end of the test run. */
 export function makeTempDir(name = 'case'): string {
   const parent = process.env['AGT_TEST_ROOT'];
   if (parent === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');

@@ -1,4 +1,4 @@
-/** Which repository a command means is what git says, whether or not git was asked. */
+/** findRepository finds the same repository as git, whether or not it starts git. */
 import { chownSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,7 +22,9 @@ function elsewhere(): string {
   return makeTempDir('elsewhere');
 }
 
-const PLACES: readonly (readonly [what: string, make: () => string])[] = [
+const OWNED_BY_OTHERS = 'a repository of another user';
+
+const DIRECTORIES: readonly (readonly [what: string, make: () => string])[] = [
   ['a worktree', repository],
   ['a folder in it', () => join(repository(), 'deep/er')],
   ['a linked worktree', () => linked(repository())],
@@ -37,18 +39,18 @@ const PLACES: readonly (readonly [what: string, make: () => string])[] = [
     },
   ],
   ['a worktree of a bare repository', () => linked(repository(['core.bare', 'true']))],
-  ['the worktree of one that says it is bare', () => repository(['core.bare', 'true'])],
+  ['the worktree of a repository with core.bare', () => repository(['core.bare', 'true'])],
   [
-    'one that says so without a value',
+    'the worktree of a repository with core.bare without a value',
     () => {
       const path = repository();
       write(join(path, '.git/config'), '[core]\n\trepositoryformatversion = 0\n\tbare\n');
       return path;
     },
   ],
-  ['one whose worktree is another place', () => repository(['core.worktree', elsewhere()])],
+  ['a repository with core.worktree', () => repository(['core.worktree', elsewhere()])],
   [
-    'one that says so in another file',
+    'a repository with core.worktree in an included file',
     () => {
       const file = join(elsewhere(), 'more');
       write(file, `[core]\n\tworktree = ${elsewhere()}\n`);
@@ -71,9 +73,9 @@ const PLACES: readonly (readonly [what: string, make: () => string])[] = [
       return path;
     },
   ],
-  ['a format that is not known', () => repository(['core.repositoryFormatVersion', '99'])],
+  ['an unknown repository format', () => repository(['core.repositoryFormatVersion', '99'])],
   [
-    'settings that cannot be read',
+    'a configuration that cannot be parsed',
     () => {
       const path = repository();
       write(join(path, '.git/config'), '[core\n');
@@ -89,7 +91,7 @@ const PLACES: readonly (readonly [what: string, make: () => string])[] = [
     },
   ],
   [
-    'one of somebody else',
+    OWNED_BY_OTHERS,
     () => {
       const path = repository();
       chownSync(join(path, '.git'), 12_345, 12_345);
@@ -97,7 +99,7 @@ const PLACES: readonly (readonly [what: string, make: () => string])[] = [
     },
   ],
   [
-    'a broken one in a whole one',
+    'a broken repository inside another one',
     () => {
       const path = join(repository(), 'deep');
       mkdirSync(join(path, '.git'));
@@ -107,12 +109,13 @@ const PLACES: readonly (readonly [what: string, make: () => string])[] = [
   ['no repository', elsewhere],
 ];
 
-/** What git itself says. */
-function asGitHasIt(cwd: string): { commonDir: string; worktree: string | undefined } | undefined {
-  const say = (...args: string[]) => run(REAL_GIT, ['rev-parse', '--path-format=absolute', ...args], { cwd });
-  const common = say('--git-common-dir');
+/** The repository that git finds. */
+function findWithGit(cwd: string): { commonDir: string; worktree: string | undefined } | undefined {
+  const revParse = (...args: string[]) =>
+    run(REAL_GIT, ['rev-parse', '--path-format=absolute', ...args], { cwd });
+  const common = revParse('--git-common-dir');
   if (common.exitCode !== 0) return undefined;
-  const top = say('--show-toplevel');
+  const top = revParse('--show-toplevel');
   return {
     commonDir: common.stdout.trimEnd(),
     worktree: top.exitCode === 0 ? top.stdout.trimEnd() : undefined,
@@ -121,14 +124,14 @@ function asGitHasIt(cwd: string): { commonDir: string; worktree: string | undefi
 
 const isRoot = process.geteuid?.() === 0;
 
-test.for(PLACES)('%s', async ([what, make], { skip }) => {
-  skip(what === 'one of somebody else' && !isRoot, 'only root can give files away');
-  const place = make();
-  const found = await findRepository(openGit(REAL_GIT, place, process.env), place);
-  expect(found).toEqual(asGitHasIt(place));
+test.for(DIRECTORIES)('finds the same as git from %s', async ([what, make], { skip }) => {
+  skip(what === OWNED_BY_OTHERS && !isRoot, 'only root can give files away');
+  const directory = make();
+  const found = await findRepository(openGit(REAL_GIT, directory, process.env), directory);
+  expect(found).toEqual(findWithGit(directory));
 });
 
-test('a session folder beside its sandbox, and a link to it', async () => {
+test('finds the repository from a session folder and through a symbolic link', async () => {
   const path = makeRepository();
   const { sandbox } = JSON.parse(agtOk(path, 'session', 'new', '--id', 's1', '--json'));
   const own = openGit(REAL_GIT, path, process.env);
@@ -140,7 +143,7 @@ test('a session folder beside its sandbox, and a link to it', async () => {
   expect([outcome.trimEnd(), existsSync(sandbox)]).toEqual([sandbox, true]);
 });
 
-test('no process is started where the answer is plain', () => {
+test('starts no git if the repository is plain', () => {
   const path = makeRepository();
   const trace = (cwd: string) =>
     run(join(import.meta.dirname, '../../dist/agt'), ['session', 'list'], {

@@ -1,54 +1,58 @@
 /**
- * What a command of agt is: a declaration that yargs parses and prints, that the manual page is made from, and one
- * function that runs it. One file per command in src/agtmode/commands.
+ * A command of agt: a declaration, from which agt makes the yargs parser, the help and the manual page, and a function
+ * that runs it. The commands themselves are in src/agtmode/commands.
  */
 import type { InferredOptionTypes, Options, PositionalOptions } from 'yargs';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
 
 export type OptionTable = Readonly<Record<string, Options>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
 
-/** Headings of `agt --help`, in their order. */
-export const GROUPS = ['start', 'sessions', 'states', 'look', 'set up'] as const;
+/** In the order of `agt --help`. */
+export const GROUPS = ['start', 'sessions', 'snapshots', 'maintenance', 'setup'] as const;
 
 export interface CommandDeclaration<O extends OptionTable, P extends PositionalTable> {
-  /** The words that call it, then its arguments in yargs' notation: `session show [id]`. */
+  /** The words that call the command, then its arguments in the notation of yargs: `session show [id]`. */
   readonly usage: string;
   readonly group: (typeof GROUPS)[number];
-  /** One line, lower case, no full stop: shown in lists. */
+  /** One line for lists: lower case, no full stop. */
   readonly summary: string;
-  /** Whole sentences for the command's own help and the manual. */
+  /** Sentences for the help of the command and the manual page. Default: the summary. */
   readonly description?: string;
   readonly positionals?: P;
   readonly options?: O;
-  readonly examples: readonly (readonly [command: string, what: string])[];
+  readonly examples: readonly (readonly [line: string, purpose: string])[];
   /** Returns the exit code. */
-  readonly run: (args: InferredOptionTypes<O & P>, program: Program) => Promise<number>;
+  readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<number>;
 }
 
-/** A declaration whose argument types have been checked and may be forgotten. */
+/** A declaration without the types of its arguments. */
 export type Command = CommandDeclaration<OptionTable, PositionalTable>;
 
+/** Checks the types of a declaration. */
 export function defineCommand<const O extends OptionTable, const P extends PositionalTable>(
   declaration: CommandDeclaration<O, P>,
 ): Command {
   return declaration as unknown as Command;
 }
 
-/** The words that call a command, without its arguments: `session show`. */
+/** The words that call a command: `session show`. */
 export function commandName(command: Command): string {
   return command.usage.replace(/ [[<].*$/, '');
 }
 
-/** Options that many commands share. */
 export const JSON_OPTION = { type: 'boolean', default: false, describe: 'print JSON' } as const;
 export const DRY_RUN_OPTION = {
   type: 'boolean',
   alias: 'n',
   default: false,
-  describe: 'say what would be done, and do nothing',
+  describe: 'show what would be done, and change nothing',
 } as const;
 export const SESSION_ID_OPTION = {
   type: 'string',
-  describe: 'the session; by default the one that the current folder belongs to',
+  describe: 'session id (default: the session of the current directory)',
 } as const;
+
+/** The forms in which a command takes a snapshot (src/snapshot/select.ts). */
+export const SNAPSHOT_FORMS =
+  'a commit of the shadow branch, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';

@@ -1,133 +1,162 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { AgtError, EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../errors.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { AutocommitOptions } from '../../session/capture-session.ts';
 import { findSession } from '../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command-line/command.ts';
-import { milliseconds } from '../command-line/durations.ts';
-import { captureJson, printCapture } from '../output/capture.ts';
-import { json } from '../output/print.ts';
-import type { Program } from '../program.ts';
+import { parseDuration } from '../command-line/duration.ts';
+import type { Context } from '../context.ts';
+import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
+import { json } from '../output/format.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit',
-  group: 'states',
-  summary: 'capture the whole session folder on its shadow branch',
+  group: 'snapshots',
+  summary: 'record the session folder as a snapshot on the shadow branch',
   description:
-    'Captures sandbox, xdg and config byte for byte, ignored files and the index included, as one commit on the shadow ' +
-    'branch. Does nothing where nothing has changed. What a rule leaves out is named (a socket, a file larger than ' +
-    'agt.maxFileSize; not what .agtignore names). What cannot be captured, such as a file that cannot be read, is named ' +
-    'too, keeps its last state, and makes the exit code 1: the capture is not complete.',
+    'Commit the whole session folder to the shadow branch: sandbox/, xdg/ and config/ byte for byte, with untracked and ' +
+    'ignored files and the index. If nothing changed, do nothing. The files, the index and the work branch stay as they ' +
+    'are. Warn about files that are never captured, such as sockets and files larger than agt.maxFileSize; .agtignore ' +
+    'in the session folder excludes files without a warning. If a file cannot be read, report an error, keep its last ' +
+    'captured version in the snapshot, and exit with 1.',
   options: {
     'session-id': SESSION_ID_OPTION,
-    all: { type: 'boolean', default: false, describe: 'every active session, for cron' },
-    label: { type: 'string', describe: 'a name for this snapshot, used as the subject' },
-    'if-changed': { type: 'boolean', default: false, describe: 'a label alone is not worth an autocommit' },
+    all: { type: 'boolean', default: false, describe: 'autocommit every active session (for cron)' },
+    label: { type: 'string', describe: 'name the snapshot; the label becomes the commit subject' },
+    'if-changed': {
+      type: 'boolean',
+      default: false,
+      describe: 'if nothing but the label is new, add no snapshot',
+    },
     keep: {
       type: 'string',
       array: true,
-      describe: 'a commit that the state keeps reachable, such as a stash before it is dropped',
+      describe: 'keep this commit reachable from the snapshot, such as a stash before it is dropped',
     },
-    tool: { type: 'string', describe: 'the tool call that led here, kept with the commit' },
-    siblings: { type: 'string', describe: 'scan only these top-level folders: sandbox,xdg,config' },
+    tool: { type: 'string', describe: 'store the name of the tool call that made the changes' },
+    siblings: {
+      type: 'string',
+      describe: 'scan only these folders, separated by commas: sandbox,xdg,config',
+    },
     timestamp: {
       type: 'string',
-      describe: 'read every file again that was modified at this Unix time or later',
+      describe: 'reread every file that was modified at this Unix time or later',
     },
     wait: {
       type: 'string',
       default: '0',
-      describe: 'seconds to wait for another agt that works on the session',
+      describe: 'wait this many seconds if another agt is working on the session',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt autocommit', 'the session that the current folder belongs to'],
-    ['agt autocommit --session-id fix-login --label "tests pass"', 'with a name to find it by'],
-    ['agt autocommit --all', 'from cron'],
+    ['agt autocommit', 'record the session of the current directory'],
+    [
+      'agt autocommit --session-id fix-login --label "tests pass"',
+      'record a session, with a name for the snapshot',
+    ],
+    ['agt autocommit --all', 'record every active session'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     if (args.all && args['session-id'] !== undefined)
-      throw usageError('--all and --session-id exclude each other');
-    const wait = milliseconds('wait', args.wait);
-    const options = {
-      onlyIfChanged: args['if-changed'],
-      keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
-      now: program.now(),
-      dryRun: args['dry-run'],
-      ...(args.label === undefined ? {} : { label: args.label }),
-      ...(args.tool === undefined ? {} : { tool: args.tool }),
-      ...(args.siblings === undefined ? {} : { siblings: parseSiblings(args.siblings) }),
-      ...(args.timestamp === undefined ? {} : { rereadSince: parseTimestamp(args.timestamp) }),
-    };
-    const capture = (record: SessionRecord) =>
-      retryWhileBusy(wait, () => captureSession(repository, record, options));
-    if (args.all) return captureAll(program, repository, capture, args.json);
-    const record = findSession(repository, args['session-id'], program.cwd);
+      throw usageError('--all and --session-id cannot be used together');
+    const options = await autocommitOptions(args, repository, context.now());
+    const waitMs = parseDuration('wait', args.wait);
+    const capture: Capture = (record) =>
+      retryWhileBusy(waitMs, () => captureSession(repository, record, options));
+    if (args.all) return autocommitAll(context, repository, capture, args.json);
+    const record = findSession(repository, args['session-id'], context.cwd);
     const result = await capture(record);
-    if (args.json) program.out(json(captureJson(record, result)));
-    else printCapture(program, record, result, { quietWhenUnchanged: false, list: args['dry-run'] });
+    if (args.json) context.out(json(autocommitJson(record, result)));
+    else printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges: args['dry-run'] });
     return exitCodeOf(result);
   },
 });
 
+type Capture = (record: SessionRecord) => Promise<CaptureResult>;
+
+interface Arguments {
+  readonly 'if-changed': boolean;
+  readonly 'dry-run': boolean;
+  readonly keep: readonly string[] | undefined;
+  readonly label: string | undefined;
+  readonly tool: string | undefined;
+  readonly siblings: string | undefined;
+  readonly timestamp: string | undefined;
+}
+
+async function autocommitOptions(
+  args: Arguments,
+  repository: Repository,
+  now: Date,
+): Promise<AutocommitOptions> {
+  return {
+    now,
+    dryRun: args['dry-run'],
+    onlyIfChanged: args['if-changed'],
+    keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
+    ...(args.label === undefined ? {} : { label: args.label }),
+    ...(args.tool === undefined ? {} : { tool: args.tool }),
+    ...(args.siblings === undefined ? {} : { siblings: parseFolders(args.siblings) }),
+    ...(args.timestamp === undefined ? {} : { rereadSince: parseTimestamp(args.timestamp) }),
+  };
+}
+
 async function resolveCommit({ git }: Repository, name: string): Promise<string> {
   const commit = await resolveObject(git, `${name}^{commit}`);
   if (commit !== undefined) return commit;
-  throw new AgtError(`'${name}' is no commit in this repository`, { hints: ['nothing was captured'] });
+  throw new AgtError(`no commit "${name}" in this repository`, { hints: ['nothing was captured'] });
+}
+
+function parseFolders(text: string): string[] {
+  const folders = text.split(',').map((name) => name.trim());
+  const unknown = folders.find((name) => !TOP_FOLDERS.includes(name));
+  if (unknown === undefined) return folders;
+  throw usageError(`no folder "${unknown}" in a session`, `the folders are: ${TOP_FOLDERS.join(', ')}`);
+}
+
+function parseTimestamp(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() === '' || !Number.isFinite(seconds)) {
+    throw usageError(`invalid Unix time "${text}"`, 'for example: --timestamp "$(date +%s)"');
+  }
+  return seconds;
 }
 
 function exitCodeOf({ failed }: CaptureResult): number {
   return failed.length > 0 ? EXIT.failed : EXIT.done;
 }
 
-/** Goes on past a session that fails; the worst exit code counts. */
-async function captureAll(
-  program: Program,
+/** Goes on after a session that fails. */
+async function autocommitAll(
+  context: Context,
   repository: Repository,
-  capture: (record: SessionRecord) => Promise<CaptureResult>,
+  capture: Capture,
   asJson: boolean,
 ): Promise<number> {
   const { records, damaged } = listRecords(repository);
-  for (const { problem } of damaged) program.err(`error: ${problem}\n`);
-  let worst: number = damaged.length > 0 ? EXIT.failed : EXIT.done;
+  for (const { problem } of damaged) context.err(`error: ${problem}\n`);
+  const exitCodes: number[] = damaged.map(() => EXIT.failed);
   const results: unknown[] = [];
   for (const record of records.filter(({ state }) => state === 'active')) {
     try {
       const result = await capture(record);
-      results.push(captureJson(record, result));
-      if (worst === EXIT.done || worst === EXIT.busy) worst = exitCodeOf(result) || worst;
-      if (!asJson) printCapture(program, record, result, { quietWhenUnchanged: true, list: false });
+      exitCodes.push(exitCodeOf(result));
+      results.push(autocommitJson(record, result));
+      if (!asJson) printAutocommit(context, record, result, { quietIfUnchanged: true, listChanges: false });
     } catch (error) {
-      program.err(formatError(error, false));
-      const code = error instanceof AgtError ? error.exitCode : EXIT.failed;
+      context.err(formatError(error, false));
+      exitCodes.push(exitCodeFor(error));
       results.push({ session_id: record.session_id, outcome: 'failed', error: (error as Error).message });
-      if (worst === EXIT.done || worst === EXIT.busy) worst = code;
     }
   }
-  if (asJson) program.out(json(results));
-  return worst;
-}
-
-function parseSiblings(text: string): string[] {
-  const known = ['sandbox', 'xdg', 'config'];
-  const named = text.split(',').map((name) => name.trim());
-  for (const name of named) {
-    if (!known.includes(name))
-      throw usageError(`'${name}' is no folder of a session`, `siblings: ${known.join(', ')}`);
-  }
-  return named;
-}
-
-function parseTimestamp(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() === '' || !Number.isFinite(seconds)) {
-    throw usageError(`'${text}' is not a Unix time in seconds`, 'for example: --timestamp "$(date +%s)"');
-  }
-  return seconds;
+  if (asJson) context.out(json(results));
+  return worstExitCode(exitCodes);
 }

@@ -1,47 +1,51 @@
 import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
+import { EXIT } from '../../errors.ts';
 import { cloneRepository } from '../../repository/clone.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json } from '../output/print.ts';
+import { json } from '../output/format.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',
   group: 'start',
-  summary: 'clone a repository and make room for sessions',
+  summary: 'clone a repository and set it up for sessions',
   description:
-    'Makes <name>.git (a bare repository), <name>/main (the primary worktree, named after the default branch) and ' +
-    '<name>/sessions. The URL is anything that git clones from. If it fails or is interrupted, nothing is left.',
-  positionals: { url: { type: 'string', demandOption: true, describe: 'the repository to clone' } },
+    'Create <name>.git (a bare repository), <name>/main (a worktree of the default branch, named after the branch) and ' +
+    '<name>/sessions (for session folders). If the clone fails or is interrupted, remove everything again. Sessions ' +
+    'work in ordinary repositories as well: there, session folders go to <repository>.agt/sessions.',
+  positionals: {
+    url: { type: 'string', demandOption: true, describe: 'repository to clone, as for git clone' },
+  },
   options: {
-    path: { type: 'string', describe: 'the folder to make them in; by default the current one' },
-    branch: { type: 'string', alias: 'b', describe: "check out this branch instead of the remote's default" },
-    depth: { type: 'string', describe: 'fetch only so many commits (see git-clone)' },
-    filter: { type: 'string', describe: 'a partial clone, such as blob:none (see git-clone)' },
+    path: { type: 'string', describe: 'create them in this directory (default: the current directory)' },
+    branch: { type: 'string', alias: 'b', describe: 'check out this branch, not the default branch' },
+    depth: { type: 'string', describe: 'fetch only this many commits (see git-clone)' },
+    filter: { type: 'string', describe: 'make a partial clone, such as blob:none (see git-clone)' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt clone https://example.com/project.git', 'makes project.git and project/ here'],
-    ['agt clone ../project --path ~/agents', 'makes them in ~/agents'],
+    ['agt clone https://example.com/project.git', 'create project.git and project/ here'],
+    ['agt clone ../project --path ~/agents', 'create them in ~/agents'],
   ],
-  run: async (args, program) => {
-    const settings = readSettings({ global: globalConfigPath(program.env), local: undefined }, program.env);
+  run: async (args, context) => {
+    const settings = readSettings({ global: globalConfigPath(context.env), local: undefined }, context.env);
     const gitOptions = (['branch', 'depth', 'filter'] as const).flatMap((name) =>
       args[name] === undefined ? [] : [`--${name}=${args[name]}`],
     );
-    const cloned = await cloneRepository(await program.git(), settings, {
+    const cloned = await cloneRepository(await context.git(), settings, {
       url: args.url,
-      parent: resolve(program.cwd, args.path ?? '.'),
+      parent: resolve(context.cwd, args.path ?? '.'),
       gitOptions,
-      cwd: program.cwd,
+      cwd: context.cwd,
     });
     if (args.json) {
-      program.out(json(cloned));
+      context.out(json(cloned));
     } else {
-      program.out(`bare repository   ${cloned.bare}\n`);
-      program.out(`primary worktree  ${cloned.primary} (${cloned.branch})\n`);
+      context.out(`bare repository   ${cloned.bare}\n`);
+      context.out(`primary worktree  ${cloned.primary} (${cloned.branch})\n`);
       if (cloned.empty)
-        program.err('warning: the remote has no commits; make one before the first session\n');
+        context.err('warning: the remote has no commits; commit something before "agt session new"\n');
     }
-    return 0;
+    return EXIT.done;
   },
 });

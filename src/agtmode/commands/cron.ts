@@ -1,90 +1,97 @@
-/** agt cron install, remove, show: the crontab line that captures every session of a repository now and then. */
-import { usageError } from '../../errors.ts';
+/** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
+import { EXIT, usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { cronLine, findLine, scheduleOf, withLine, withoutLine } from '../../triggers/cron/crontab.ts';
-import { readCrontab, writeCrontab } from '../../triggers/cron/crontab-program.ts';
+import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
+import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../triggers/cron/crontab-line.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json } from '../output/print.ts';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
+import { json } from '../output/format.ts';
 
 export const cronInstall = defineCommand({
   usage: 'cron install',
-  group: 'set up',
-  summary: 'capture every session of this repository from cron',
+  group: 'setup',
+  summary: 'autocommit every session of this repository from cron',
   description:
-    "Writes one line for this repository into the user's crontab, in the place of the one that is there. All other lines stay as they are. What cannot be captured goes where cron sends output, usually by mail.",
+    'Add a line to your crontab that runs agt autocommit --all for this repository, or replace that line. Other lines ' +
+    'stay as they are. Errors go where cron sends output, usually to your mail.',
   options: {
-    interval: { type: 'string', default: '5', describe: 'minutes between two captures' },
+    interval: { type: 'string', default: '5', describe: 'minutes between two autocommits' },
     'dry-run': DRY_RUN_OPTION,
   },
   examples: [
-    ['agt cron install', 'every five minutes'],
-    ['agt cron install --interval 15 --dry-run', 'show the line, and change nothing'],
+    ['agt cron install', 'autocommit every five minutes'],
+    ['agt cron install --interval 15 --dry-run', 'show the line for every 15 minutes'],
   ],
-  run: async (args, program) => {
-    const minutes = /^\d{1,4}$/.test(args.interval) ? Number(args.interval) : Number.NaN;
-    if (Number.isNaN(minutes)) throw usageError(`'${args.interval}' is no number of minutes`);
-    const { commonDir } = await program.repository();
-    const repository = latin1(commonDir);
+  run: async (args, context) => {
+    const minutes = parseMinutes(args.interval);
+    const repository = toBytes((await context.repository()).commonDir);
     const line = cronLine({
-      schedule: scheduleOf(minutes),
-      environment: gitEnvironment(program),
-      command: [...ownCommand().map(latin1), '-C', repository, 'autocommit', '--all'],
+      schedule: cronSchedule(minutes),
+      environment: gitEnvironment(context),
+      command: [...ownCommand().map(toBytes), '-C', repository, 'autocommit', '--all'],
       repository,
     });
-    const before = await readCrontab(program.env);
-    const after = withLine(before, repository, line);
-    if (after !== before && !args['dry-run']) await writeCrontab(program.env, after);
-    program.out(`${utf8(line)}\n`);
-    return 0;
+    const before = await readCrontab(context.env);
+    const after = putLine(before, repository, line);
+    if (after !== before && !args['dry-run']) await writeCrontab(context.env, after);
+    context.out(`${toText(line)}\n`);
+    return EXIT.done;
   },
 });
 
 export const cronRemove = defineCommand({
   usage: 'cron remove',
-  group: 'set up',
-  summary: "take this repository's line out of the crontab",
+  group: 'setup',
+  summary: 'remove the crontab line of this repository',
   options: { 'dry-run': DRY_RUN_OPTION },
-  examples: [['agt cron remove', 'no captures from cron any more']],
-  run: async (args, program) => {
-    const repository = latin1((await program.repository()).commonDir);
-    const before = await readCrontab(program.env);
+  examples: [['agt cron remove', 'stop autocommits from cron']],
+  run: async (args, context) => {
+    const repository = toBytes((await context.repository()).commonDir);
+    const before = await readCrontab(context.env);
     const line = findLine(before, repository);
     if (line === undefined) {
-      program.out('no line for this repository\n');
-      return 0;
+      context.out('no crontab line for this repository\n');
+      return EXIT.done;
     }
-    if (!args['dry-run']) await writeCrontab(program.env, withoutLine(before, repository));
-    program.out(`${args['dry-run'] ? 'would remove' : 'removed'}: ${utf8(line)}\n`);
-    return 0;
+    if (!args['dry-run']) await writeCrontab(context.env, removeLine(before, repository));
+    context.out(`${args['dry-run'] ? 'would remove' : 'removed'}: ${toText(line)}\n`);
+    return EXIT.done;
   },
 });
 
 export const cronShow = defineCommand({
   usage: 'cron show',
-  group: 'set up',
-  summary: "show this repository's line in the crontab",
+  group: 'setup',
+  summary: 'show the crontab line of this repository',
   options: { json: JSON_OPTION },
-  examples: [['agt cron show', 'the line, or that there is none']],
-  run: async (args, program) => {
-    const { commonDir } = await program.repository();
-    const line = findLine(await readCrontab(program.env), latin1(commonDir));
-    if (args.json) program.out(json({ repository: commonDir, line: line === undefined ? null : utf8(line) }));
-    else program.out(line === undefined ? 'no line for this repository\n' : `${utf8(line)}\n`);
-    return 0;
+  examples: [['agt cron show', 'show whether cron autocommits this repository']],
+  run: async (args, context) => {
+    const { commonDir } = await context.repository();
+    const bytes = findLine(await readCrontab(context.env), toBytes(commonDir));
+    const line = bytes === undefined ? undefined : toText(bytes);
+    if (args.json) context.out(json({ repository: commonDir, line: line ?? null }));
+    else context.out(`${line ?? 'no crontab line for this repository'}\n`);
+    return EXIT.done;
   },
 });
 
-/** cron looks for programs in /usr/bin and /bin alone. */
-function gitEnvironment(program: Program): Record<string, string> {
-  const path = program.gitPath();
-  return ['/usr/bin/git', '/bin/git'].includes(path) ? {} : { AGT_GIT_PATH: latin1(path) };
+/** The number of minutes in a day, 1440, has four digits; cronSchedule refuses the rest. */
+function parseMinutes(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw usageError(`invalid number of minutes "${text}"`, 'for example: --interval 5');
 }
 
-function latin1(text: string): string {
+/** The PATH of cron has only /usr/bin and /bin. */
+function gitEnvironment(context: Context): Record<string, string> {
+  const path = context.gitPath();
+  return ['/usr/bin/git', '/bin/git'].includes(path) ? {} : { AGT_GIT_PATH: toBytes(path) };
+}
+
+/** A crontab is handled with one byte per character. */
+function toBytes(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-function utf8(bytes: string): string {
+function toText(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }

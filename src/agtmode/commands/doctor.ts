@@ -1,109 +1,126 @@
 import { showValue } from '../../config/keys.ts';
-import { globalConfigPath } from '../../config/settings.ts';
-import { AgtError } from '../../errors.ts';
+import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
+import { AgtError, EXIT } from '../../errors.ts';
+import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
+import type { GitVersion } from '../../git/run/version.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
 import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json, paint, plural, table } from '../output/print.ts';
-import type { Program } from '../program.ts';
-import { examineShim } from '../shim-on-path.ts';
+import type { Context } from '../context.ts';
+import { findOutdatedShim } from '../installed-shim.ts';
+import { printFindings } from '../output/findings.ts';
+import { json, plural, table } from '../output/format.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
-  group: 'look',
-  summary: 'check git, the settings and every session, and say how to mend what is wrong',
+  group: 'maintenance',
+  summary: 'check git, settings and sessions, and fix problems',
   description:
-    'Without --fix it looks only. --fix mends whatever needs no decision: sessions that were never finished being made, ' +
-    'removed or restored, branches of agt that were moved or deleted, locks and temporary files of processes that are ' +
-    'gone. Nothing that was not captured is removed. The exit code is 1 where something is wrong (still), 0 where there ' +
-    'are at most notes.',
+    'Check git, the settings and every session, and print how to fix each problem. With --fix, fix those that need no ' +
+    'decision: sessions whose creation, removal or restore was interrupted, branches of agt that something else moved ' +
+    'or deleted, locks and temporary files of dead processes. Files that are in no snapshot are never deleted. Exit ' +
+    'with 1 if a problem remains; notes are no problems.',
   options: {
-    fix: { type: 'boolean', default: false, describe: 'mend what needs no decision, and say so' },
+    fix: { type: 'boolean', default: false, describe: 'fix problems that need no decision' },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt doctor', 'what is wrong, and the command that mends it'],
-    ['agt doctor --fix --dry-run', 'what would be mended'],
+    ['agt doctor', 'list problems, and the commands that fix them'],
+    ['agt doctor --fix --dry-run', 'show which problems agt would fix'],
   ],
-  run: async (args, program) => {
-    const git = await program.git();
-    const version = await program.gitVersion();
-    const repository = await program.repositoryIfAny();
+  run: async (args, context) => {
+    const git = await context.git();
+    const version = await context.gitVersion();
+    const repository = await context.repositoryIfAny();
     const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
-    const findings: Finding[] = [];
-    const settings = await program.settingValues().catch((error: unknown) => {
-      if (!(error instanceof AgtError)) throw error;
-      findings.push({
-        level: 'error',
-        about: 'settings',
-        problem: error.message,
-        mend: error.hints[0] ?? '',
-      });
-      return [];
-    });
-    if (pcre === false) {
-      findings.push({
-        level: 'note',
-        about: git.path,
-        problem: 'built without PCRE: hidden authors are matched by simpler patterns',
-        mend: 'nothing is needed; a git with PCRE colours matches as git does',
-      });
-    }
-    const mended =
-      args.fix && !args['dry-run'] && repository !== undefined ? await fixAll(repository, finishRestore) : [];
-    findings.push(...examineShim(program.env, globalConfigPath(program.env)));
-    if (repository !== undefined) findings.push(...(await checkRepository(repository, finishRestore)));
-    if (args.json) {
-      program.out(
-        json({
-          git: { path: git.path, version: version.text, pcre: pcre ?? null },
-          repository: repository?.commonDir ?? null,
-          settings,
-          findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
-          mended: mended.map(({ finding: { about, problem }, failure }) => ({
-            about,
-            problem,
-            failure: failure ?? null,
-          })),
-        }),
-      );
-    } else {
-      program.out(
-        `git         ${git.path}, version ${version.text}${pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE'}\n`,
-      );
-      program.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
-      if (repository !== undefined) {
-        const { records } = listRecords(repository);
-        program.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
-      }
-      const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
-      program.out(`settings\n${table(rows, '  ')}`);
-      printMended(program, mended);
-      program.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
-      printFindings(program, findings, args.fix && args['dry-run']);
-    }
-    return findings.some(({ level }) => level !== 'note') ? 1 : 0;
+    const { settings, problems } = await readSettings(context);
+    const apply = args.fix && !args['dry-run'] && repository !== undefined;
+    const fixed = apply ? await fixAll(repository, finishRestore) : [];
+    const findings = [
+      ...problems,
+      ...(pcre === false ? [withoutPcre(git.path)] : []),
+      ...findOutdatedShim(context.env, globalConfigPath(context.env)),
+      ...(repository === undefined ? [] : await checkRepository(repository, finishRestore)),
+    ];
+    const report: Report = { git, version, pcre, repository, settings, fixed, findings };
+    if (args.json) context.out(json(reportJson(report)));
+    else await printReport(context, report, args.fix && args['dry-run']);
+    return findings.some(({ level }) => level !== 'note') ? EXIT.failed : EXIT.done;
   },
 });
 
-function printMended(program: Program, mended: readonly FixResult[]): void {
-  for (const { finding, failure } of mended) {
-    const what = `${finding.about}: ${finding.problem}`;
-    program.out(failure === undefined ? `mended: ${what}\n` : `could not mend: ${what}: ${failure}\n`);
+interface Report {
+  readonly git: Git;
+  readonly version: GitVersion;
+  /** Undefined if agt could not find out. */
+  readonly pcre: boolean | undefined;
+  readonly repository: Repository | undefined;
+  readonly settings: readonly SettingValue[];
+  readonly fixed: readonly FixResult[];
+  readonly findings: readonly Finding[];
+}
+
+async function readSettings(context: Context): Promise<{ settings: SettingValue[]; problems: Finding[] }> {
+  try {
+    return { settings: await context.settingValues(), problems: [] };
+  } catch (error) {
+    if (!(error instanceof AgtError)) throw error;
+    const [mend = ''] = error.hints;
+    return {
+      settings: [],
+      problems: [{ level: 'error', about: 'settings', problem: error.message, mend }],
+    };
   }
 }
 
-export function printFindings(program: Program, findings: readonly Finding[], previewFix = false): void {
-  const colours = paint(program.colour);
-  const styles = { error: 'red', warning: 'yellow', note: 'dim' } as const;
-  for (const { level, about, problem, mend, fix } of findings) {
-    program.out(`  ${colours(styles[level], level)}: ${about}: ${problem}\n`);
-    if (previewFix && fix !== undefined) program.out('    --fix would mend this\n');
-    else if (mend !== '') program.out(`    mend: ${mend}\n`);
+function withoutPcre(gitPath: string): Finding {
+  return {
+    level: 'note',
+    about: gitPath,
+    problem: 'built without PCRE: on a terminal, git log may colour a letter of an author',
+    mend: 'use a git with PCRE, or ignore this',
+  };
+}
+
+function reportJson({ git, version, pcre, repository, settings, fixed, findings }: Report) {
+  return {
+    git: { path: git.path, version: version.text, pcre: pcre ?? null },
+    repository: repository?.commonDir ?? null,
+    settings,
+    findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
+    mended: fixed.map(({ finding: { about, problem }, failure }) => ({
+      about,
+      problem,
+      failure: failure ?? null,
+    })),
+  };
+}
+
+async function printReport(context: Context, report: Report, previewFix: boolean): Promise<void> {
+  const { git, version, pcre, repository, settings, fixed, findings } = report;
+  const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
+  context.out(`git         ${git.path}, version ${version.text}${withPcre}\n`);
+  context.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
+  if (repository !== undefined) {
+    const { records } = listRecords(repository);
+    context.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
+  }
+  const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
+  context.out(`settings\n${table(rows, '  ')}`);
+  printFixed(context, fixed);
+  context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
+  printFindings(context, findings, previewFix);
+}
+
+function printFixed(context: Context, fixed: readonly FixResult[]): void {
+  for (const { finding, failure } of fixed) {
+    const what = `${finding.about}: ${finding.problem}`;
+    context.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
   }
 }

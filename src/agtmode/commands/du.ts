@@ -1,49 +1,64 @@
-import { showSize } from '../../config/keys.ts';
+import { showSize } from '../../config/values.ts';
+import { EXIT } from '../../errors.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json, plural, table } from '../output/print.ts';
+import { json, plural, table } from '../output/format.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
-  group: 'look',
-  summary: 'what the states of each session cost on disk',
+  group: 'maintenance',
+  summary: 'show the disk space that the snapshots of each session use',
   description:
-    'Own is what would go with the states of that session alone; shared is what the states of others hold too. What ' +
-    "the user's branches or the work branches hold is not counted.",
-  positionals: { id: { type: 'string', describe: 'only this session' } },
+    'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +
+    'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
+  positionals: { id: { type: 'string', describe: 'session id (default: all sessions)' } },
   options: { json: JSON_OPTION },
-  examples: [['agt du', 'every session, and what is free']],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  examples: [['agt du', 'show every session, and the free disk space']],
+  run: async (args, context) => {
+    const repository = await context.repository();
     const only = args.id === undefined ? undefined : namedSession(repository, args.id).session_id;
     const { each, total, free } = await diskUse(repository);
     const { records } = listRecords(repository);
-    const sessions = [];
-    for (const record of records.filter(({ session_id }) => only === undefined || session_id === only)) {
-      const { own = 0, shared = 0 } = each.get(record.session_id) ?? {};
+    const wanted = records.filter(({ session_id }) => only === undefined || session_id === only);
+    const sessions: SessionUse[] = [];
+    for (const record of wanted) {
+      const { session_id, state } = record;
+      const { own = 0, shared = 0 } = each.get(session_id) ?? {};
       const snapshots = (await readChain(repository, record)).snapshots.length;
-      sessions.push({ session_id: record.session_id, state: record.state, snapshots, own, shared });
+      sessions.push({ session_id, state, snapshots, own, shared });
     }
     const budget = repository.settings.budget ?? null;
-    if (args.json) {
-      program.out(json({ sessions, total, budget, free }));
-      return 0;
-    }
-    const rows = sessions.map(({ session_id, state, snapshots, own, shared }) => [
+    if (args.json) context.out(json({ sessions, total, budget, free }));
+    else context.out(`${sessionTable(sessions)}${totalLine(total, budget, free)}`);
+    return EXIT.done;
+  },
+});
+
+interface SessionUse {
+  readonly session_id: string;
+  readonly state: string;
+  readonly snapshots: number;
+  /** Bytes. */
+  readonly own: number;
+  readonly shared: number;
+}
+
+function sessionTable(sessions: readonly SessionUse[]): string {
+  return table(
+    sessions.map(({ session_id, state, snapshots, own, shared }) => [
       session_id,
       state,
       plural(snapshots, 'snapshot'),
       `${showSize(own)} own`,
       shared === 0 ? '' : `${showSize(shared)} shared`,
-    ]);
-    program.out(table(rows));
-    const limit = budget === null ? '' : ` of a budget of ${showSize(budget)}`;
-    program.out(
-      `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`,
-    );
-    return 0;
-  },
-});
+    ]),
+  );
+}
+
+function totalLine(total: number, budget: number | null, free: number): string {
+  const limit = budget === null ? '' : ` of a budget of ${showSize(budget)}`;
+  return `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`;
+}

@@ -1,4 +1,4 @@
-import { showSize } from '../../config/keys.ts';
+import { showSize } from '../../config/values.ts';
 import { EXIT, formatError } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import {
@@ -7,93 +7,118 @@ import {
   type SessionOutcome,
   worstExitCode,
 } from '../../maintenance/retention/gc.ts';
-import { planRetention, reasonToSkip, type SessionPlan } from '../../maintenance/retention/plan.ts';
+import {
+  planRetention,
+  type RetentionRequest,
+  reasonToSkip,
+  type SessionPlan,
+} from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { json, plural } from '../output/print.ts';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
+import { json, plural } from '../output/format.ts';
 
 export const gc = defineCommand({
   usage: 'gc',
-  group: 'states',
-  summary: 'drop states that are past their time, and give back their disk',
+  group: 'maintenance',
+  summary: 'delete old snapshots and free their disk space',
   description:
-    'Drops the states of sessions that were removed longer ago than agt.retention, but for snapshots that were given a ' +
-    'label by hand. With --thin also thins the states of active sessions: everything of the last day stays, the last ' +
-    'state of each hour of the last week, the last of each day before, and every labelled snapshot; the states after the ' +
-    'first one that goes get other object names. Then removes objects that nothing refers to, once they are older than ' +
-    "git's time of grace, and joins small packs.",
+    'Delete the snapshots of sessions that were removed more than agt.retention ago, except snapshots that a person ' +
+    'labelled. With --thin, thin out active sessions as well: keep every snapshot of the last day, the last one of each ' +
+    'hour of the last week, the last one of each day before that, and every labelled one. Thinning gives new commit ids ' +
+    'to the snapshots after the first deleted one. Then delete unreachable objects that are old enough, and combine ' +
+    'small packs.',
   options: {
-    thin: { type: 'boolean', default: false, describe: 'also thin the states of active sessions' },
+    thin: { type: 'boolean', default: false, describe: 'thin out the snapshots of active sessions as well' },
     prune: {
       type: 'string',
       describe:
-        "remove unreachable objects older than this: a time, now, never; by default git's gc.pruneExpire, two weeks",
+        'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt gc --thin --dry-run', 'how much would go'],
-    ['agt gc', 'from cron, every night'],
+    ['agt gc --thin --dry-run', 'show how much would be freed'],
+    ['agt gc', 'clean up, for example from cron every night'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const expire = await expiryTime(repository.git, args.prune);
-    const request = { thin: args.thin, now: program.now() };
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const pruneBefore = await expiryTime(repository.git, args.prune);
+    const request = { thin: args.thin, now: context.now() };
     const planned = await planRetention(repository, request);
-    for (const problem of planned.damaged) program.err(`error: ${problem}\n`);
-    if (args['dry-run']) {
-      const refusals = new Map<string, string | undefined>();
-      for (const plan of planned.plans)
-        refusals.set(plan.record.session_id, await reasonToSkip(repository, plan));
-      const report = planned.plans.map((plan) => ({ plan, refused: refusals.get(plan.record.session_id) }));
-      if (args.json) program.out(json({ ...sessionsJson(report, planned.bytes), bytes: planned.total }));
-      else printPlans(program, report, planned.bytes, planned.total);
-      return planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
-    }
-    const { outcomes, failures } = await applyRetention(repository, request);
-    const disk = await attemptReclaim(repository, expire, failures);
-    if (args.json) {
-      const errors = failures.map(({ id, error }) => ({ session_id: id, error: (error as Error).message }));
-      program.out(json({ ...sessionsJson(outcomes, planned.bytes), errors, disk: disk.reclaimed ?? null }));
-    } else {
-      for (const outcome of outcomes) program.out(describeOutcome(outcome, planned.bytes, true));
-      if (disk.reclaimed !== undefined) program.out(describeDisk(disk.reclaimed));
-    }
-    for (const { error } of disk.failures) program.err(formatError(error, false));
+    for (const problem of planned.damaged) context.err(`error: ${problem}\n`);
     const damaged = planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
-    return damaged || worstExitCode(disk.failures);
+    if (args['dry-run']) {
+      await previewGc(context, repository, planned, args.json);
+      return damaged;
+    }
+    const failed = await runGc(context, repository, { request, planned, pruneBefore, asJson: args.json });
+    return damaged || failed;
   },
 });
 
-async function attemptReclaim(
+async function previewGc(
+  context: Context,
   repository: Repository,
-  expire: string,
+  planned: Awaited<ReturnType<typeof planRetention>>,
+  asJson: boolean,
+): Promise<void> {
+  const outcomes: SessionOutcome[] = [];
+  for (const plan of planned.plans) outcomes.push({ plan, refused: await reasonToSkip(repository, plan) });
+  if (asJson) {
+    context.out(json({ sessions: sessionsJson(outcomes, planned.bytes), bytes: planned.total }));
+    return;
+  }
+  for (const outcome of outcomes) context.out(describeOutcome(outcome, planned.bytes, false));
+  context.out(outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(planned.total)}\n`);
+}
+
+interface GcRun {
+  readonly request: RetentionRequest;
+  readonly planned: Awaited<ReturnType<typeof planRetention>>;
+  /** In git's words: a time, `now` or `never`. */
+  readonly pruneBefore: string;
+  readonly asJson: boolean;
+}
+
+/** Returns the exit code. */
+async function runGc(context: Context, repository: Repository, gcRun: GcRun): Promise<number> {
+  const { bytes } = gcRun.planned;
+  const { outcomes, failures: sessionFailures } = await applyRetention(repository, gcRun.request);
+  const { pruned, failures } = await tryToPrune(repository, gcRun.pruneBefore, sessionFailures);
+  if (gcRun.asJson) {
+    const errors = sessionFailures.map(({ id, error }) => ({
+      session_id: id,
+      error: (error as Error).message,
+    }));
+    context.out(json({ sessions: sessionsJson(outcomes, bytes), errors, disk: pruned ?? null }));
+  } else {
+    for (const outcome of outcomes) context.out(describeOutcome(outcome, bytes, true));
+    if (pruned !== undefined) context.out(describeDisk(pruned));
+  }
+  for (const { error } of failures) context.err(formatError(error, false));
+  return worstExitCode(failures);
+}
+
+/** A failure is added to those of the sessions, and printed after the results. */
+async function tryToPrune(
+  repository: Repository,
+  pruneBefore: string,
   failures: readonly Failure[],
-): Promise<{ reclaimed: PruneResult | undefined; failures: readonly Failure[] }> {
+): Promise<{ pruned: PruneResult | undefined; failures: readonly Failure[] }> {
   try {
-    return { reclaimed: await pruneAndRepack(repository, expire), failures };
+    return { pruned: await pruneAndRepack(repository, pruneBefore), failures };
   } catch (error) {
-    return { reclaimed: undefined, failures: [...failures, { id: '', error }] };
+    return { pruned: undefined, failures: [...failures, { id: '', error }] };
   }
 }
 
-function printPlans(
-  program: Program,
-  report: readonly SessionOutcome[],
-  bytes: ReadonlyMap<string, number>,
-  total: number,
-): void {
-  for (const outcome of report) program.out(describeOutcome(outcome, bytes, false));
-  program.out(report.length === 0 ? 'no states would go\n' : `${showSize(total)} would go\n`);
-}
-
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {
-  drop: ['dropped', 'would drop'],
-  reduce: ['kept the labelled snapshots of', 'would keep the labelled snapshots of'],
-  thin: ['thinned', 'would thin'],
+  drop: ['deleted', 'would delete'],
+  reduce: ['kept the labelled ones, deleted', 'would keep the labelled ones, delete'],
+  thin: ['thinned out, deleted', 'would thin out, delete'],
 };
 
 function describeOutcome(
@@ -103,41 +128,44 @@ function describeOutcome(
 ): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
-  if (refused !== undefined) return `${id}: left as it is: ${refused}\n`;
+  if (refused !== undefined) return `${id}: skipped: ${refused}\n`;
   const verb = VERBS[action][done ? 0 : 1];
-  const cost = showSize(bytes.get(id) ?? 0);
-  const lines = [`${verb} ${id}: ${going} of ${plural(chain.snapshots.length, 'snapshot')}, ${cost}`];
+  const size = showSize(bytes.get(id) ?? 0);
+  const lines = [`${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})`];
   if (workBranch !== undefined) {
     lines.push(
-      `  ${shortBranch(workBranch)} stays: it has commits that no branch of yours has, or is checked out`,
+      `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`,
     );
   }
   return lines.map((line) => `${line}\n`).join('');
 }
 
+/** Part of the object store. */
+const WORTH_MENTIONING = 1 / 100;
+
 function describeDisk({ before, after, young, left }: PruneResult): string {
   const lines = [
     after <= before
-      ? `the object store takes ${showSize(after)}, ${showSize(before - after)} less`
-      : `the object store takes ${showSize(after)}`,
-    ...(young > 0 ? [`${showSize(young)} more can go once it is old enough (now: --prune=now)`] : []),
-    ...(left > after / 100
-      ? [`${showSize(left)} stays in packs of which too little would go to write them anew`]
+      ? `object store: ${showSize(after)}, ${showSize(before - after)} freed`
+      : `object store: ${showSize(after)}`,
+    ...(young > 0
+      ? [`${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`]
+      : []),
+    ...(left > after * WORTH_MENTIONING
+      ? [`${showSize(left)} is unreachable, in packs that are not worth rewriting yet`]
       : []),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
 
 function sessionsJson(outcomes: readonly SessionOutcome[], bytes: ReadonlyMap<string, number>) {
-  return {
-    sessions: outcomes.map(({ plan, refused, workBranch }) => ({
-      session_id: plan.record.session_id,
-      action: plan.action,
-      snapshots: plan.chain.snapshots.length,
-      going: plan.going,
-      bytes: bytes.get(plan.record.session_id) ?? 0,
-      ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),
-      ...(refused === undefined ? {} : { refused }),
-    })),
-  };
+  return outcomes.map(({ plan, refused, workBranch }) => ({
+    session_id: plan.record.session_id,
+    action: plan.action,
+    snapshots: plan.chain.snapshots.length,
+    going: plan.going,
+    bytes: bytes.get(plan.record.session_id) ?? 0,
+    ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),
+    ...(refused === undefined ? {} : { refused }),
+  }));
 }

@@ -1,118 +1,111 @@
-/** agt shim install, uninstall, print: the sh script that stands in front of the executable as `git`. */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+/** agt shim install, uninstall, print: the shell script that agents run as `git`. */
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../../config/settings.ts';
-import { AgtError } from '../../errors.ts';
-import { ownFiles, SHIM_MARK } from '../../git/run/find-git.ts';
+import { AgtError, EXIT } from '../../errors.ts';
+import { ownFiles } from '../../git/run/find-git.ts';
 import { shimText } from '../../gitmode/shim/shim.ts';
 import { packed } from '../../process/invocation.ts';
 import { defineCommand } from '../command-line/command.ts';
-import type { Program } from '../program.ts';
+import type { Context } from '../context.ts';
+import { isShim, linkPath } from '../installed-shim.ts';
 
 const DIR_OPTION = {
-  dir: {
-    type: 'string',
-    describe: 'the directory to put first on PATH (default: ~/.local/share/agt/bin)',
-  },
+  dir: { type: 'string', describe: 'directory of the script (default: ~/.local/share/agt/bin)' },
 } as const;
 
 export const shimInstall = defineCommand({
   usage: 'shim install',
-  group: 'set up',
-  summary: 'write the sh script that makes git mode as fast as git',
+  group: 'setup',
+  summary: 'write the git script to put on the PATH of your agents',
   description:
-    'Writes a script named git. It becomes the real git at once wherever nothing could be hidden, and starts agt for the rest. Put its directory first on PATH.',
+    'Write a shell script named git. Put its directory first on the PATH of your agents. The script runs the real git ' +
+    'for commands that cannot show anything of agt, and agt for the others, so most commands are as fast as in git.',
   options: DIR_OPTION,
-  examples: [['agt shim install --dir ~/.agt-bin', 'then: export PATH="$HOME/.agt-bin:$PATH"']],
-  run: async (args, program) => {
-    const dir = directory(args.dir, program);
+  examples: [
+    [
+      'agt shim install --dir ~/.agt-bin',
+      'write the script; then start agents with PATH="$HOME/.agt-bin:$PATH"',
+    ],
+  ],
+  run: async (args, context) => {
+    const dir = shimDirectory(args.dir, context);
     const path = join(dir, 'git');
-    refuseForeign(path);
-    mkdirSync(join(dir, LINK_DIR), { recursive: true });
-    const link = join(dir, LINK_DIR, 'git');
-    rmSync(link, { force: true });
-    symlinkSync(executable(), link);
-    const text = await textFor(dir, program);
-    writeFileSync(`${path}.${process.pid}`, text, { mode: 0o755 });
-    renameSync(`${path}.${process.pid}`, path);
-    program.out(`${path}\n`);
-    if (!(program.env['PATH'] ?? '').split(delimiter).includes(dir)) {
-      program.err(`hint: put it first on PATH: export PATH='${dir}':"$PATH"\n`);
+    refuseOtherGit(path);
+    const text = await scriptFor(dir, context);
+    linkExecutable(linkPath(dir));
+    writeScript(path, text);
+    context.out(`${path}\n`);
+    if (!(context.env['PATH'] ?? '').split(delimiter).includes(dir)) {
+      context.err(`hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`);
     }
-    return 0;
+    return EXIT.done;
   },
 });
 
 export const shimUninstall = defineCommand({
   usage: 'shim uninstall',
-  group: 'set up',
+  group: 'setup',
   summary: 'remove the script that agt shim install wrote',
   options: DIR_OPTION,
-  examples: [['agt shim uninstall --dir ~/.agt-bin', 'real git is git again']],
-  run: async (args, program) => {
-    const dir = directory(args.dir, program);
+  examples: [['agt shim uninstall --dir ~/.agt-bin', 'remove the script; agents use the real git again']],
+  run: async (args, context) => {
+    const dir = shimDirectory(args.dir, context);
     const path = join(dir, 'git');
-    if (!existsSync(path)) throw new AgtError(`no shim at ${path}`);
-    refuseForeign(path);
+    if (!existsSync(path)) throw new AgtError(`no shim in "${dir}"`);
+    refuseOtherGit(path);
     rmSync(path);
-    rmSync(join(dir, LINK_DIR), { recursive: true, force: true });
-    return 0;
+    rmSync(dirname(linkPath(dir)), { recursive: true, force: true });
+    return EXIT.done;
   },
 });
 
 export const shimPrint = defineCommand({
   usage: 'shim print',
-  group: 'set up',
-  summary: 'show the script that agt shim install would write',
+  group: 'setup',
+  summary: 'print the script that agt shim install would write',
   options: DIR_OPTION,
-  examples: [['agt shim print | less', 'read before installing']],
-  run: async (args, program) => {
-    program.out(await textFor(directory(args.dir, program), program));
-    return 0;
+  examples: [['agt shim print | less', 'read the script before installing it']],
+  run: async (args, context) => {
+    context.out(await scriptFor(shimDirectory(args.dir, context), context));
+    return EXIT.done;
   },
 });
 
-/** Holds a link to the executable whose name is git, since the name chooses the face. */
-const LINK_DIR = '.agt';
-
-function directory(given: string | undefined, program: Program): string {
-  return given === undefined
-    ? join(program.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'agt', 'bin')
-    : resolve(program.cwd, given);
+function shimDirectory(given: string | undefined, context: Context): string {
+  if (given !== undefined) return resolve(context.cwd, given);
+  return join(context.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'agt', 'bin');
 }
 
-async function textFor(dir: string, program: Program): Promise<string> {
-  const settings = toSettings(await program.settingValues());
-  return shimText({
-    git: program.gitPath(),
-    executable: join(dir, LINK_DIR, 'git'),
-    settingsFile: globalConfigPath(program.env) ?? '/nonexistent',
-    prefixes: settings,
+/** @throws AgtError if `path` is a git that agt did not write. */
+function refuseOtherGit(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined || isShim(path)) return;
+  throw new AgtError(`"${path}" exists and is not agt's shim`, {
+    hints: ['choose another directory with --dir'],
   });
 }
 
-function executable(): string {
-  const [own] = ownFiles(packed);
-  if (own === undefined) throw new AgtError('cannot tell where agt itself is');
-  return resolve(own);
+async function scriptFor(dir: string, context: Context): Promise<string> {
+  return shimText({
+    git: context.gitPath(),
+    executable: linkPath(dir),
+    settingsFile: globalConfigPath(context.env) ?? '/nonexistent',
+    prefixes: toSettings(await context.settingValues()),
+  });
 }
 
-/** @throws AgtError for a git that agt did not write. */
-function refuseForeign(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
-  if (!readFileSync(path, 'latin1').slice(0, 256).includes(SHIM_MARK)) {
-    throw new AgtError(`${path} exists and is not agt's shim`, {
-      hints: ['choose another directory: --dir DIR'],
-    });
-  }
+function linkExecutable(link: string): void {
+  const [own] = ownFiles(packed);
+  if (own === undefined) throw new AgtError('cannot find the agt executable');
+  mkdirSync(dirname(link), { recursive: true });
+  rmSync(link, { force: true });
+  symlinkSync(resolve(own), link);
+}
+
+/** Other processes see the old script or the new one, never a part. */
+function writeScript(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, text, { mode: 0o755 });
+  renameSync(temporary, path);
 }

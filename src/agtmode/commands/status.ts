@@ -1,113 +1,128 @@
-import { formatError } from '../../errors.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import type { NotCaptured } from '../../autocommit/capture.ts';
+import type { SettingValue } from '../../config/settings.ts';
+import { EXIT, formatError } from '../../errors.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { readSessionStatus, type SessionStatus } from '../../session/status.ts';
 import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { age, json, paint, plural, table } from '../output/print.ts';
-import { lastAutocommitText, printFailed, sessionJson } from '../output/session.ts';
-import type { Program } from '../program.ts';
-import { printFindings } from './doctor.ts';
+import type { Context } from '../context.ts';
+import { printFindings } from '../output/findings.ts';
+import { age, json, paint, plural, table } from '../output/format.ts';
+import { currentBranch, lastAutocommitAge, printNotCaptured, sessionJson } from '../output/session.ts';
 
 export const status = defineCommand({
   usage: 'status',
-  group: 'look',
-  summary: 'sessions, what changed in them since, settings, and what is wrong',
+  group: 'maintenance',
+  summary: 'show sessions, their changes since the last autocommit, and problems',
   options: { json: JSON_OPTION },
-  examples: [['agt status', 'how things stand here']],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  examples: [['agt status', 'show the state of this repository and its sessions']],
+  run: async (args, context) => {
+    const repository = await context.repository();
     const { records } = listRecords(repository);
-    const active = records.filter(({ state }) => state !== 'removed');
-    const sessions = [];
-    for (const record of active) {
-      const view = await readSessionStatus(repository, record);
-      sessions.push({ view, ...(await changedSince(repository, view, program)) });
-    }
+    const present = records.filter(({ state }) => state !== 'removed');
+    const sessions: StatusLine[] = [];
+    for (const record of present) sessions.push(await readStatus(context, repository, record));
     const findings = await checkRepository(repository, finishRestore);
-    const settings = await program.settingValues();
+    const settings = await context.settingValues();
     if (args.json) {
-      program.out(
-        json({
-          repository: repository.commonDir,
-          area: repository.area ?? null,
-          sessions: sessions.map(({ view, changed, failed, problem }) => ({
-            ...sessionJson(view),
-            changed_since: changed ?? null,
-            failed,
-            ...(problem === undefined ? {} : { problem }),
-          })),
-          settings,
-          findings,
-        }),
+      const { commonDir, area = null } = repository;
+      context.out(
+        json({ repository: commonDir, area, sessions: sessions.map(statusJson), settings, findings }),
       );
-      return 0;
+      return EXIT.done;
     }
-    const removed = records.length - active.length;
-    program.out(
-      `Repository ${repository.commonDir}${repository.area === undefined ? '' : `, clone ${repository.area}`}\n`,
-    );
-    const kept = removed > 0 ? `, ${removed} removed with their states kept` : '';
-    program.out(`${plural(active.length, 'session')}${kept}\n`);
-    const rows = sessions.map(({ view, changed }) => [
-      view.record.session_id,
-      view.sandboxPresent ? view.record.state : 'sandbox gone',
-      view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
-      `autocommit ${lastAutocommitText(view, program.now())}`,
-      changed === undefined
-        ? 'unknown'
-        : changed === 0
-          ? 'nothing changed since'
-          : `${plural(changed, 'path')} changed since`,
-      `last complete ${completeText(view, program)}`,
-    ]);
-    if (rows.length > 0) program.out(`\n${table(rows, '  ')}`);
-    for (const { view, failed, problem } of sessions) {
-      if (problem !== undefined) program.err(problem);
-      printFailed(program, view.record, failed);
-    }
-    printSettings(program, settings);
-    printProblems(program, findings);
-    return 0;
+    printRepository(context, repository, present.length, records.length - present.length);
+    printSessions(context, sessions);
+    printSettings(context, settings);
+    printProblems(context, findings);
+    return EXIT.done;
   },
 });
 
-async function changedSince(repository: Repository, view: SessionStatus, program: Program) {
-  if (!view.sandboxPresent || view.record.state !== 'active')
-    return { changed: undefined, failed: [], problem: undefined };
+interface StatusLine {
+  readonly view: SessionStatus;
+  /** Paths that changed since the last autocommit; undefined if agt could not compare. */
+  readonly changed?: number;
+  readonly failed: readonly NotCaptured[];
+  /** Why agt could not compare, as a printed error. */
+  readonly problem?: string;
+}
+
+async function readStatus(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+): Promise<StatusLine> {
+  const view = await readSessionStatus(repository, record);
+  if (!view.sandboxPresent || record.state !== 'active') return { view, failed: [] };
   try {
-    const result = await autocommit(repository, view.record, { now: program.now(), dryRun: true });
-    return { changed: result.changes.length, failed: result.failed, problem: undefined };
+    const result = await autocommit(repository, record, { now: context.now(), dryRun: true });
+    return { view, changed: result.changes.length, failed: result.failed };
   } catch (error) {
-    return { changed: undefined, failed: [], problem: formatError(error, false) };
+    return { view, failed: [], problem: formatError(error, false) };
   }
 }
 
-function completeText({ lastComplete }: SessionStatus, program: Program): string {
-  return lastComplete === undefined ? 'never' : age(lastComplete, program.now());
+function statusJson({ view, changed, failed, problem }: StatusLine) {
+  return {
+    ...sessionJson(view),
+    changed_since: changed ?? null,
+    failed,
+    ...(problem === undefined ? {} : { problem }),
+  };
 }
 
-function printSettings(program: Program, settings: Awaited<ReturnType<Program['settingValues']>>): void {
+function printRepository(
+  context: Context,
+  { commonDir, area }: Repository,
+  present: number,
+  removed: number,
+): void {
+  context.out(`Repository ${commonDir}${area === undefined ? '' : `, clone ${area}`}\n`);
+  context.out(`${plural(present, 'session')}${removed > 0 ? `, ${removed} removed (snapshots kept)` : ''}\n`);
+}
+
+function printSessions(context: Context, sessions: readonly StatusLine[]): void {
+  const now = context.now();
+  const rows = sessions.map(({ view, changed }) => [
+    view.record.session_id,
+    view.sandboxPresent ? view.record.state : 'sandbox missing',
+    currentBranch(view),
+    `last autocommit ${lastAutocommitAge(view, now)}`,
+    describeChanges(changed),
+    `last complete autocommit ${view.lastComplete === undefined ? 'never' : age(view.lastComplete, now)}`,
+  ]);
+  if (rows.length > 0) context.out(`\n${table(rows, '  ')}`);
+  for (const { view, failed, problem } of sessions) {
+    if (problem !== undefined) context.err(problem);
+    printNotCaptured(context, view.record, failed);
+  }
+}
+
+function describeChanges(changed: number | undefined): string {
+  if (changed === undefined) return 'changes unknown';
+  return changed === 0 ? 'nothing changed since' : `${plural(changed, 'path')} changed since`;
+}
+
+function printSettings(context: Context, settings: readonly SettingValue[]): void {
   const changed = settings.filter(({ origin }) => origin !== 'default');
-  program.out(`\nGit ${program.gitPath()}\n`);
-  if (changed.length === 0) program.out('Settings: all default (see: agt config list)\n');
-  else
-    program.out(
-      `Settings:\n${table(
-        changed.map(({ name, value, origin }) => [name, value, origin]),
-        '  ',
-      )}`,
-    );
+  context.out(`\nGit ${context.gitPath()}\n`);
+  if (changed.length === 0) {
+    context.out('Settings: all default (see: agt config list)\n');
+    return;
+  }
+  const rows = changed.map(({ name, value, origin }) => [name, value, origin]);
+  context.out(`Settings:\n${table(rows, '  ')}`);
 }
 
-function printProblems(program: Program, findings: readonly Finding[]): void {
+function printProblems(context: Context, findings: readonly Finding[]): void {
   const serious = findings.filter(({ level }) => level !== 'note');
   if (serious.length === 0) return;
-  const colours = paint(program.colour);
-  program.out(`\n${colours('bold', plural(serious.length, 'problem'))}\n`);
-  printFindings(program, serious);
+  const colours = paint(context.colour);
+  context.out(`\n${colours('bold', plural(serious.length, 'problem'))}\n`);
+  printFindings(context, serious);
 }

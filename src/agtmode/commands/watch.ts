@@ -1,106 +1,130 @@
 import { EXIT, formatError } from '../../errors.ts';
 import { namedSession } from '../../session/find-session.ts';
-import { SessionWatch, type WatchEvent } from '../../triggers/watch/watch.ts';
+import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
 import { defineCommand } from '../command-line/command.ts';
-import { milliseconds } from '../command-line/durations.ts';
-import { captureJson, printCapture } from '../output/capture.ts';
-import type { Program } from '../program.ts';
+import { parseDuration } from '../command-line/duration.ts';
+import type { Context } from '../context.ts';
+import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
-  group: 'states',
-  summary: 'capture sessions as their files change, until stopped',
+  group: 'snapshots',
+  summary: 'autocommit sessions whenever their files change, until stopped',
   description:
-    'Captures a session when nothing in its folder has changed for a moment, and now and then while it keeps changing. ' +
-    'Without ids every active session is watched, those that are made meanwhile too. SIGINT or SIGTERM ends it after a ' +
-    'last capture. Where the kernel cannot watch a folder, it is captured periodically, and that is said. File systems ' +
-    'that others write to (NFS, shared folders of virtual machines) tell nothing: use cron there.',
-  positionals: { ids: { type: 'string', array: true, describe: 'sessions (default: all that are active)' } },
+    'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after its ' +
+    'first. Without ids, watch all active sessions, including those created later. On SIGINT or SIGTERM, autocommit ' +
+    'once more and exit. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
+    'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
+    'there.',
+  positionals: {
+    ids: { type: 'string', array: true, describe: 'session ids (default: all active sessions)' },
+  },
   options: {
-    debounce: { type: 'string', default: '2', describe: 'seconds without a change before a capture' },
+    debounce: {
+      type: 'string',
+      default: '2',
+      describe: 'autocommit after this many seconds without a change',
+    },
     interval: {
       type: 'string',
       default: '30',
-      describe: 'seconds from a change to its capture at most, and before what failed is tried again',
+      describe:
+        'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
     },
-    json: { type: 'boolean', default: false, describe: 'print a JSON object on each line' },
+    json: { type: 'boolean', default: false, describe: 'print one JSON object per line' },
   },
   examples: [
-    ['agt watch', 'every session of this repository'],
-    ['agt watch fix-login --debounce 0.5', 'one session, soon after each change'],
+    ['agt watch', 'watch every session of this repository'],
+    ['agt watch fix-login --debounce 0.5', 'watch one session, and autocommit soon after each change'],
   ],
-  run: async (args, program) => {
-    const quiet = Math.max(milliseconds('debounce', args.debounce), SHORTEST_MS);
-    const interval = Math.max(milliseconds('interval', args.interval), SHORTEST_MS);
-    const repository = await program.repository();
-    const named = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
-    const watching = new SessionWatch(repository, {
-      ids: named.length === 0 ? undefined : named,
-      quiet,
-      interval,
-      now: program.now,
-      told: printer(program, args.json),
+  run: async (args, context) => {
+    const debounceMs = Math.max(parseDuration('debounce', args.debounce), SHORTEST_MS);
+    const intervalMs = Math.max(parseDuration('interval', args.interval), SHORTEST_MS);
+    const repository = await context.repository();
+    const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
+    const watcher = new SessionWatcher(repository, {
+      ids: ids.length === 0 ? undefined : ids,
+      debounceMs,
+      intervalMs,
+      now: context.now,
+      onEvent: eventPrinter(context, args.json),
     });
-    stopOnSignal(watching);
-    return (await watching.run()) ? EXIT.done : EXIT.failed;
+    stopOnSignal(watcher);
+    return (await watcher.run()) ? EXIT.done : EXIT.failed;
   },
 });
 
-/** Between two captures. */
+/** With less, agt would do nothing but capture. */
 const SHORTEST_MS = 10;
 
-/** A second signal ends it at once. */
-function stopOnSignal(watching: SessionWatch): void {
-  let asked = false;
+/** The first signal makes the watcher capture once more and end; the second one kills agt. */
+function stopOnSignal(watcher: SessionWatcher): void {
+  let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Never without a listener: what cleans up git's processes would send the signal once more.
+    // Always keep a listener: without one, execa's clean-up of running git processes sends the signal to agt once more.
     process.on(signal, () => {
-      if (!asked) watching.stop();
+      if (!stopping) watcher.stop();
       else {
         process.removeAllListeners(signal);
         process.kill(process.pid, signal);
       }
-      asked = true;
+      stopping = true;
     });
   }
 }
 
-/** One line for each capture; what stays wrong is said once. */
-function printer(program: Program, asJson: boolean): (event: WatchEvent) => void {
-  const problems = new Map<string, string>();
-  const isNews = (id: string, problem: string) => {
-    const before = problems.get(id) ?? '';
-    problems.set(id, problem);
-    return problem !== before;
-  };
-  const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
+function eventPrinter(context: Context, asJson: boolean): (event: WatchEvent) => void {
+  const lastProblems = new Map<string, string>();
   return (event) => {
-    if (event.kind === 'captured') {
-      const { record, result } = event;
-      const { warnings, skipped, failed } = result;
-      const news = isNews(record.session_id, JSON.stringify([warnings, skipped, failed]));
-      if (result.outcome === 'unchanged' && !(news && failed.length > 0)) return;
-      if (asJson) line({ event: 'captured', ...captureJson(record, result) });
-      else
-        printCapture(
-          program,
-          record,
-          news ? result : { ...result, warnings: [], skipped: [], failed: [] },
-          QUIET,
-        );
-    } else if (event.kind === 'failed') {
-      const text = formatError(event.error, false);
-      if (!isNews(event.id, text)) return;
-      if (asJson) line({ event: 'failed', session_id: event.id, error: (event.error as Error).message });
-      else program.err(text);
-    } else if (asJson) {
-      const { kind, id } = event;
-      line({ event: kind, session_id: id, ...('reason' in event ? { periodic: event.reason ?? null } : {}) });
-    } else if (event.kind === 'dropped') program.out(`${event.id}: no longer there, not watched any more\n`);
-    else if (event.reason !== undefined)
-      program.err(`warning: ${event.id}: captured periodically: ${event.reason}\n`);
-    else program.out(`${event.id}: watched\n`);
+    const problem = problemOf(event);
+    const id = 'record' in event ? event.record.session_id : event.id;
+    const isNew = problem !== undefined && problem !== lastProblems.get(id);
+    if (problem !== undefined) lastProblems.set(id, problem);
+    if (!isWorthPrinting(event, isNew)) return;
+    if (asJson) context.out(`${JSON.stringify(eventJson(event))}\n`);
+    else printEvent(context, event, isNew);
   };
 }
 
-const QUIET = { quietWhenUnchanged: true, list: false };
+/** What is wrong with the session after this event: the same text as long as the same is wrong. */
+function problemOf(event: WatchEvent): string | undefined {
+  if (event.kind === 'failed') return formatError(event.error, false);
+  if (event.kind !== 'captured') return undefined;
+  const { warnings, skipped, failed } = event.result;
+  return JSON.stringify([warnings, skipped, failed]);
+}
+
+/** A problem that lasts is printed once. */
+function isWorthPrinting(event: WatchEvent, isNewProblem: boolean): boolean {
+  if (event.kind === 'failed') return isNewProblem;
+  if (event.kind !== 'captured') return true;
+  const { outcome, failed } = event.result;
+  return outcome !== 'unchanged' || (isNewProblem && failed.length > 0);
+}
+
+function eventJson(event: WatchEvent) {
+  const { kind } = event;
+  if (kind === 'captured') return { event: kind, ...autocommitJson(event.record, event.result) };
+  const session_id = event.id;
+  if (kind === 'failed') return { event: kind, session_id, error: (event.error as Error).message };
+  return kind === 'dropped'
+    ? { event: kind, session_id }
+    : { event: kind, session_id, periodic: event.reason ?? null };
+}
+
+function printEvent(context: Context, event: WatchEvent, isNewProblem: boolean): void {
+  if (event.kind === 'captured') {
+    const { record, result } = event;
+    const shown = isNewProblem ? result : { ...result, warnings: [], skipped: [], failed: [] };
+    printAutocommit(context, record, shown, { quietIfUnchanged: true, listChanges: false });
+  } else if (event.kind === 'failed') {
+    context.err(formatError(event.error, false));
+  } else if (event.kind === 'dropped') {
+    context.out(`${event.id}: session is gone, no longer watched\n`);
+  } else if (event.reason === undefined) {
+    context.out(`${event.id}: watching\n`);
+  } else {
+    const problem = `cannot watch its files, autocommitting periodically: ${event.reason}`;
+    context.err(`warning: ${event.id}: ${problem}\n`);
+  }
+}

@@ -1,78 +1,92 @@
-/** The manual page agt(1), in man(7) macros, from the same declarations that yargs parses. */
+/** The manual page agt(1), in man(7) macros. It has the same text as the help, since both come from the commands. */
 import { SETTING_KEYS } from '../../config/keys.ts';
-import { sentence } from '../command-line/cli.ts';
-import { type Command, GROUPS, type OptionTable } from '../command-line/command.ts';
-import { BUILT_IN, GLOBAL_OPTIONS, HEADINGS } from './overview.ts';
+import { EXIT } from '../../errors.ts';
+import { type Command, GROUPS, type OptionTable, type PositionalTable } from '../command-line/command.ts';
+import { capitalized, sentence } from './format.ts';
+import { BUILT_IN, GLOBAL_OPTIONS, HEADINGS, INTRODUCTION, type Pairs, TERMS } from './overview.ts';
 
 export function manualPage(commands: readonly Command[], version: string): string {
   const parts = [
     `.TH AGT 1 "" "agt ${version}" "agt manual"`,
     '.SH NAME',
-    'agt \\- git for people who run coding agents',
+    'agt \\- sessions and snapshots for coding agents in a git repository',
     '.SH SYNOPSIS',
     '.nf',
     '\\fBagt\\fR [\\fB\\-C\\fR \\fIpath\\fR] \\fIcommand\\fR [\\fIoptions\\fR]',
     '\\fBgit\\fR [\\fB\\-\\-disable\\-agt\\fR] \\fIany git command\\fR',
     '.fi',
     '.SH DESCRIPTION',
-    roff(
-      'agt keeps one sandbox (a git worktree) and two branches per agent session: the work branch, which holds what ' +
-        'the agent commits, and the shadow branch, whose autocommits hold the whole session folder. Called as "git", it ' +
-        'is git, except that agent branches and agent-authored commits are not there.',
-    ),
+    roff(DESCRIPTION),
+    ...definitions(TERMS),
     '.SH OPTIONS',
-    ...GLOBAL_OPTIONS.flatMap(([option, what]) => ['.TP', bold(option), roff(what)]),
+    ...definitions(GLOBAL_OPTIONS),
+    ...GROUPS.flatMap((group) => commandGroup(group, commands)),
+    '.SH HELP AND GIT',
+    ...definitions(BUILT_IN),
+    '.SH CONFIGURATION',
+    roff(CONFIGURATION),
+    ...SETTING_KEYS.flatMap(setting),
+    '.SH ENVIRONMENT',
+    ...definitions(ENVIRONMENT),
+    '.SH EXIT STATUS',
+    ...definitions(EXIT_CODES),
+    '.SH SEE ALSO',
+    '\\fBgit\\fR(1), \\fBgit\\-worktree\\fR(1)',
   ];
-  for (const group of GROUPS) {
-    const members = commands.filter((command) => command.group === group);
-    if (members.length > 0)
-      parts.push(`.SH ${HEADINGS[group].replace(/:$/, '').toUpperCase()}`, ...members.flatMap(commandPart));
-  }
-  parts.push('.SH GIT', ...BUILT_IN.flatMap(([call, what]) => ['.TP', bold(call), roff(what)]));
-  parts.push('.SH CONFIGURATION', roff(CONFIGURATION));
-  for (const { name, fallback, summary, ...key } of SETTING_KEYS) {
-    const notes = [
-      fallback === '' ? '' : `Default: ${fallback}.`,
-      'env' in key ? `Environment: ${key.env}.` : '',
-    ];
-    parts.push(
-      '.TP',
-      bold(name),
-      roff([sentence(summary), ...notes].filter((note) => note !== '').join(' ')),
-    );
-  }
-  parts.push('.SH ENVIRONMENT', ...ENVIRONMENT.flatMap(([name, what]) => ['.TP', bold(name), roff(what)]));
-  parts.push('.SH EXIT STATUS', ...EXIT_CODES.flatMap(([code, what]) => ['.TP', bold(code), roff(what)]));
-  parts.push('.SH SEE ALSO', '\\fBgit\\fR(1), \\fBgit\\-worktree\\fR(1)');
   return `${parts.join('\n')}\n`;
 }
 
+const DESCRIPTION =
+  `${INTRODUCTION.join(' ')} Called as "git", agt is git, but does not show work branches, shadow branches and ` +
+  'snapshots. Terms:';
+
 const CONFIGURATION =
-  'git-config syntax: ~/.agtconfig for all of yours; for one repository .agt/config in the area of an agt clone, or ' +
-  'agt/config in the common git directory. A .agt/config inside a worktree is ignored.';
+  'Settings are kept in git-config syntax: in ~/.agtconfig for all repositories; for one repository in .agt/config beside ' +
+  'the worktrees of an agt clone, or in agt/config in the git directory. A .agt/config inside a worktree is ignored, ' +
+  'since other people can commit one. Environment variables win over files.';
 
-const ENVIRONMENT: readonly (readonly [string, string])[] = [
-  ['AGT_DISABLE_FILTER=1', 'Called as git, show everything, as git --disable-agt does.'],
-  ['AGT_TRACE=1', 'Print each real command line to stderr.'],
-  ['AGT_DEBUG=1', 'Print the stack of an error.'],
+const ENVIRONMENT: Pairs = [
+  ['AGT_DISABLE_FILTER=1', 'called as git, hide nothing, as with git --disable-agt'],
+  ['AGT_TRACE=1', 'print every git command line that agt runs to stderr'],
+  ['AGT_DEBUG=1', 'print a stack trace with each error'],
 ];
 
-const EXIT_CODES: readonly (readonly [string, string])[] = [
-  ['0', 'Done, or nothing to do.'],
-  ['1', 'Could not be done; the reason is on stderr.'],
-  ['2', 'Wrong usage; nothing was changed.'],
-  ['75', 'Busy: another agt works on the same session. Try again.'],
-  ['128', 'git failed; its own code where it gave one.'],
+const EXIT_CODES: Pairs = [
+  [String(EXIT.done), 'success, or nothing to do'],
+  [String(EXIT.failed), 'failure; the reason is on stderr'],
+  [String(EXIT.usage), 'wrong usage; nothing changed'],
+  [String(EXIT.busy), 'another agt is working on the same session; try again'],
+  [String(EXIT.git), 'a git command failed; if git gave an exit code of its own, agt exits with that one'],
 ];
+
+/** A term in bold, and its explanation as a sentence. */
+function definitions(pairs: Pairs): string[] {
+  return pairs.flatMap(([term, text]) => ['.TP', bold(term), roff(sentence(text))]);
+}
+
+function setting({ name, defaultValue, summary, ...key }: (typeof SETTING_KEYS)[number]): string[] {
+  const sentences = [
+    sentence(summary),
+    ...(defaultValue === '' ? [] : [`Default: ${defaultValue}.`]),
+    ...('env' in key ? [`Environment: ${key.env}.`] : []),
+  ];
+  return ['.TP', bold(name), roff(sentences.join(' '))];
+}
+
+function commandGroup(group: (typeof GROUPS)[number], commands: readonly Command[]): string[] {
+  const heading = HEADINGS[group].replace(/:$/, '').toUpperCase();
+  return [`.SH ${heading}`, ...commands.filter((command) => command.group === group).flatMap(commandPart)];
+}
 
 function commandPart(command: Command): string[] {
   return [
     `.SS ${roff(`agt ${command.usage}`)}`,
     roff(command.description ?? sentence(command.summary)),
-    ...optionParts({ ...command.positionals, ...command.options }),
-    ...command.examples.flatMap(([line, what]) => [
+    ...definitions(Object.entries(command.positionals ?? {}).map(positionalPair)),
+    ...definitions(Object.entries(command.options ?? {}).map(optionPair)),
+    ...command.examples.flatMap(([line, purpose]) => [
       '.PP',
-      roff(`${what.charAt(0).toUpperCase()}${what.slice(1)}:`),
+      roff(`${capitalized(purpose)}:`),
       '.RS',
       '.nf',
       roff(line),
@@ -82,15 +96,17 @@ function commandPart(command: Command): string[] {
   ];
 }
 
-function optionParts(options: OptionTable): string[] {
-  return Object.entries(options).flatMap(([name, option]) => {
-    const short = typeof option.alias === 'string' ? `-${option.alias}, ` : '';
-    const value = option.type === 'boolean' ? '' : ` <${option.type === 'string' ? 'value' : option.type}>`;
-    return ['.TP', bold(`${short}--${name}${value}`), roff(sentence(option.describe ?? ''))];
-  });
+function positionalPair([name, { describe = '' }]: [string, PositionalTable[string]]): Pairs[number] {
+  return [`<${name}>`, describe];
 }
 
-/** Text as roff prints it: backslashes, hyphens and leading dots are its own. */
+function optionPair([name, option]: [string, OptionTable[string]]): Pairs[number] {
+  const short = typeof option.alias === 'string' ? `-${option.alias}, ` : '';
+  const value = option.type === 'boolean' ? '' : ` <${option.type === 'string' ? 'value' : option.type}>`;
+  return [`${short}--${name}${value}`, option.describe ?? ''];
+}
+
+/** Escapes the characters that mean something to roff: backslashes, hyphens, leading dots and quotes. */
 function roff(text: string): string {
   return text
     .replace(/\\/g, '\\e')

@@ -1,19 +1,19 @@
-/** How restore, undo and redo print what they did or would do. */
+/** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
-import type { Program } from '../program.ts';
-import { json, plural, showPath } from './print.ts';
+import type { Context } from '../context.ts';
+import { json, plural, shortOid, showPath } from './format.ts';
 
 /** Returns the exit code. */
-export function printRestored(program: Program, restored: RestoreResult, asJson: boolean): number {
+export function printRestore(context: Context, restored: RestoreResult, asJson: boolean): number {
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
-  for (const warning of warnings) program.err(`warning: ${warning}\n`);
-  const undo = before === undefined ? undefined : `agt session restore ${id} --to ${before.slice(0, 10)}`;
+  const verified = mismatches.length === 0;
+  const undo = before === undefined ? undefined : `agt session restore ${id} --to ${shortOid(before)}`;
+  for (const warning of warnings) context.err(`warning: ${warning}\n`);
   if (asJson) {
-    const verified = mismatches.length === 0;
-    program.out(
+    context.out(
       json({
         session_id: id,
         snapshot: snapshot.commit,
@@ -26,24 +26,24 @@ export function printRestored(program: Program, restored: RestoreResult, asJson:
       }),
     );
   } else {
-    const what = `${id}: restored ${plural(changed, 'path')}`;
-    program.out(`${what}, ${mismatches.length === 0 ? 'verified' : 'not all as it was'}\n`);
-    if (undo !== undefined) program.out(`to take it back: ${undo}\n`);
+    const result = verified ? 'verified' : 'some differ from the snapshot';
+    context.out(`${id}: restored ${plural(changed, 'path')}, ${result}\n`);
+    if (undo !== undefined) context.out(`to undo: ${undo}\n`);
   }
-  if (mismatches.length === 0) return EXIT.done;
-  program.err(`error: ${plural(mismatches.length, 'path')} not as in ${snapshot.commit.slice(0, 10)}:\n`);
-  for (const path of mismatches) program.err(`  ${showPath(path)}\n`);
+  if (verified) return EXIT.done;
+  const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
+  context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
+  for (const path of mismatches) context.err(`  ${showPath(path)}\n`);
   return EXIT.failed;
 }
 
-export function printPreview(program: Program, preview: Preview, asJson: boolean): void {
+export function printRestorePreview(context: Context, preview: Preview, asJson: boolean): void {
   const { record, snapshot, paths } = preview;
+  const id = record.session_id;
   if (asJson) {
-    program.out(json({ session_id: record.session_id, snapshot: snapshot.commit, paths }));
+    context.out(json({ session_id: id, snapshot: snapshot.commit, paths }));
     return;
   }
-  for (const { kind, path } of paths) program.out(`${kind} ${showPath(path)}\n`);
-  program.out(
-    `${record.session_id}: would restore ${plural(paths.length, 'path')} to ${snapshot.commit.slice(0, 10)}\n`,
-  );
+  for (const { kind, path } of paths) context.out(`${kind} ${showPath(path)}\n`);
+  context.out(`${id}: would restore ${plural(paths.length, 'path')} to ${shortOid(snapshot.commit)}\n`);
 }

@@ -1,55 +1,64 @@
-/** How sessions look in JSON and in text, wherever they are printed. */
+/** Prints sessions, as text and as JSON. */
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
-import type { Program } from '../program.ts';
-import { age, json, showPath } from './print.ts';
+import type { Context } from '../context.ts';
+import { age, json, shortOid, showPath } from './format.ts';
 
-export function sessionJson(view: SessionStatus) {
+export function sessionJson(status: SessionStatus) {
   return {
-    ...view.record,
-    folder: view.folder,
-    sandbox_present: view.sandboxPresent,
-    head: view.head ?? null,
-    head_commit: view.headCommit ?? null,
-    ahead: view.ahead ?? null,
-    autocommits: view.autocommits,
-    last_autocommit: view.lastAutocommit?.commit ?? null,
-    last_autocommit_at: view.lastAutocommit?.time.toISOString() ?? null,
-    last_complete_at: view.lastComplete?.toISOString() ?? null,
+    ...status.record,
+    folder: status.folder,
+    sandbox_present: status.sandboxPresent,
+    head: status.head ?? null,
+    head_commit: status.headCommit ?? null,
+    ahead: status.ahead ?? null,
+    autocommits: status.autocommits,
+    last_autocommit: status.lastAutocommit?.commit ?? null,
+    last_autocommit_at: status.lastAutocommit?.time.toISOString() ?? null,
+    last_complete_at: status.lastComplete?.toISOString() ?? null,
   };
 }
 
-export function lastAutocommitText(view: SessionStatus, now: Date): string {
-  return view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now);
+export function lastAutocommitAge(status: SessionStatus, now: Date): string {
+  return status.lastAutocommit === undefined ? 'never' : age(status.lastAutocommit.time, now);
 }
 
-/** Each path that could not be captured, and why. */
-export function printFailed(program: Program, record: SessionRecord, failed: readonly NotCaptured[]): void {
+/** The branch that is checked out in the sandbox; without a sandbox, the work branch. */
+export function currentBranch(status: SessionStatus): string {
+  return status.head ?? (status.sandboxPresent ? '(detached)' : shortBranch(status.record.work_branch));
+}
+
+/** Prints each path that could not be captured, and why. */
+export function printNotCaptured(
+  context: Context,
+  record: SessionRecord,
+  failed: readonly NotCaptured[],
+): void {
   for (const { path, reason } of failed)
-    program.err(`error: ${record.session_id}: ${showPath(path)} ${reason}\n`);
+    context.err(`error: ${record.session_id}: ${showPath(path)} ${reason}\n`);
 }
 
-export function printCreated(
-  program: Program,
+export function printNewSession(
+  context: Context,
   record: SessionRecord,
   asJson: boolean,
-  more: readonly string[],
+  copiedFiles: readonly string[] = [],
 ): void {
   if (asJson) {
-    program.out(json(record));
+    context.out(json(record));
     return;
   }
-  const from =
+  const source =
     record.from ?? (record.user_branch === undefined ? undefined : shortBranch(record.user_branch));
-  const start = `at ${record.from_commit.slice(0, 10)}${from === undefined ? '' : ` from ${from}`}`;
+  const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
   const lines = [
     `session  ${record.session_id}`,
     `sandbox  ${record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
-    ...more,
+    ...(copiedFiles.length > 0 ? [`copied   ${copiedFiles.join(', ')}`] : []),
   ];
-  program.out(`${lines.join('\n')}\n`);
+  context.out(`${lines.join('\n')}\n`);
 }

@@ -15,7 +15,7 @@ import {
 import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { hideFromFetch, missingHideRefs } from '../../repository/hidden-from-fetch.ts';
+import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type DamagedRecord, listRecords, type SessionRecord, shadowRef } from '../../session/record.ts';
@@ -111,7 +111,7 @@ async function checkHideRefs(repository: Repository): Promise<Finding[]> {
       about: 'uploadpack.hideRefs',
       problem: `a fetch from this repository would receive ${missing.join(', ')}`,
       mend: missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && '),
-      fix: () => hideFromFetch(repository),
+      fix: () => hideAgentRefs(repository),
     },
   ];
 }

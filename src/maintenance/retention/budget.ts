@@ -10,7 +10,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { showSize } from '../../config/keys.ts';
+import { showSize } from '../../config/values.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { AgtError } from '../../errors.ts';
 import { gitText } from '../../git/run/git.ts';

@@ -12,8 +12,8 @@ import { AgtError, EXIT } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { FSYNC_ARGS, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
-import { hideFromFetch } from '../../repository/hidden-from-fetch.ts';
-import { refuseWholeMachine } from '../../repository/refused-places.ts';
+import { hideAgentRefs } from '../../repository/hide-refs.ts';
+import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
@@ -40,7 +40,7 @@ interface NewSession {
 }
 
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
-  refuseWholeMachine(repository);
+  refuseHomeAndRoot(repository);
   return withSessionLock(repository, wanted.id, (session) => create(session, wanted));
 }
 
@@ -74,7 +74,7 @@ async function createResources(
   const folder = sessionFolder(record);
   undo.push(() => session.forget());
   session.write(record);
-  await hideFromFetch(repository);
+  await hideAgentRefs(repository);
   failurePoint('create: hidden from fetch');
 
   undo.push(() => removeTree(folder));

@@ -1,28 +1,29 @@
-/** When to capture what keeps changing: some time after the last change, and no later than so long after the first. */
+/** When to capture files that keep changing: some time after the last change, but not too long after the first. */
 export class Debounce {
-  private readonly quiet: number;
-  private readonly longest: number;
-  private first: number | undefined;
-  private last = 0;
+  private readonly afterLast: number;
+  private readonly afterFirst: number;
+  private firstChange: number | undefined;
+  private lastChange = 0;
 
-  /** In milliseconds, as all times here. */
-  constructor(quiet: number, longest: number) {
-    this.quiet = quiet;
-    this.longest = longest;
+  /** All times are in milliseconds. */
+  constructor(afterLast: number, afterFirst: number) {
+    this.afterLast = afterLast;
+    this.afterFirst = afterFirst;
   }
 
   changed(now: number): void {
-    this.first ??= now;
-    this.last = now;
+    this.firstChange ??= now;
+    this.lastChange = now;
   }
 
-  /** What has changed until now is being captured. */
+  /** A capture has started; it includes all changes so far. */
   started(): void {
-    this.first = undefined;
+    this.firstChange = undefined;
   }
 
-  /** Undefined where nothing has changed. */
+  /** When to capture; undefined if nothing has changed. */
   due(): number | undefined {
-    return this.first === undefined ? undefined : Math.min(this.last + this.quiet, this.first + this.longest);
+    if (this.firstChange === undefined) return undefined;
+    return Math.min(this.lastChange + this.afterLast, this.firstChange + this.afterFirst);
   }
 }

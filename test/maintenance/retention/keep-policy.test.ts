@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRetention } from '../../../src/config/keys.ts';
+import { parseRetention } from '../../../src/config/values.ts';
 import { keptWhenEnded, keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
 
 const DAY = 86_400;

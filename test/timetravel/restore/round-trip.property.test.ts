@@ -188,10 +188,9 @@ describe('capture and checkout', () => {
     const target = captureTarget(session);
     const found = await findRepository(own, session.repository);
     if (found === undefined) throw new Error('no repository');
-    const repository = openRepository(own, found, {
-      env: {},
-      read: () => readSettings({ global: undefined, local: undefined }, {}),
-    });
+    const repository = openRepository(own, found, () =>
+      readSettings({ global: undefined, local: undefined }, {}),
+    );
     const record = namedSession(repository, session.id);
     let seconds = 1_767_600_000;
     const now = () => new Date(++seconds * 1000);

@@ -1,27 +1,27 @@
-import { findKey } from '../../../config/keys.ts';
-import { usageError } from '../../../errors.ts';
+import { EXIT } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json } from '../../output/print.ts';
-import { knownKeys } from './set.ts';
+import { json } from '../../output/format.ts';
+import { requireKey } from './require-key.ts';
 
 export const configGet = defineCommand({
   usage: 'config get <key>',
-  group: 'set up',
-  summary: 'the value of one setting, and on stderr where it comes from',
-  positionals: { key: { type: 'string', demandOption: true, describe: 'its name, such as agt.agentEmail' } },
+  group: 'setup',
+  summary: 'print the value of a setting',
+  positionals: {
+    key: { type: 'string', demandOption: true, describe: 'name of the setting, such as agt.agentEmail' },
+  },
   options: { json: JSON_OPTION },
-  examples: [['agt config get agt.gitPath', 'the real git that is used']],
-  run: async (args, program) => {
-    const key = findKey(args.key);
-    if (key === undefined) throw usageError(`no setting '${args.key}'`, knownKeys());
-    const setting = (await program.settingValues()).find(({ name }) => name === key.name);
-    const value = setting?.value || (key.name === 'agt.gitPath' ? program.gitPath() : '');
+  examples: [['agt config get agt.gitPath', 'print the path of the real git']],
+  run: async (args, context) => {
+    const key = requireKey(args.key);
+    const setting = (await context.settingValues()).find(({ name }) => name === key.name);
+    const value = setting?.value || (key.name === 'agt.gitPath' ? context.gitPath() : '');
     if (args.json) {
-      program.out(json({ ...setting, value }));
-      return 0;
+      context.out(json({ ...setting, value }));
+      return EXIT.done;
     }
-    program.out(`${value}\n`);
-    if (program.interactive) program.err(`(${setting?.value ? setting.origin : 'found on PATH'})\n`);
-    return 0;
+    context.out(`${value}\n`);
+    if (context.interactive) context.err(`(${setting?.value ? setting.origin : 'found on PATH'})\n`);
+    return EXIT.done;
   },
 });

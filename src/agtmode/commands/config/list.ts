@@ -1,17 +1,18 @@
 import { showValue } from '../../../config/keys.ts';
+import { EXIT } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json, table } from '../../output/print.ts';
+import { json, table } from '../../output/format.ts';
 
 export const configList = defineCommand({
   usage: 'config list',
-  group: 'set up',
-  summary: 'every setting, its value and where that comes from',
+  group: 'setup',
+  summary: 'list all settings, their values and origins',
   options: { json: JSON_OPTION },
-  examples: [['agt config list', 'what holds here']],
-  run: async (args, program) => {
-    const values = await program.settingValues();
-    if (args.json) program.out(json(values));
-    else program.out(table(values.map(({ name, value, origin }) => [name, showValue(name, value), origin])));
-    return 0;
+  examples: [['agt config list', 'list the settings for this repository']],
+  run: async (args, context) => {
+    const values = await context.settingValues();
+    if (args.json) context.out(json(values));
+    else context.out(table(values.map(({ name, value, origin }) => [name, showValue(name, value), origin])));
+    return EXIT.done;
   },
 });

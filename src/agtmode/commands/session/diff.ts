@@ -15,79 +15,64 @@ import {
   pathInSession,
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
-import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { wordsAfterDashes } from '../../command-line/words-after-dashes.ts';
-import { json, showPath } from '../../output/print.ts';
-import type { Program } from '../../program.ts';
+import { defineCommand, JSON_OPTION, SESSION_ID_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
+import type { Context } from '../../context.ts';
+import { json, showPath } from '../../output/format.ts';
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
-  group: 'states',
-  summary: 'what changed between two snapshots, or between a snapshot and now',
+  group: 'snapshots',
+  summary: 'compare two snapshots, or a snapshot with the files on disk',
   description:
-    'Compares snapshot A with snapshot B; without B with what is on disk now; without both, the last autocommit with what ' +
-    'is on disk. git prints it, with its colours, pager and settings. Permissions and empty directories, of which git ' +
-    'knows nothing, are told after that. What cannot be read is named, and the exit code is then 1. Paths after -- are relative to the sandbox; xdg/log or ../xdg/log is in another ' +
-    'folder of the session. Nothing is captured, and nothing is changed.',
+    'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
+    'last snapshot with the files on disk. git prints the differences, with your colours, pager and settings; changed ' +
+    'permissions and empty directories follow, which git does not track. If a file cannot be read, warn and exit with 1. ' +
+    'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
+    'session stays as it is.',
   positionals: {
     id: SESSION_ID_OPTION,
     a: {
       type: 'string',
-      describe: 'a commit of the shadow branch, @{n} (n autocommits ago), a time, or a label',
+      describe: `snapshot: ${SNAPSHOT_FORMS}`,
     },
-    b: { type: 'string', describe: 'another one' },
+    b: { type: 'string', describe: 'snapshot to compare with <a>' },
   },
   options: {
-    stat: { type: 'boolean', default: false, describe: 'how many lines changed in each file' },
+    stat: { type: 'boolean', default: false, describe: 'show the number of changed lines of each file' },
     'name-status': {
       type: 'boolean',
       default: false,
-      describe: 'the names of what was added, changed, deleted',
+      describe: 'show only names, and whether a file was added, changed or deleted',
     },
-    'name-only': { type: 'boolean', default: false, describe: 'the names alone' },
-    'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 where there are differences' },
+    'name-only': { type: 'boolean', default: false, describe: 'show only names' },
+    'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 if there are differences' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session diff', 'since the last autocommit'],
-    ['agt session diff fix-login "tests pass" --stat', 'since the snapshot of that label'],
-    ['agt session diff fix-login @{3} @{1} -- src', 'between two snapshots, in src'],
+    ['agt session diff', 'show changes since the last autocommit'],
+    ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
+    ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { record, snapshots } = whichSession(repository, words, program.cwd);
+    const { record, snapshots } = chooseSession(repository, words, context.cwd);
     const request = {
-      ...(await whichPoints(repository, record, snapshots, program.now())),
+      ...(await choosePoints(repository, record, snapshots, context.now())),
       pathspecs: (ambiguous: AmbiguousFolders) => {
-        const inFolder = (path: string) => pathInSession(record, path, program.cwd, ambiguous);
-        return wordsAfterDashes(args).map((spec) => parsePathspec(spec, inFolder));
+        const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
+        return pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
       },
-      now: program.now(),
+      now: context.now(),
     };
-    if (args.json) return printList(program, repository, record, request, args['exit-code']);
-    const names = (['stat', 'name-status', 'name-only', 'exit-code'] as const).filter((name) => args[name]);
-    const options = names.map((name) => `--${name}`);
-    const { exitCode, metadata, ambiguous, uncompared } = await showDiff(
-      repository,
-      record,
-      request,
-      options,
-    );
-    for (const difference of metadata) {
-      if (args['name-status'] || args['name-only'])
-        program.out(nameLine(difference, ambiguous, args['name-status']));
-      else program.err(`note: ${sentence(difference, ambiguous)}\n`);
-    }
-    for (const { path, reason } of uncompared)
-      program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
-    const differs = args['exit-code'] && metadata.length > 0;
-    return exitCode === 0 && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
+    if (!args.json) return printDiff(context, repository, record, request, args);
+    return printJsonDiff(context, repository, record, request, args['exit-code']);
   },
 });
 
-/** The first word is a session where there is one of that name, and else a snapshot of the current folder's session. */
-function whichSession(
+/** The first word is the id of a session if there is one; otherwise a snapshot of the current directory's session. */
+function chooseSession(
   repository: Repository,
   words: readonly string[],
   cwd: string,
@@ -96,57 +81,88 @@ function whichSession(
   if (first === undefined) return { record: sessionOfFolder(repository, cwd), snapshots: [] };
   const named = idProblem(first) === undefined ? readRecord(repository, first as SessionId) : undefined;
   if (named !== undefined) return { record: named, snapshots: rest };
-  const here = sessionContaining(repository, cwd);
-  if (here === undefined) return { record: namedSession(repository, first), snapshots: rest };
-  if (words.length > 2) throw usageError(`'${first}' is no session`, 'agt session diff [ID] [A] [B]');
-  return { record: here, snapshots: words };
+  const current = sessionContaining(repository, cwd);
+  if (current === undefined) return { record: namedSession(repository, first), snapshots: rest };
+  if (words.length > 2) throw usageError(`no session "${first}"`, 'usage: agt session diff [id] [a] [b]');
+  return { record: current, snapshots: words };
 }
 
-async function whichPoints(
+async function choosePoints(
   repository: Repository,
   record: SessionRecord,
   snapshots: readonly string[],
   now: Date,
 ): Promise<{ before: DiffEnd; after: DiffEnd }> {
-  const history = await readHistory(repository.git, snapshotRefs(record));
+  const refs = snapshotRefs(record);
+  const history = await readHistory(repository.git, refs);
   const [a, b] = snapshots;
   if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
-  const find = (spec: string) => findSnapshot(repository.git, snapshotRefs(record), history, spec, now);
+  const find = (spec: string) => findSnapshot(repository.git, refs, history, spec, now);
   return { before: await find(a), after: b === undefined ? 'disk' : await find(b) };
 }
 
-async function printList(
-  program: Program,
+/** Options that git handles. */
+const GIT_OPTIONS = ['stat', 'name-status', 'name-only', 'exit-code'] as const;
+
+/** git prints the differences of files, agt those of permissions and empty directories. Returns the exit code. */
+async function printDiff(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+  request: DiffRequest,
+  args: Readonly<Record<(typeof GIT_OPTIONS)[number], boolean>>,
+): Promise<number> {
+  const options = GIT_OPTIONS.filter((name) => args[name]).map((name) => `--${name}`);
+  const { exitCode, metadata, ambiguous, uncompared } = await showDiff(repository, record, request, options);
+  for (const difference of metadata) {
+    if (args['name-status'] || args['name-only'])
+      context.out(nameLine(difference, ambiguous, args['name-status']));
+    else context.err(`note: ${describeDifference(difference, ambiguous)}\n`);
+  }
+  warnNotCompared(context, uncompared);
+  const differs = args['exit-code'] && metadata.length > 0;
+  return exitCode === EXIT.done && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
+}
+
+/** Returns the exit code. */
+async function printJsonDiff(
+  context: Context,
   repository: Repository,
   record: SessionRecord,
   request: DiffRequest,
   asExitCode: boolean,
 ): Promise<number> {
   const { entries, metadata, ambiguous, uncompared } = await listDiff(repository, record, request);
-  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
-  const mode = (file: { readonly mode: string } | undefined) => file?.mode ?? null;
   const list = [
-    ...entries.map((entry) => ({
-      path: shown(entry.path),
-      status: statusOf(entry),
-      old_mode: mode(entry.before),
-      new_mode: mode(entry.after),
-    })),
-    ...metadata.map(({ path, status, before, after }) => ({
-      path: shown(path),
-      status,
-      old_permissions: before ?? null,
-      new_permissions: after ?? null,
-    })),
+    ...entries.map((entry) => fileJson(entry, ambiguous)),
+    ...metadata.map((difference) => metadataJson(difference, ambiguous)),
   ];
-  program.out(json(list));
-  for (const { path, reason } of uncompared)
-    program.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+  context.out(json(list));
+  warnNotCompared(context, uncompared);
   return (asExitCode && list.length > 0) || uncompared.length > 0 ? EXIT.failed : EXIT.done;
 }
 
-function statusOf({ before, after }: DiffEntry): 'A' | 'D' | 'M' {
-  return before === undefined ? 'A' : after === undefined ? 'D' : 'M';
+function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolders) {
+  const mode = (file: DiffEntry['before']) => file?.mode ?? null;
+  return {
+    path: displayPath(relativeToSandbox(path, ambiguous)),
+    status: before === undefined ? 'A' : after === undefined ? 'D' : 'M',
+    old_mode: mode(before),
+    new_mode: mode(after),
+  };
+}
+
+function metadataJson({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders) {
+  return {
+    path: displayPath(relativeToSandbox(path, ambiguous)),
+    status,
+    old_permissions: before ?? null,
+    new_permissions: after ?? null,
+  };
+}
+
+function warnNotCompared(context: Context, files: Awaited<ReturnType<typeof listDiff>>['uncompared']): void {
+  for (const { path, reason } of files) context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
 }
 
 function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, withStatus: boolean): string {
@@ -154,7 +170,10 @@ function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, w
   return withStatus ? `${status}\t${shown}\n` : `${shown}\n`;
 }
 
-function sentence({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders): string {
+function describeDifference(
+  { path, status, before, after }: MetadataDiff,
+  ambiguous: AmbiguousFolders,
+): string {
   const shown = showPath(displayPath(relativeToSandbox(path, ambiguous)));
   if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
   return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;

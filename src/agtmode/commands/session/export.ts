@@ -1,42 +1,51 @@
+import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { exportSession } from '../../../session/lifecycle/export.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { json, plural } from '../../output/print.ts';
+import { json, plural } from '../../output/format.ts';
 
 export const sessionExport = defineCommand({
   usage: 'session export [session-id]',
   group: 'sessions',
-  summary: 'push what the agent committed to a remote',
+  summary: 'push the work branch to a remote',
   description:
-    'Pushes the work branch and nothing else. Refuses uncommitted changes, a HEAD that is not on the work branch, and ' +
-    'any commit that holds a whole session folder.',
+    'Push the work branch, and nothing else. Refuse if the sandbox has uncommitted changes, if its HEAD is not the work ' +
+    'branch, or if a commit to push contains a snapshot of the session folder.',
   positionals: { 'session-id': SESSION_ID_OPTION },
   options: {
-    as: { type: 'string', describe: "the branch's name at the remote; by default that of the work branch" },
-    remote: { type: 'string', describe: "the remote; by default the user branch's, or the only one" },
-    'allow-dirty': { type: 'boolean', default: false, describe: 'leave uncommitted changes behind' },
+    as: { type: 'string', describe: 'push to this branch (default: the name of the work branch)' },
+    remote: { type: 'string', describe: 'push to this remote (default: the remote of the user branch)' },
+    'allow-dirty': {
+      type: 'boolean',
+      default: false,
+      describe: 'push although the sandbox has uncommitted changes',
+    },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session export --session-id fix-login', 'to the branch agt/fix-login'],
-    ['agt session export --as fix/login --dry-run', 'what would be pushed from here'],
+    ['agt session export fix-login', 'push to the branch agt/fix-login'],
+    ['agt session export --as fix/login --dry-run', 'show what would be pushed as fix/login'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args['session-id'], program.cwd);
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args['session-id'], context.cwd);
     const exported = await exportSession(repository, record, {
       as: args.as,
       remote: args.remote,
       dryRun: args['dry-run'],
       allowDirty: args['allow-dirty'],
     });
-    const verb = args['dry-run'] ? 'would export' : 'exported';
-    if (args.json) program.out(json({ ...exported, dry_run: args['dry-run'] }));
-    else
-      program.out(
-        `${verb} ${plural(exported.commits, 'commit')} to ${exported.remote} as ${exported.branch}\n`,
-      );
-    return 0;
+    if (args.json) context.out(json({ ...exported, dry_run: args['dry-run'] }));
+    else context.out(describeExport(exported, args['dry-run']));
+    return EXIT.done;
   },
 });
+
+function describeExport(
+  { commits, remote, branch }: Awaited<ReturnType<typeof exportSession>>,
+  dryRun: boolean,
+): string {
+  const verb = dryRun ? 'would export' : 'exported';
+  return `${verb} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`;
+}

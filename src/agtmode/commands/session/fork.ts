@@ -1,49 +1,53 @@
-import { usageError } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json } from '../../output/print.ts';
-import { printCreated } from '../../output/session.ts';
+import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { json } from '../../output/format.ts';
+import { printNewSession } from '../../output/session.ts';
 
 export const sessionFork = defineCommand({
   usage: 'session fork',
   group: 'sessions',
-  summary: 'make a session that goes on from the state of another',
+  summary: 'create a session from a snapshot of another session',
   description:
-    'The other session is captured first, unless --at names a state of it; that works too when it was removed. The new ' +
-    'one gets its work branch, index, uncommitted and ignored files, xdg/ and config/; the other one stays as it is.',
+    'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
+    'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
+    'session stays as it is; it may have been removed.',
   options: {
-    from: { type: 'string', demandOption: true, describe: 'the session to fork' },
-    id: { type: 'string', describe: 'the new id; by default sess-<date>-<time>-<xxxx>' },
+    from: { type: 'string', demandOption: true, describe: 'session to fork' },
+    id: { type: 'string', describe: 'id of the new session (default: sess-<date>-<time>-<random>)' },
     at: {
       type: 'string',
-      describe:
-        'fork this state: a commit of the shadow branch, @{n} (n autocommits ago), a time, or a label',
+      describe: `fork this snapshot: ${SNAPSHOT_FORMS}`,
     },
-    count: { type: 'string', describe: 'so many forks that race, named <id>-1, <id>-2, …' },
+    count: { type: 'string', describe: 'create this many sessions, named <id>-1, <id>-2, …' },
     json: JSON_OPTION,
   },
   examples: [
     ['agt session fork --from fix-login --id fix-login-2', 'try another way from here'],
-    ['agt session fork --from fix-login --at "tests pass"', 'go on from where it still worked'],
-    ['agt session fork --from fix-login --id try --count 3', 'try-1, try-2 and try-3'],
+    ['agt session fork --from fix-login --at "tests pass"', 'continue from where the tests still passed'],
+    ['agt session fork --from fix-login --id try --count 3', 'create try-1, try-2 and try-3'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const { records, warnings } = await forkSession(repository, namedSession(repository, args.from), {
       id: args.id,
       snapshot: args.at,
       count: args.count === undefined ? undefined : parseCount(args.count),
-      now: program.now(),
+      now: context.now(),
     });
-    for (const warning of warnings) program.err(`warning: ${warning}\n`);
-    if (args.json && args.count !== undefined) program.out(json(records));
-    else for (const record of records) printCreated(program, record, args.json, []);
-    return 0;
+    for (const warning of warnings) context.err(`warning: ${warning}\n`);
+    if (args.json && args.count !== undefined) context.out(json(records));
+    else for (const record of records) printNewSession(context, record, args.json);
+    return EXIT.done;
   },
 });
 
+/** Nobody races that many agents: a larger number is a mistake. */
+const MOST_FORKS = 9999;
+
 function parseCount(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw usageError(`'${text}' is not a number of forks`);
+  const count = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
+  if (count <= MOST_FORKS) return count;
+  throw usageError(`invalid number of forks "${text}"`);
 }

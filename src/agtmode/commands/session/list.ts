@@ -1,42 +1,41 @@
-import { shortBranch } from '../../../git/files/ref-files.ts';
+import { EXIT } from '../../../errors.ts';
 import { listRecords } from '../../../session/record.ts';
-import { readSessionStatus } from '../../../session/status.ts';
+import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json, table } from '../../output/print.ts';
-import { lastAutocommitText, sessionJson } from '../../output/session.ts';
+import { json, table } from '../../output/format.ts';
+import { currentBranch, lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
 export const sessionList = defineCommand({
   usage: 'session list',
   group: 'sessions',
   summary: 'list the sessions of this repository',
   options: {
-    all: { type: 'boolean', alias: 'a', default: false, describe: 'removed sessions too' },
+    all: { type: 'boolean', alias: 'a', default: false, describe: 'include removed sessions' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session list', 'id, state, branch, last autocommit'],
-    ['agt session list --json | jq -r .[].sandbox', 'every sandbox'],
+    ['agt session list', 'show id, state, branch and last autocommit'],
+    ['agt session list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
+  run: async (args, context) => {
+    const repository = await context.repository();
     const { records, damaged } = listRecords(repository);
     const shown = records.filter((record) => args.all || record.state !== 'removed');
     const views = await Promise.all(shown.map((record) => readSessionStatus(repository, record)));
-    for (const { problem } of damaged) program.err(`warning: ${problem}\n`);
-    if (args.json) {
-      program.out(json(views.map(sessionJson)));
-      return 0;
-    }
-    const now = program.now();
-    const rows = views.map((view) => [
-      view.record.session_id,
-      view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox gone',
-      view.head ?? (view.sandboxPresent ? '(detached)' : shortBranch(view.record.work_branch)),
-      view.ahead === undefined ? '' : `+${view.ahead}`,
-      lastAutocommitText(view, now),
-    ]);
-    if (rows.length > 0)
-      program.out(table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]));
-    return 0;
+    for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
+    if (args.json) context.out(json(views.map(sessionJson)));
+    else if (views.length > 0) context.out(sessionTable(views, context.now()));
+    return EXIT.done;
   },
 });
+
+function sessionTable(views: readonly SessionStatus[], now: Date): string {
+  const rows = views.map((view) => [
+    view.record.session_id,
+    view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox missing',
+    currentBranch(view),
+    view.ahead === undefined ? '' : `+${view.ahead}`,
+    lastAutocommitAge(view, now),
+  ]);
+  return table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]);
+}

@@ -1,37 +1,40 @@
+import { EXIT } from '../../../errors.ts';
 import { newSession } from '../../../session/lifecycle/new.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { printCreated } from '../../output/session.ts';
+import { printNewSession } from '../../output/session.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new',
   group: 'sessions',
-  summary: 'make a session: a sandbox, a work branch, a shadow branch',
+  summary: 'create a session: a sandbox, a work branch and a shadow branch',
   description:
-    'The sandbox is a git worktree on the work branch agt/<id>, where the agent edits and commits; autocommits go to ' +
-    'the shadow branch agtsessions/<id>. Files that .worktreeinclude names and git ignores are copied into it.',
+    'Create a session folder with three parts: sandbox/ is a git worktree with the work branch agt/<id> checked out, ' +
+    'for the agent to edit and commit in; xdg/ and config/ are for its XDG_DATA_HOME and XDG_CONFIG_HOME. Autocommits ' +
+    'go to the shadow branch agtsessions/<id>. Files that git ignores are copied into the sandbox if the file ' +
+    '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them.',
   options: {
-    id: { type: 'string', describe: 'its id; by default sess-<date>-<time>-<xxxx>' },
-    from: { type: 'string', describe: 'a session, branch or commit to start from; by default HEAD' },
-    profile: { type: 'string', describe: 'a name kept with the session, for harnesses' },
+    id: { type: 'string', describe: 'session id (default: sess-<date>-<time>-<random>)' },
+    from: { type: 'string', describe: 'start from this session, branch or commit (default: HEAD)' },
+    profile: { type: 'string', describe: 'store this name with the session, for tools that start agents' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session new --id fix-login', 'from the branch that is checked out'],
-    ['agt session new --from v2.1', 'from a tag, with a generated id'],
-    ['cd "$(agt session path fix-login)"', 'go to its sandbox'],
+    ['agt session new --id fix-login', 'start from the current branch'],
+    ['agt session new --from v2.1', 'start from a tag, with a generated id'],
+    ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
-  run: async (args, program) => {
-    await program.git(); // tried, and new enough
-    const repository = await program.repository();
+  run: async (args, context) => {
+    await context.git(); // fails if git is too old
+    const repository = await context.repository();
     const { record, included } = await newSession(repository, {
       id: args.id,
       from: args.from,
       profile: args.profile,
-      cwd: program.cwd,
-      now: program.now(),
-      showProgress: program.interactive && !args.json,
+      cwd: context.cwd,
+      now: context.now(),
+      showProgress: context.interactive && !args.json,
     });
-    printCreated(program, record, args.json, included.length > 0 ? [`copied   ${included.join(', ')}`] : []);
-    return 0;
+    printNewSession(context, record, args.json, included);
+    return EXIT.done;
   },
 });

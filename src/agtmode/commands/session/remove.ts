@@ -1,46 +1,56 @@
 import { createInterface } from 'node:readline/promises';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
 import { DRY_RUN_OPTION, defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import type { Program } from '../../program.ts';
+import type { Context } from '../../context.ts';
+import { shortOid } from '../../output/format.ts';
 
 export const sessionRemove = defineCommand({
   usage: 'session remove [id]',
   group: 'sessions',
-  summary: 'capture a session once more, then remove its folder',
+  summary: 'delete the folder of a session, but keep its snapshots',
   description:
-    'The branches stay, so that every state can be brought back. With --delete-branch they go too; where that would ' +
-    'lose work that is neither exported nor merged, agt asks, or without a terminal wants --force.',
+    'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt session restore ' +
+    'can bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
+    'branches as well. If that would lose work that is neither exported nor merged, ask first; without a terminal, ' +
+    'require --force.',
   positionals: { id: SESSION_ID_OPTION },
   options: {
-    'delete-branch': { type: 'boolean', default: false, describe: 'delete its branches and all its states' },
-    force: { type: 'boolean', alias: 'f', default: false, describe: 'even if work is lost' },
+    'delete-branch': {
+      type: 'boolean',
+      default: false,
+      describe: 'delete the branches and all snapshots as well',
+    },
+    force: {
+      type: 'boolean',
+      alias: 'f',
+      default: false,
+      describe: 'remove the session even if work is lost',
+    },
     'dry-run': DRY_RUN_OPTION,
   },
   examples: [
-    ['agt session remove --id fix-login', 'its states are kept'],
-    ['agt session remove --id fix-login --delete-branch', 'for good'],
+    ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
+    ['agt session remove fix-login --delete-branch', 'delete everything'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args.id, program.cwd);
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args.id, context.cwd);
     if (record.state === 'removed' && !args['delete-branch']) {
       throw usageError(
-        `session "${record.session_id}" is removed already`,
-        'forget its states too: --delete-branch',
+        `session "${record.session_id}" is already removed`,
+        `delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`,
       );
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
-    if (args['dry-run']) {
-      program.out(describePlan(plan, false));
-      return 0;
+    if (!args['dry-run']) {
+      if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
+      await removeSession(repository, plan, { force: args.force, now: context.now() });
     }
-    if (plan.unsaved.length > 0 && !args.force) await confirm(program, plan);
-    await removeSession(repository, plan, { force: args.force, now: program.now() });
-    program.out(describePlan(plan, true));
-    return 0;
+    context.out(describePlan(plan, !args['dry-run']));
+    return EXIT.done;
   },
 });
 
@@ -51,24 +61,27 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
     ...(folder === undefined ? [] : [`${verb('removed', 'remove')} ${folder}`]),
     ...branches.map(
       ({ ref, commit }) =>
-        `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${commit.slice(0, 10)})`,
+        `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`,
     ),
   ];
-  if (refs.length === 0) lines.push(`${verb('kept', 'keep')} its states on ${shortBranch(record.branch)}`);
+  if (refs.length === 0) lines.push(`${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`);
   return `${lines.join('\n')}\n`;
 }
 
-async function confirm(program: Program, { record, unsaved }: RemovalPlan): Promise<void> {
+/** @throws AgtError unless the user agrees to lose work. */
+async function confirm(context: Context, { record, unsaved }: RemovalPlan): Promise<void> {
   const reason = `session "${record.session_id}" has ${unsaved.join(' and ')}`;
-  if (!program.interactive) {
-    throw new AgtError(`${reason}; --delete-branch would lose that`, {
+  if (!context.interactive) {
+    throw new AgtError(`${reason}; --delete-branch would lose this work`, {
       hints: [
-        'export or merge it first, or keep the branches by leaving --delete-branch out, or use --force',
+        'export or merge the work first',
+        'or keep the branches: leave out --delete-branch',
+        'or lose the work: add --force',
       ],
     });
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question(`${reason}. Delete them all the same? [y/N] `);
+  const answer = await prompt.question(`${reason}. Delete the branches anyway? [y/N] `);
   prompt.close();
-  if (!/^y(es)?$/i.test(answer.trim())) throw new AgtError('nothing removed');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new AgtError('aborted; nothing was removed');
 }

@@ -1,3 +1,4 @@
+import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -5,52 +6,62 @@ import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { printPreview, printRestored } from '../../output/restore.ts';
+import {
+  DRY_RUN_OPTION,
+  defineCommand,
+  JSON_OPTION,
+  SESSION_ID_OPTION,
+  SNAPSHOT_FORMS,
+} from '../../command-line/command.ts';
+import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 export const sessionRestore = defineCommand({
   usage: 'session restore [id]',
-  group: 'states',
-  summary: 'bring a session back to a captured state',
+  group: 'snapshots',
+  summary: 'restore a session to a snapshot',
   description:
-    'What is there is captured first; then only what differs is written, and index, HEAD, work branch, permissions and ' +
-    'empty directories are as they were. What was never captured stays. The folder is captured again and compared with ' +
-    'the state. Works too when the folder is gone or the session was removed.',
+    'Restore files, permissions, empty directories, index, HEAD and work branch of a session to a snapshot. Autocommit ' +
+    'first, so that agt session undo can take the restore back. Write only files that differ, then check the result ' +
+    'against the snapshot. Files that agt never captured stay as they are. A removed session, or one without its ' +
+    'folder, can be restored as well.',
   positionals: { id: SESSION_ID_OPTION },
   options: {
     to: {
       type: 'string',
       demandOption: true,
-      describe: 'the state: a commit of the shadow branch, @{n} (n autocommits ago), a time, or a label',
+      describe: `restore this snapshot: ${SNAPSHOT_FORMS}`,
     },
-    path: { type: 'string', array: true, describe: 'only this file or directory, relative to the sandbox' },
-    only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'only this folder of the session' },
+    path: {
+      type: 'string',
+      array: true,
+      describe: 'restore only this file or directory, relative to the sandbox',
+    },
+    only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session restore --to "10 minutes ago"', 'the session of the current folder'],
-    ['agt session restore fix-login --to @{3} --path src/login.ts', 'one file'],
-    ['agt session restore fix-login --to "tests pass" --dry-run', 'what would change'],
+    ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
+    ['agt session restore fix-login --to @{3} --path src/login.ts', 'restore one file'],
+    ['agt session restore fix-login --to "tests pass" --dry-run', 'show what would change'],
   ],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const record = findSession(repository, args.id, program.cwd);
-    const now = program.now();
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const record = findSession(repository, args.id, context.cwd);
+    const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
-    const ambiguous = await readAmbiguousFolders(repository.git, [snapshot.commit]);
-    const paths = (args.path ?? []).map((path) => pathInSession(record, path, program.cwd, ambiguous));
-    const tops = args.only === undefined ? TOP_FOLDERS : [args.only];
+    const namesakes = await readAmbiguousFolders(repository.git, [snapshot.commit]);
+    const paths = (args.path ?? []).map((path) => pathInSession(record, path, context.cwd, namesakes));
+    const folders = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
-      scope: paths.length > 0 ? paths : tops,
+      scope: paths.length > 0 ? paths : folders,
       by: 'restore' as const,
       now,
       choose: async () => snapshot,
     };
-    if (args['dry-run']) {
-      printPreview(program, await previewRestore(repository, record, request), args.json);
-      return 0;
-    }
-    return printRestored(program, await restoreSession(repository, record, request), args.json);
+    if (!args['dry-run'])
+      return printRestore(context, await restoreSession(repository, record, request), args.json);
+    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
+    return EXIT.done;
   },
 });

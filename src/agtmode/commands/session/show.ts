@@ -1,48 +1,43 @@
+import { EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { readSessionStatus } from '../../../session/status.ts';
+import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
-import { json, plural, table } from '../../output/print.ts';
-import { lastAutocommitText, sessionJson } from '../../output/session.ts';
+import { json, plural, shortOid, table } from '../../output/format.ts';
+import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
 export const sessionShow = defineCommand({
   usage: 'session show [id]',
   group: 'sessions',
-  summary: 'show one session: its places, branches and last autocommit',
+  summary: 'show one session: paths, branches and last autocommit',
   positionals: { id: SESSION_ID_OPTION },
   options: { json: JSON_OPTION },
-  examples: [['agt session show fix-login', 'everything about it']],
-  run: async (args, program) => {
-    const repository = await program.repository();
-    const view = await readSessionStatus(repository, findSession(repository, args.id, program.cwd));
-    if (args.json) {
-      program.out(json(sessionJson(view)));
-      return 0;
-    }
-    const { record } = view;
-    const rows: [string, string][] = [
-      ['session', record.session_id],
-      ['state', record.state],
-      ['folder', view.folder],
-      ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (gone)`],
-      [
-        'work branch',
-        `${shortBranch(record.work_branch)}${view.headCommit ? ` at ${view.headCommit.slice(0, 10)}` : ''}`,
-      ],
-      ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits, 'autocommit')}`],
-      ['last autocommit', lastAutocommitText(view, program.now())],
-      [
-        'user branch',
-        record.user_branch === undefined ? 'none (started from a commit)' : shortBranch(record.user_branch),
-      ],
-      [
-        'started at',
-        `${record.from_commit.slice(0, 10)}${record.from === undefined ? '' : ` from session ${record.from}`}`,
-      ],
-      ['created', record.created_at],
-    ];
-    if (record.profile !== undefined) rows.push(['profile', record.profile]);
-    program.out(table(rows));
-    return 0;
+  examples: [['agt session show fix-login', 'show everything about one session']],
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const view = await readSessionStatus(repository, findSession(repository, args.id, context.cwd));
+    if (args.json) context.out(json(sessionJson(view)));
+    else context.out(table(describeSession(view, context.now())));
+    return EXIT.done;
   },
 });
+
+function describeSession(view: SessionStatus, now: Date): [string, string][] {
+  const { record, headCommit } = view;
+  const workBranch = shortBranch(record.work_branch);
+  const userBranch = record.user_branch;
+  const startCommit = shortOid(record.from_commit);
+  return [
+    ['session', record.session_id],
+    ['state', record.state],
+    ['folder', view.folder],
+    ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (missing)`],
+    ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
+    ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits, 'autocommit')}`],
+    ['last autocommit', lastAutocommitAge(view, now)],
+    ['user branch', userBranch === undefined ? 'none (started from a commit)' : shortBranch(userBranch)],
+    ['start commit', record.from === undefined ? startCommit : `${startCommit} from session ${record.from}`],
+    ['created', record.created_at],
+    ...(record.profile === undefined ? [] : [['profile', record.profile] as [string, string]]),
+  ];
+}

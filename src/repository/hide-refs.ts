@@ -1,6 +1,6 @@
 /**
- * `uploadpack.hideRefs`: whoever clones or fetches from a repository that agt manages receives no agent's state.
- * Only what is missing is added; the user's own values stay.
+ * `uploadpack.hideRefs`: keeps agents' branches and snapshots from people who clone or fetch from a repository that agt
+ * manages. agt only adds values that are missing; the user's own values stay.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
@@ -10,26 +10,27 @@ import type { Repository } from './repository.ts';
 
 const KEY = 'uploadpack.hideRefs';
 
-const ATTEMPTS = 50;
-const PAUSE_MS = 20;
+/** git holds the lock on its configuration for milliseconds: after one to two seconds without it, something is wrong. */
+const LOCK_ATTEMPTS = 50;
+const LOCK_PAUSE_MS = 20;
 
-/** The namespaces that are to be hidden and are not. */
+/** Namespaces of agt that `uploadpack.hideRefs` does not name yet. */
 export async function missingHideRefs(git: Git, settings: Settings): Promise<string[]> {
   const present = (await gitAnswer(git, ['config', '--get-all', KEY]))?.split('\n') ?? [];
   const remotes = (await gitText(git, ['remote'])).split('\n').filter((name) => name !== '');
-  const wanted = allNamespaces(settings, remotes).map((namespace) => namespace.slice(0, -1));
+  const wanted = allNamespaces(settings, remotes).map((namespace) => namespace.replace(/\/$/, ''));
   return wanted.filter((name) => !present.includes(name));
 }
 
-/** git locks its configuration file without waiting: while somebody else has it, this tries again. */
-export async function hideFromFetch({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
+/** git does not wait for the lock on its configuration file, so agt retries while another process holds it. */
+export async function hideAgentRefs({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const [name] = await missingHideRefs(git, settings);
     if (name === undefined) return;
     const args = ['config', '--add', KEY, name];
     const run = await runGit(git, args);
     if (run.exitCode === 0) attempt = 0;
-    else if (attempt === ATTEMPTS) throw gitFailed(args, run);
-    else await sleep(PAUSE_MS * (1 + Math.random()));
+    else if (attempt === LOCK_ATTEMPTS) throw gitFailed(args, run);
+    else await sleep(LOCK_PAUSE_MS * (1 + Math.random()));
   }
 }

@@ -1,29 +1,25 @@
 /**
- * Understands the command line that needs no rules: words that are whole names of options, each value a word of its own.
- * Everything else (short options, `--no-x`, `--x=y`, arguments, quotes, mistakes, help) is left to yargs, which takes a
- * tenth of the time of a small capture.
+ * Parses command lines that need no rules: full option names, and each value a word of its own. Everything else (short
+ * options, `--no-x`, `--x=y`, positional arguments, quotes, mistakes, help) needs yargs, and loading yargs takes a tenth
+ * of the time of a small autocommit.
  */
 import { type Command, commandName } from './command.ts';
 
-export interface PlainCommandLine {
+export interface ParsedCommandLine {
   readonly command: Command;
   /** As yargs would give them to the command. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined where it takes yargs to tell. */
-export function plainArguments(
+/** Undefined if the command line needs yargs. */
+export function parseWithoutYargs(
   commands: readonly Command[],
   words: readonly string[],
-): PlainCommandLine | undefined {
+): ParsedCommandLine | undefined {
   const command = commands.find((one) => isCalled(commandName(one).split(' '), words));
   if (command === undefined || !hasPlainOptions(command)) return undefined;
   const { options = {} } = command;
-  const args: Record<string, unknown> = Object.fromEntries(
-    Object.entries(options).flatMap(([name, option]) =>
-      'default' in option ? [[name, option.default]] : [],
-    ),
-  );
+  const args = defaultsOf(command);
   const given = new Set<string>();
   const rest = words.slice(commandName(command).split(' ').length);
   while (rest.length > 0) {
@@ -43,19 +39,25 @@ export function plainArguments(
 }
 
 function isCalled(name: readonly string[], words: readonly string[]): boolean {
-  return name.every((word, at) => words[at] === word);
+  return name.every((word, i) => words[i] === word);
 }
 
-/** Whether nothing is asked of its options, or done with them, but what is understood here. */
+function defaultsOf({ options = {} }: Command): Record<string, unknown> {
+  const withDefault = Object.entries(options).filter(([, option]) => 'default' in option);
+  return Object.fromEntries(withDefault.map(([name, option]) => [name, option.default]));
+}
+
+/** Features of options that parseWithoutYargs handles as yargs does. */
+const HANDLED = ['type', 'default', 'describe', 'alias', 'array'];
+
 function hasPlainOptions({ usage, options, positionals }: Command): boolean {
-  const known = ['type', 'default', 'describe', 'alias', 'array'];
   return (
     !/<|\.\./.test(usage) &&
     Object.values(positionals ?? {}).every((positional) => !('default' in positional)) &&
     Object.values(options ?? {}).every(
       (option) =>
         ['boolean', 'string'].includes(option.type ?? '') &&
-        Object.keys(option).every((key) => known.includes(key)),
+        Object.keys(option).every((key) => HANDLED.includes(key)),
     )
   );
 }

@@ -1,4 +1,4 @@
-/** Sessions that would take in a home directory, a whole disk or the store that they are captured into. */
+/** agt refuses sessions of a home directory or a whole disk, and folders that contain the repository. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { autocommit, makeSession, tryAutocommit } from '../harness/session.ts';
 import { AGT, agt, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
-test('a repository on $HOME, by whatever name, or by core.worktree', () => {
+test('refuses a session of $HOME, also through a symbolic link or core.worktree', () => {
   const home = makeRepository({ 'notes/a': 'a\n' });
   const link = join(makeTempDir(), 'link');
   symlinkSync(home, link);
@@ -23,12 +23,12 @@ test('a repository on $HOME, by whatever name, or by core.worktree', () => {
     const outcome = run(AGT, ['session', 'new', '--id', 's1'], { cwd, env: { HOME } });
     expect(`${cwd} ${outcome.exitCode}`).toBe(`${cwd} 1`);
     expect(`${cwd} ${outcome.stderr}`).toContain(
-      `error: the repository's worktree is the home directory (${home}): no sessions there\nhint: make a repository of`,
+      `error: cannot create a session of your home directory ("${home}")\nhint: make the folder`,
     );
   }
   expect(existsSync(`${home}.agt`) || existsSync(`${dotfiles}.agt`)).toBe(false);
   expect(git(home, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
-  // Of a repository in it, there is nothing to be said against one.
+  // A repository inside the home directory is fine.
   const inside = join(home, 'project');
   mkdirSync(inside);
   git(inside, 'init', '-q');
@@ -36,9 +36,9 @@ test('a repository on $HOME, by whatever name, or by core.worktree', () => {
   expect(run(AGT, ['session', 'new'], { cwd: inside, env: { HOME: home } }).exitCode).toBe(0);
 });
 
-test('a repository on /', ({ skip }) => {
+test('refuses a session of /', ({ skip }) => {
   const root = makeTempDir('root');
-  // A root of its own, which holds the machine's programs and the repository's `.git`.
+  // A root directory of its own, with the programs of this machine and the `.git` of the repository.
   const script = `
     mount --bind "$1" "$1" && cd "$1" || exit 77
     for entry in /*; do
@@ -52,12 +52,12 @@ test('a repository on /', ({ skip }) => {
   });
   skip(outcome.status === 77 || outcome.status === null, 'a root of its own cannot be made here');
   skip(/unshare|chroot|Operation not permitted|not found/.test(outcome.stderr), outcome.stderr.trim());
-  expect(outcome.stderr).toContain("error: the repository's worktree is the root of the file system (/)");
+  expect(outcome.stderr).toContain('error: cannot create a session of the root directory ("/")');
   expect(outcome.status).toBe(1);
   expect(readdirSync(join(root, '.git'))).not.toContain('agt');
 });
 
-test('a store inside the session folder is not captured into itself', () => {
+test('refuses to capture a session folder that contains the repository', () => {
   const session = makeSession();
   const { commit } = autocommit(session);
   const store = join(session.folder, 'xdg/store');
@@ -66,11 +66,11 @@ test('a store inside the session folder is not captured into itself', () => {
   git(session.repository, 'worktree', 'repair', session.sandbox);
   const outcome = tryAutocommit(session);
   expect(outcome.exitCode).toBe(1);
-  expect(outcome.stderr).toContain(`error: the repository ${store} is inside the session folder`);
+  expect(outcome.stderr).toContain(`error: the repository "${store}" is inside the session folder`);
   expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(commit);
 });
 
-test('repositories that are the agent’s own, bare or not, are files like any others', () => {
+test('captures repositories of the agent, bare or not, like other files', () => {
   const session = makeSession();
   git(session.sandbox, 'init', '-q', '--bare', 'remote.git');
   git(session.sandbox, 'init', '-q', 'nested');

@@ -1,6 +1,6 @@
 /**
- * Where a repository's own agt settings are. An agt clone records its area (the folder beside the bare repository)
- * in `<common>/agt/area`, so that a bare repository with an unrelated worktree beside it is never mistaken for one.
+ * Finds the settings file of a repository. An agt clone records its area (the directory beside the bare repository) in
+ * `<common>/agt/area`, so agt never takes a bare repository with an unrelated worktree beside it for a clone of its own.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,30 +1,27 @@
-/** What is understood without yargs is what yargs understands. */
+/** parseWithoutYargs gives the same arguments as yargs, for every command line that it accepts. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { makeParser } from '../../../src/agtmode/command-line/cli.ts';
-import { type Command, commandName } from '../../../src/agtmode/command-line/command.ts';
-import { plainArguments } from '../../../src/agtmode/command-line/plain-arguments.ts';
+import { commandName } from '../../../src/agtmode/command-line/command.ts';
+import { parseWithoutYargs } from '../../../src/agtmode/command-line/parse-without-yargs.ts';
+import { makeParser } from '../../../src/agtmode/command-line/parser.ts';
 import { COMMANDS } from '../../../src/agtmode/commands/index.ts';
-import type { Program } from '../../../src/agtmode/program.ts';
 
-/** What a command is given by yargs; undefined where yargs refuses. */
-async function byYargs(words: readonly string[]): Promise<[string, Record<string, unknown>] | undefined> {
-  let seen: [string, Record<string, unknown>] | undefined;
-  const recording = COMMANDS.map((command) => ({
-    ...command,
-    run: async (args: Record<string, unknown>) => {
-      const names = Object.keys({ ...command.options, ...command.positionals });
-      const given = names.filter((name) => args[name] !== undefined).map((name) => [name, args[name]]);
-      seen = [commandName(command), Object.fromEntries(given)];
-      return 0;
-    },
-  })) as unknown as Command[];
+/** The command and the arguments that yargs finds; undefined if yargs refuses the command line. */
+async function parseWithYargs(
+  words: readonly string[],
+): Promise<[string, Record<string, unknown>] | undefined> {
+  let found: [string, Record<string, unknown>] | undefined;
+  const parser = makeParser(COMMANDS, async (command, args: Record<string, unknown>) => {
+    const names = Object.keys({ ...command.options, ...command.positionals });
+    const given = names.filter((name) => args[name] !== undefined).map((name) => [name, args[name]]);
+    found = [commandName(command), Object.fromEntries(given)];
+  });
   try {
-    await makeParser(recording, {} as Program, { exitCode: 0 }).parseAsync([...words]);
+    await parser.parseAsync([...words]);
   } catch {
     return undefined;
   }
-  return seen;
+  return found;
 }
 
 const value = fc.oneof(
@@ -73,21 +70,21 @@ const line = fc.constantFrom(...COMMANDS).chain((command) => {
     .map((words) => [...commandName(command).split(' '), ...words.flat()]);
 });
 
-test('what is understood without yargs is what yargs understands', async () => {
-  let understood = 0;
+test('an accepted command line has the same arguments as with yargs', async () => {
+  let accepted = 0;
   await fc.assert(
     fc.asyncProperty(line, async (words) => {
-      const plain = plainArguments(COMMANDS, words);
+      const plain = parseWithoutYargs(COMMANDS, words);
       if (plain === undefined) return;
-      understood++;
-      expect([commandName(plain.command), plain.args]).toEqual(await byYargs(words));
+      accepted++;
+      expect([commandName(plain.command), plain.args]).toEqual(await parseWithYargs(words));
     }),
     { numRuns: 3000 },
   );
-  expect(understood).toBeGreaterThan(300);
+  expect(accepted).toBeGreaterThan(300);
 });
 
-test('the calls of hooks, cron and the guard are', () => {
+test('the command lines of hooks, cron and the guard are accepted', () => {
   for (const words of [
     'autocommit',
     'autocommit --all',
@@ -96,5 +93,5 @@ test('the calls of hooks, cron and the guard are', () => {
     'status',
     'doctor --fix',
   ])
-    expect(plainArguments(COMMANDS, words.split(' ')), words).toBeDefined();
+    expect(parseWithoutYargs(COMMANDS, words.split(' ')), words).toBeDefined();
 });

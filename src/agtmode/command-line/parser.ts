@@ -1,0 +1,132 @@
+/** Makes a yargs parser from the declarations of commands: strict, and without conversions (`1e5` is a branch name). */
+import yargs, { type Argv } from 'yargs';
+import { usageError } from '../../errors.ts';
+import type { Context } from '../context.ts';
+import { sentence } from '../output/format.ts';
+import { type Command, commandName } from './command.ts';
+
+/** Wider lines are hard to read. */
+const MAX_HELP_COLUMNS = 100;
+
+/** Shown above the commands of a family in its help. */
+const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
+  session: 'create, inspect, restore, export and remove sessions',
+  config: 'list, read and change settings',
+  cron: 'autocommit sessions from cron',
+  shim: 'install the git script for the PATH of your agents',
+};
+
+/** The parser calls `run` with the command that it finds and the parsed arguments. */
+export type RunCommand = (command: Command, args: never) => Promise<void>;
+
+/** Parses the command line with yargs, runs the command and returns its exit code. */
+export async function runWithYargs(
+  commands: readonly Command[],
+  context: Context,
+  words: string[],
+): Promise<number> {
+  let exitCode = 0;
+  const parser = makeParser(commands, async (command, args) => {
+    exitCode = await command.run(args, context);
+  });
+  await parser.parseAsync(words);
+  return exitCode;
+}
+
+export function makeParser(commands: readonly Command[], run: RunCommand): Argv {
+  const parser = configure(yargs().scriptName('agt'));
+  for (const [family, members] of groupByFamily(commands)) {
+    if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
+    else registerFamily(parser, family, members, run);
+  }
+  return parser.completion('completion', false).fail((message, error) => {
+    if (error && error.name !== 'YError') throw error;
+    throw usageError(rephrase(message ?? error.message), 'see: agt help');
+  });
+}
+
+/** Commands of two words by their first word; commands of one word under undefined. */
+function groupByFamily(commands: readonly Command[]): Map<string | undefined, Command[]> {
+  return Map.groupBy(commands, (command) => {
+    const words = commandName(command).split(' ');
+    return words.length > 1 ? words[0] : undefined;
+  });
+}
+
+function configure(parser: Argv): Argv {
+  return parser
+    .parserConfiguration({
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+      'dot-notation': false,
+      'camel-case-expansion': false,
+      'duplicate-arguments-array': true,
+      'populate--': true,
+    })
+    .strict()
+    .version(false)
+    .help('help')
+    .alias('help', 'h')
+    .exitProcess(false)
+    .showHelpOnFail(false)
+    .updateStrings({ 'Positionals:': 'Arguments:', 'Show help': 'show this help' })
+    .wrap(Math.min(MAX_HELP_COLUMNS, process.stdout.columns ?? MAX_HELP_COLUMNS));
+}
+
+function registerFamily(parser: Argv, family: string, members: readonly Command[], run: RunCommand): void {
+  parser.command(family, FAMILY_SUMMARIES[family] ?? '', (inner) => {
+    configure(inner);
+    for (const command of members) register(inner, command, command.usage.slice(family.length + 1), run);
+    return inner.demandCommand(1, `no command after "agt ${family}"`);
+  });
+}
+
+function register(parser: Argv, command: Command, usage: string, run: RunCommand): void {
+  parser.command(
+    usage,
+    command.summary,
+    (inner) => describe(inner, command),
+    async (args) => {
+      refuseRepeatedOptions(command, args);
+      await run(command, args as never);
+    },
+  );
+}
+
+function describe(parser: Argv, command: Command): Argv {
+  parser.usage(`agt ${command.usage} [options]\n\n${command.description ?? sentence(command.summary)}`);
+  for (const [name, positional] of Object.entries(command.positionals ?? {}))
+    parser.positional(name, positional);
+  for (const [name, option] of Object.entries(command.options ?? {}))
+    parser.option(name, { ...option, requiresArg: option.type === 'string' });
+  for (const [line, purpose] of command.examples) parser.example(line.replace(/^agt/, '$0'), purpose);
+  return parser;
+}
+
+/** yargs makes an array of an option that is given twice. */
+function refuseRepeatedOptions(
+  { usage, options, positionals }: Command,
+  args: Record<string, unknown>,
+): void {
+  for (const name of Object.keys({ ...options, ...positionals })) {
+    const takesMany = options?.[name]?.array === true || /\.\./.test(usage);
+    if (Array.isArray(args[name]) && !takesMany)
+      throw usageError(`option "--${name}" is given more than once`);
+  }
+}
+
+/** A message of yargs, in the manner of git. */
+function rephrase(message: string): string {
+  const unknown = /^Unknown (argument|command)s?: (.*)$/.exec(message);
+  if (unknown !== null)
+    return `unknown ${unknown[1] === 'command' ? 'command' : 'option or argument'} "${unknown[2]}"`;
+  const withoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1];
+  if (withoutValue !== undefined) return `option "--${withoutValue}" needs a value`;
+  const required = /^Missing required arguments?: (.*)$/.exec(message)?.[1];
+  if (required !== undefined) return `option "--${required}" is required`;
+  const choice = /Argument: (\S+), Given: (.*), Choices: (.*)/.exec(message);
+  if (choice !== null)
+    return `invalid value ${choice[2]} for option "--${choice[1]}"; choose from ${choice[3]}`;
+  if (/^Not enough non-option arguments/.test(message)) return 'an argument is missing';
+  return message.charAt(0).toLowerCase() + message.slice(1);
+}

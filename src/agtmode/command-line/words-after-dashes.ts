@@ -1,5 +1,0 @@
-/** What the user wrote after `--`: paths, as in git. yargs keeps them apart, under a name that no option can have. */
-export function wordsAfterDashes(args: unknown): string[] {
-  const words = (args as { '--'?: readonly unknown[] })['--'];
-  return (words ?? []).map(String);
-}

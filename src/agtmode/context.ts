@@ -1,0 +1,112 @@
+/**
+ * Everything that a running command uses of its surroundings: clock, environment, streams, git, repository. Tests can
+ * set each of them. agt looks for git and the repository only when a command first asks for them.
+ */
+import { isatty } from 'node:tty';
+import {
+  ALL_KEYS,
+  globalConfigPath,
+  readSettings,
+  readSettingValues,
+  type SettingValue,
+} from '../config/settings.ts';
+import { AgtError } from '../errors.ts';
+import { findGit, ownFiles } from '../git/run/find-git.ts';
+import { type Git, openGit, runGit } from '../git/run/git.ts';
+import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
+import { packed } from '../process/invocation.ts';
+import { findRepository } from '../repository/find-repository.ts';
+import { openRepository, type Repository } from '../repository/repository.ts';
+
+export interface Context {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => Date;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** True if standard output is a terminal that shows colours. */
+  readonly colour: boolean;
+  /** True if agt can ask a question and read the answer. */
+  readonly interactive: boolean;
+  /** Absolute path of the real git, which has not run yet. */
+  readonly gitPath: () => string;
+  /** The real git in the current directory, once agt has checked its version. */
+  readonly git: () => Promise<Git>;
+  readonly gitVersion: () => Promise<GitVersion>;
+  /** @throws AgtError outside a repository. */
+  readonly repository: () => Promise<Repository>;
+  readonly repositoryIfAny: () => Promise<Repository | undefined>;
+  /** All settings with their origins; in a repository, with its own. */
+  readonly settingValues: () => Promise<SettingValue[]>;
+}
+
+export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
+  const globalFile = globalConfigPath(env);
+  const gitPath = once(() => findRealGit(globalFile, env));
+  const probe = once(() => probeGit(openGit(gitPath(), cwd, env)));
+  const repositoryIfAny = once(async () => {
+    const git = openGit(gitPath(), cwd, env);
+    const found = await findRepository(git, cwd);
+    if (found === undefined) {
+      await probe(); // perhaps the program that found no repository is not git
+      return undefined;
+    }
+    return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env));
+  });
+  return {
+    cwd,
+    env,
+    now: () => new Date(),
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    interactive: isatty(0) && isatty(2),
+    gitPath,
+    git: async () => (await probe()).git,
+    gitVersion: async () => (await probe()).version,
+    repositoryIfAny,
+    repository: async () => (await repositoryIfAny()) ?? notInRepository(),
+    settingValues: async () => {
+      const local = (await repositoryIfAny())?.configFile;
+      return readSettingValues({ global: globalFile, local }, env, ALL_KEYS);
+    },
+  };
+}
+
+function notInRepository(): never {
+  throw new AgtError('not in a git repository or an agt clone', {
+    hints: ['change to one, or create one: agt clone <url>'],
+  });
+}
+
+function findRealGit(globalFile: string | undefined, env: NodeJS.ProcessEnv): string {
+  const values = readSettingValues({ global: globalFile, local: undefined }, env);
+  const setting = values.find(({ name }) => name === 'agt.gitPath');
+  const configured = setting?.value ? { path: setting.value, origin: setting.origin } : undefined;
+  return findGit({ configured, path: env['PATH'], self: ownFiles(packed) });
+}
+
+async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
+  const output = (await runGit(git, ['--version'])).stdout.toString();
+  const version = parseGitVersion(output);
+  if (version === undefined) {
+    throw new AgtError(`"${git.path}" is not git: --version printed "${output.split('\n')[0]}"`, {
+      hints: ['set the path of the real git: agt config set --global agt.gitPath <path> (or AGT_GIT_PATH)'],
+    });
+  }
+  if (!isAtLeast(version, OLDEST_GIT.major, OLDEST_GIT.minor)) {
+    throw new AgtError(`git ${version.text} (${git.path}) is too old`, {
+      hints: [`agt needs git ${OLDEST_GIT.major}.${OLDEST_GIT.minor} or newer`],
+    });
+  }
+  return { git, version };
+}
+
+/** Computes the value at the first call, and returns it at every call. */
+function once<T>(compute: () => T): () => T {
+  let result: { value: T } | undefined;
+  return () => {
+    result ??= { value: compute() };
+    return result.value;
+  };
+}

@@ -1,0 +1,51 @@
+/** Prints the result of an autocommit. Files that are missing in the snapshot go to standard error. */
+import type { CaptureResult } from '../../autocommit/capture.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import type { Context } from '../context.ts';
+import { plural, shortOid, showPath } from './format.ts';
+import { printNotCaptured } from './session.ts';
+
+export interface AutocommitPrinting {
+  readonly quietIfUnchanged: boolean;
+  /** Print each changed path on a line of its own. */
+  readonly listChanges: boolean;
+}
+
+export function printAutocommit(
+  context: Context,
+  record: SessionRecord,
+  result: CaptureResult,
+  printing: AutocommitPrinting,
+): void {
+  printProblems(context, record, result);
+  const { outcome, changes, commit } = result;
+  const id = record.session_id;
+  if (outcome === 'unchanged') {
+    if (!printing.quietIfUnchanged) context.out(`${id}: nothing changed\n`);
+    return;
+  }
+  if (printing.listChanges) {
+    const letters = { added: 'A', changed: 'M', deleted: 'D', mode: 'M' };
+    for (const { path, kind } of changes) context.out(`${letters[kind]} ${showPath(path)}\n`);
+  }
+  const paths = plural(changes.length, 'path');
+  if (outcome === 'would-commit') context.out(`${id}: would capture ${paths}\n`);
+  else context.out(`${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`);
+}
+
+function printProblems(
+  context: Context,
+  record: SessionRecord,
+  { warnings, skipped, failed }: CaptureResult,
+): void {
+  const id = record.session_id;
+  for (const warning of warnings) context.err(`warning: ${id}: ${warning}\n`);
+  for (const { path, reason } of skipped)
+    context.err(`warning: ${id}: not captured: ${showPath(path)}: ${reason}\n`);
+  printNotCaptured(context, record, failed);
+  if (failed.length > 0) context.err(`error: ${id}: not everything could be captured\n`);
+}
+
+export function autocommitJson(record: SessionRecord, result: CaptureResult) {
+  return { session_id: record.session_id, ...result, commit: result.commit ?? null };
+}

@@ -1,0 +1,83 @@
+/** How agt mode formats what it prints: columns, times, sizes, paths, JSON and colours. */
+
+/** Left-aligned columns, separated by two spaces; no trailing spaces. */
+export function table(rows: readonly (readonly string[])[], indent = ''): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
+  }
+  const lines = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
+  return lines.map((line) => `${`${indent}${line}`.trimEnd()}\n`).join('');
+}
+
+export function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+export function plural(n: number, noun: string): string {
+  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+}
+
+export function sentence(text: string): string {
+  return `${capitalized(text)}.`;
+}
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const SHORT_OID_LENGTH = 10;
+
+/** Always the same length, so that columns align and core.abbrev changes nothing. */
+export function shortOid(oid: string): string {
+  return oid.slice(0, SHORT_OID_LENGTH);
+}
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['week', 7 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+/** `3 minutes ago`, as in git's relative dates. */
+export function age(then: Date, now: Date): string {
+  const seconds = Math.floor((now.getTime() - then.getTime()) / 1000);
+  if (seconds < 0) return 'in the future';
+  const [unit, size] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['second', 1];
+  return `${plural(Math.floor(seconds / size), unit)} ago`;
+}
+
+/** `2026-01-05 12:00:07`, in local time: a form in which a command takes a snapshot. */
+export function localTime(date: Date): string {
+  const two = (n: number) => String(n).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** `0`, `812`, `1.2K`, `34M`: short enough for a column. */
+export function fileSize(bytes: number): string {
+  let size = bytes;
+  for (const unit of ['', 'K', 'M', 'G']) {
+    if (size < 1000)
+      return unit === '' || size >= 10 ? `${Math.round(size)}${unit}` : `${size.toFixed(1)}${unit}`;
+    size /= 1024;
+  }
+  return `${Math.round(size)}T`;
+}
+
+/** A path that a person can read and copy: control characters escaped, bytes that are not UTF-8 unchanged. */
+export function showPath(path: string): string {
+  return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
+}
+
+const SGR_CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+
+export type Paint = (style: keyof typeof SGR_CODES, text: string) => string;
+
+export function paint(colour: boolean): Paint {
+  return (style, text) => (colour ? `\u001b[${SGR_CODES[style]}m${text}\u001b[m` : text);
+}

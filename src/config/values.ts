@@ -1,0 +1,43 @@
+/** Sizes, times and booleans as people write them in settings, and sizes as agt prints them. */
+
+/** A boolean as git reads it, or undefined. */
+export function parseBoolean(text: string): boolean | undefined {
+  if (/^(true|yes|on|1)$/i.test(text)) return true;
+  return /^(false|no|off|0|)$/i.test(text) ? false : undefined;
+}
+
+/** Bytes of a size in git's notation (`512m`), or undefined. */
+export function parseSize(text: string): number | undefined {
+  const match = /^(\d+)([kmgt]?)b?$/i.exec(text.trim());
+  if (match === null) return undefined;
+  const power = ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
+  const bytes = Number(match[1]) * 1024 ** power;
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/** In the form of `git count-objects -H`: `12 bytes`, `3.46 KiB`, `1.20 GiB`. */
+export function showSize(bytes: number): string {
+  const power = [3, 2, 1].find((power) => bytes >= 1024 ** power) ?? 0;
+  if (power === 0) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+  return `${(bytes / 1024 ** power).toFixed(2)} ${['', 'KiB', 'MiB', 'GiB'][power]}`;
+}
+
+const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
+  h: 3_600,
+  hour: 3_600,
+  d: 86_400,
+  day: 86_400,
+  w: 7 * 86_400,
+  week: 7 * 86_400,
+  month: 30 * 86_400,
+  y: 365 * 86_400,
+  year: 365 * 86_400,
+};
+
+/** Seconds of `30 days`, `30d` or git's `30.days.ago`; Infinity for `never`; otherwise undefined. */
+export function parseRetention(text: string): number | undefined {
+  if (/^never$/i.test(text.trim())) return Number.POSITIVE_INFINITY;
+  const match = /^(\d+)[ .]?([a-z]+?)s?(?:[ .]ago)?$/i.exec(text.trim());
+  const unit = SECONDS_PER_UNIT[(match?.[2] ?? '').toLowerCase()];
+  return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
+}

@@ -1,0 +1,95 @@
+/** One session of `agt watch`: whether the kernel watches its folder, and when to capture it next. */
+import { errorCode } from '../../errors.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { Debounce } from './debounce.ts';
+import { FolderWatcher } from './folder-watcher.ts';
+
+const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
+const NO_WATCHERS = "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
+const LIMITS: readonly string[] = [NO_WATCHES, NO_WATCHERS];
+
+const NOT_TRIED = '';
+
+export interface WatchTimes {
+  /** Milliseconds without a change before a capture. */
+  readonly debounceMs: number;
+  /** Milliseconds: from the first change to the capture at most, and between two attempts. */
+  readonly intervalMs: number;
+}
+
+export class WatchedSession {
+  readonly record: SessionRecord;
+  private readonly debounce: Debounce;
+  private readonly onFirstChange: () => void;
+  private folder: FolderWatcher | undefined;
+  private refusal: string | undefined = NOT_TRIED;
+  /** When to capture even if no change is known. At first now, since files may have changed before. */
+  private retryTime: number | undefined = Date.now();
+
+  constructor(record: SessionRecord, { debounceMs, intervalMs }: WatchTimes, onFirstChange: () => void) {
+    this.record = record;
+    this.debounce = new Debounce(debounceMs, intervalMs);
+    this.onFirstChange = onFirstChange;
+  }
+
+  /** Why the kernel does not watch the folder; undefined if it does. */
+  get reason(): string | undefined {
+    return this.refusal;
+  }
+
+  /** When to capture next, in milliseconds since 1970; undefined if nothing has changed. */
+  get due(): number | undefined {
+    const times = [this.debounce.due(), this.retryTime].filter((time) => time !== undefined);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** True if the watched folder was deleted or replaced. */
+  isGone(): boolean {
+    return this.folder?.isGone() === true;
+  }
+
+  /** Makes the kernel watch the folder. Returns true if `reason` changed. */
+  watchFolder(): boolean {
+    const before = this.refusal;
+    // A limit lasts longer than a capture, and trying again would take all watches that are left.
+    if (before !== undefined && LIMITS.includes(before)) return false;
+    try {
+      this.folder?.rebuildIfNeeded();
+      this.folder ??= new FolderWatcher(sessionFolder(this.record), this.record.sandbox, () =>
+        this.changed(),
+      );
+      this.refusal = undefined;
+    } catch (error) {
+      this.close();
+      this.refusal = describeRefusal(error);
+    }
+    return this.refusal !== before;
+  }
+
+  captureStarted(): void {
+    this.debounce.started();
+    this.retryTime = undefined;
+  }
+
+  retryAfter(ms: number): void {
+    this.retryTime = Date.now() + ms;
+  }
+
+  close(): void {
+    this.folder?.close();
+    this.folder = undefined;
+  }
+
+  /** Only the first change wakes the loop. Later changes put the capture off, and the loop checks `due` again then. */
+  private changed(): void {
+    const isFirst = this.debounce.due() === undefined;
+    this.debounce.changed(Date.now());
+    if (isFirst) this.onFirstChange();
+  }
+}
+
+function describeRefusal(error: unknown): string {
+  const code = errorCode(error);
+  if (code === 'ENOSPC') return NO_WATCHES;
+  return code === 'EMFILE' ? NO_WATCHERS : (error as Error).message;
+}

@@ -1,0 +1,12 @@
+import { test } from 'vitest';
+import { InterruptibleSleep } from '../../../src/triggers/watch/interruptible-sleep.ts';
+
+test('a wake before any sleep ends the next sleep, and no later one', async () => {
+  const pause = new InterruptibleSleep();
+  pause.wake();
+  await pause.sleep(undefined);
+  const sleeping = pause.sleep(undefined);
+  pause.wake();
+  await sleeping;
+  await pause.sleep(1);
+});
