@@ -1,11 +1,13 @@
 /** Captures a session: passes its folder and refs to src/autocommit, which knows nothing of sessions. */
+
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
-import { type SessionRecord, sessionFolder, tipRef } from './record.ts';
+import { type SessionRecord, sessionFolder } from './record.ts';
 import { requireSandbox } from './sandbox.ts';
 import { isActive } from './state.ts';
 import { recordAddedBytes } from './usage.ts';

@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
-import * as agentRefs from '../filter/agent-refs.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -47,19 +47,9 @@ export function sessionFolder(record: SessionRecord): string {
   return join(record.sandbox, '..');
 }
 
-export { tipRef } from '../filter/agent-refs.ts';
-
 export function snapshotRefs({ session_id, branch, from, from_commit }: SessionRecord): SnapshotRefs {
   const base = from === undefined ? from_commit : undefined;
-  return { session: session_id, tip: agentRefs.tipRef(session_id), shadow: branch, base };
-}
-
-export function shadowRef(repository: Repository, id: SessionId): string {
-  return agentRefs.shadowRef(repository.settings, id);
-}
-
-export function workRef(repository: Repository, id: SessionId): string {
-  return agentRefs.workRef(repository.settings, id);
+  return { session: session_id, tip: tipRef(session_id), shadow: branch, base };
 }
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {

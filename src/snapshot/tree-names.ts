@@ -11,7 +11,7 @@ const MARK = '%agt-';
 /** Characters that HFS+ ignores in names, as the UTF-8 bytes that they are on disk (git's utf8.c). */
 const HFS_IGNORED = /\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf/g;
 
-export function encodeName(name: string): string {
+function encodeName(name: string): string {
   return isRefused(name) || name.startsWith(MARK) ? MARK + Buffer.from(name, 'latin1').toString('hex') : name;
 }
 

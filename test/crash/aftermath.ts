@@ -122,7 +122,7 @@ export function leftovers(place: Place): string[] {
 }
 
 /** As if all of it had been lying there for two hours. */
-export function makeOld(paths: readonly string[]): void {
+function makeOld(paths: readonly string[]): void {
   for (const path of paths) utimesSync(path, TWO_HOURS_AGO, TWO_HOURS_AGO);
 }
 
@@ -133,7 +133,7 @@ interface Finding {
   readonly mend: string;
 }
 
-export function examine({ repository }: Place, ...options: string[]): Finding[] {
+function examine({ repository }: Place, ...options: string[]): Finding[] {
   const outcome = agt(repository, 'doctor', '--json', ...options);
   if (outcome.exitCode !== 0 && outcome.exitCode !== 1) throw new Error(outcome.stderr);
   const report = JSON.parse(outcome.stdout) as { findings: Finding[]; mended?: { failure: string | null }[] };

@@ -6,6 +6,7 @@
 
 import { rmSync, statSync } from 'node:fs';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import {
   listWorktrees,
@@ -18,7 +19,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { type DamagedRecord, listRecords, type SessionRecord, shadowRef } from '../../session/record.ts';
+import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, FinishRestore } from './finding.ts';
@@ -62,7 +63,7 @@ function describeUnfinishedWorktree(path: string): Finding {
 }
 
 function describeDamaged(repository: Repository, { session_id: id, problem }: DamagedRecord): Finding {
-  const branch = shortBranch(shadowRef(repository, id));
+  const branch = shortBranch(shadowRef(repository.settings, id));
   const mend = `restore the file, or delete it: the snapshots stay on ${branch}`;
   return { level: 'error', about: id, problem, mend };
 }

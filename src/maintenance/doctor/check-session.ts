@@ -1,6 +1,8 @@
 /** Checks one session: its intent, its refs, its sandbox. */
+
 import { existsSync } from 'node:fs';
 import { isLocked } from '../../disk/lock.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
@@ -8,7 +10,7 @@ import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { type SessionRecord, tipRef } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';

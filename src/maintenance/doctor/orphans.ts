@@ -1,11 +1,11 @@
 /** Session folders and refs of agt that belong to no session. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { sessionNamespaces } from '../../filter/agent-refs.ts';
+import { sessionNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
-import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
 
 export function orphanFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {

@@ -4,6 +4,7 @@
  * if it is a copy of a file in the user's worktree. If agt was killed while it wrote a file, the content is
  * only the beginning of one of those.
  */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLastSnapshot } from '../../autocommit/last-snapshot.ts';
@@ -11,10 +12,11 @@ import { scan } from '../../autocommit/scan/scan.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
-import { type SessionRecord, sessionFolder, tipRef } from '../../session/record.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 
 /** One such file is reason enough to delete nothing. The message lists at most this many. */

@@ -6,13 +6,14 @@
 
 import { rmSync } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionCaches } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { begin, complete } from '../../session/operation.ts';
-import { type SessionRecord, tipRef } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import type { Chain } from './chain.ts';
 import { countUnmerged } from './plan.ts';
 

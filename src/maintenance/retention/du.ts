@@ -8,12 +8,12 @@
  * be too high.
  */
 import { statfsSync } from 'node:fs';
-import { snapshotNamespaces } from '../../filter/agent-refs.ts';
+import { snapshotNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { reachableObjects, sizesOnDisk } from '../../git/objects/reachable.ts';
 import type { Git } from '../../git/run/git.ts';
 import { gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord, tipRef } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 
 interface HistoryCost {
   /** Bytes that would be freed with this history alone. */

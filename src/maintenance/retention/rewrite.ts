@@ -9,11 +9,12 @@
 
 import { readStatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
-import { type SessionRecord, tipRef } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { Chain } from './chain.ts';
 

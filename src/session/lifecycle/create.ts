@@ -3,12 +3,14 @@
  * undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
  * doctor` finds what is left.
  */
+
 import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
+import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { FSYNC_ARGS, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
@@ -18,7 +20,7 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
-import { readRecord, type SessionRecord, sessionFolder, shadowRef, tipRef, workRef } from '../record.ts';
+import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
 import { isRemoved, TRANSITIONS } from '../state.ts';
 
 interface NewSession {
@@ -103,8 +105,8 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
   const time = wanted.now.toISOString();
   return {
     session_id: wanted.id,
-    branch: shadowRef(repository, wanted.id),
-    work_branch: workRef(repository, wanted.id),
+    branch: shadowRef(repository.settings, wanted.id),
+    work_branch: workRef(repository.settings, wanted.id),
     ...(wanted.userBranch === undefined ? {} : { user_branch: wanted.userBranch }),
     sandbox: join(folder, 'sandbox'),
     ...(wanted.from === undefined ? {} : { from: wanted.from }),
@@ -132,7 +134,7 @@ export async function requireFreeId(repository: Repository, id: SessionId): Prom
   if (existing !== undefined) throw alreadyExists('session', id);
   const folder = join(await repository.sessionsDir(), id);
   if (existsSync(folder)) throw alreadyExists('folder', folder);
-  const refs = [shadowRef(repository, id), workRef(repository, id), tipRef(id)];
+  const refs = [shadowRef(repository.settings, id), workRef(repository.settings, id), tipRef(id)];
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
   const found = listed.split('\n').find((ref) => refs.includes(ref));
   if (found !== undefined) throw alreadyExists('branch', shortBranch(found));

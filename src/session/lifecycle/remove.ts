@@ -9,14 +9,14 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
-import { shadowNamespace } from '../../filter/agent-refs.ts';
+import { shadowNamespace, tipRef } from '../../filter/agent-refs.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { begin, complete } from '../operation.ts';
-import { type SessionRecord, sessionFolder, tipRef } from '../record.ts';
+import { type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists, sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { isActive } from '../state.ts';
 

@@ -4,10 +4,11 @@
  */
 
 import { AgtError } from '../../errors.ts';
+import { workRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
-import { type SessionRecord, snapshotRefs, workRef } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox.ts';
 import { isActive } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -96,7 +97,7 @@ async function describeOrigin(
 ): Promise<ForkOrigin> {
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit } = content.manifest.head;
-  const snapshotWorkBranch = workRef(repository, snapshot.session as SessionId);
+  const snapshotWorkBranch = workRef(repository.settings, snapshot.session as SessionId);
   if (commit !== null && ref === snapshotWorkBranch)
     return { content, snapshotWorkBranch, workCommit: commit, detached: undefined, warnings };
   const workCommit =
@@ -131,7 +132,8 @@ async function lastWorkCommit(
 ): Promise<string | undefined> {
   for (const { commit, session } of snapshots) {
     const { head } = (await readSnapshotMetadata(repository.git, commit)).manifest;
-    if (head.commit !== null && head.ref === workRef(repository, session as SessionId)) return head.commit;
+    if (head.commit !== null && head.ref === workRef(repository.settings, session as SessionId))
+      return head.commit;
   }
   return undefined;
 }

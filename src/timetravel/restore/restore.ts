@@ -12,13 +12,14 @@ import { restoreHead, restoreIndex, restoreOperation } from '../../checkout/sand
 import { failurePoint } from '../../disk/failure-point.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
+import { workRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, requireAllowed } from '../../session/operation.ts';
-import { readRecord, type SessionRecord, sessionFolder, workRef } from '../../session/record.ts';
+import { readRecord, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
@@ -210,7 +211,7 @@ async function restoreGitDir(
 ): Promise<string[]> {
   const sessionOfSnapshot = snapshot.session as SessionRecord['session_id'];
   const snapshotWorkBranch =
-    readRecord(repository, sessionOfSnapshot)?.work_branch ?? workRef(repository, sessionOfSnapshot);
+    readRecord(repository, sessionOfSnapshot)?.work_branch ?? workRef(repository.settings, sessionOfSnapshot);
   const branches = { sandbox, workBranch, snapshotWorkBranch };
   const warnings = await restoreHead(repository.git, wanted.manifest.head, branches);
   failurePoint('restore: head moved');
