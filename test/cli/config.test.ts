@@ -47,7 +47,7 @@ describe('agt config', () => {
     expect(values(repository)['agt.agentEmail']).toEqual({ value: 'agt@local', origin: 'default' });
     const doctor = agt(repository, 'doctor');
     expect(doctor.exitCode).toBe(0);
-    expect(doctor.stdout).toContain(`note: ${repository}/.agt/config: ignored`);
+    expect(doctor.stdout).toContain(`note: ${repository}/.agt/config: agt ignores this file`);
   });
 
   test('ignores agt.gitPath in the settings of a repository', () => {

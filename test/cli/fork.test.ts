@@ -182,8 +182,8 @@ describe('agt session fork', () => {
   test.each([
     ['an unknown session', ['--from', 'nope'], 1, /no session "nope"/],
     ['no session', [], 2, /option "--from" is required/],
-    ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" exists already/],
-    ['a state that is none', ['--from', 's1', '--at', 'nope'], 1, /no state 'nope' in session "s1"/],
+    ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" already exists/],
+    ['an unknown snapshot', ['--from', 's1', '--at', 'nope'], 1, /no snapshot "nope" in session "s1"/],
     ['no forks', ['--from', 's1', '--count', '0'], 2, /invalid number of forks "0"/],
   ])('refuses %s and creates nothing', (_what, args, exitCode, message) => {
     const session = makeSession();

@@ -58,7 +58,7 @@ describe('agt session remove', () => {
     [
       'files',
       () => write(join(sandbox, 'x'), 'x\n'),
-      /has 1 file not committed; --delete-branch would lose this work/,
+      /has 1 uncommitted file; --delete-branch would lose this work/,
     ],
     [
       'a commit on the work branch while HEAD is elsewhere',

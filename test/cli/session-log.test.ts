@@ -50,12 +50,12 @@ describe('agt session log', () => {
   test('counts the changes of each snapshot, for the first one since the start commit', () => {
     const session = twoStates();
     const [second, first] = log(session, '--stat');
-    expect(second).toMatchObject({ state: '@{0}', changed: 1, added: 0, deleted: 0, size: 3 });
+    expect(second).toMatchObject({ snapshot: '@{0}', changed: 1, added: 0, deleted: 0, size: 3 });
     expect(second?.files).toEqual([
       { path: 'src/a.c', kind: 'changed', size: 3, insertions: null, removals: null },
     ]);
     expect(first).toMatchObject({
-      state: '@{1}',
+      snapshot: '@{1}',
       label: 'first',
       changed: 1,
       added: 3,
@@ -134,8 +134,8 @@ describe('agt session log', () => {
   test.each([
     [['-n', 'x'], 'error: invalid number of snapshots "x"\n'],
     [['--since', 'step 4'], /^error: invalid time "step 4"\n/],
-    [['--', '../../etc'], /^error: '..\/..\/etc' is not in session "s1"\n/],
-    [['--', '/etc'], /^error: '\/etc' is not in session "s1"\n/],
+    [['--', '../../etc'], /^error: "..\/..\/etc" is not in session "s1"\n/],
+    [['--', '/etc'], /^error: "\/etc" is not in session "s1"\n/],
   ])('refuses %j as wrong usage', (args, message) => {
     const session = makeSession();
     const outcome = agt(session.repository, 'session', 'log', 's1', ...args);

@@ -105,8 +105,8 @@ describe('agt session new', () => {
       1,
       /^error: "nowhere" is not a session, a branch or a commit/,
     ],
-    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" exists already/],
-    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch agt\/branch exists already/],
+    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" already exists/],
+    ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch "agt\/branch" already exists/],
     ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument "idd"/],
     ['an option without its value', ['--id'], 2, /^error: option "--id" needs a value/],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {

@@ -53,6 +53,6 @@ export const SESSION_ID_OPTION = {
   describe: 'session id (default: the session of the current directory)',
 } as const;
 
-/** The forms in which a command takes a snapshot (src/snapshot/select.ts). */
+/** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
 export const SNAPSHOT_FORMS =
   'a commit of the shadow branch, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';
