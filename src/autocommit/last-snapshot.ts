@@ -1,4 +1,5 @@
 /** The last snapshot: its files, its manifest, and the stat cache if it can be used. */
+import { statSync } from 'node:fs';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, runGit } from '../git/run/git.ts';
 import { statCacheFile } from '../repository/layout.ts';
@@ -82,6 +83,11 @@ export function loadStatCache({ agtDir, sessionId }: CaptureTarget): LoadedCache
   } catch (error) {
     return { cache: undefined, problem: (error as Error).message };
   }
+}
+
+/** In bytes. */
+export function statCacheSize({ agtDir, sessionId }: CaptureTarget): number {
+  return statSync(statCacheFile(agtDir, sessionId), { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** The mode of a git tree entry for a file or link with this st_mode. */

@@ -6,13 +6,13 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { buildManifest } from './build-manifest.ts';
-import { type LastSnapshot, loadStatCache, readLastSnapshot } from './last-snapshot.ts';
+import { type LastSnapshot, loadStatCache, readLastSnapshot, statCacheSize } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
-import { refresh } from './stat-cache/refresh-in-threads.ts';
+import { RefreshThreads } from './stat-cache/refresh-in-threads.ts';
 
 export interface Observation {
   readonly refs: RefsAtStart;
@@ -32,6 +32,7 @@ export async function observeFolder(
   options: CaptureOptions,
   objects?: ObjectStream,
 ): Promise<Observation> {
+  const threads = new RefreshThreads(statCacheSize(target));
   const folder = Buffer.from(target.folder).toString('latin1');
   const ignore = readIgnoreFile(target.folder);
   const topFolders = options.siblings ?? TOP_FOLDERS;
@@ -41,7 +42,8 @@ export async function observeFolder(
   // git reads the refs while this process refreshes the stat cache.
   const refsRead = readRefsAtStart(git, target);
   const loaded = loadStatCache(target);
-  const upToDate = loaded.cache && refresh(target.folder, loaded.cache, topFolders);
+  const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
+  if (upToDate === undefined) threads.stop();
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);

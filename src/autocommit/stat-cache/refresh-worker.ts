@@ -1,5 +1,5 @@
-/** A thread that helps to refresh a stat cache (refresh-in-threads.ts). */
-import { workerData } from 'node:worker_threads';
+/** A thread that helps to refresh a stat cache (refresh-in-threads.ts). It waits for one message with its share. */
+import { parentPort } from 'node:worker_threads';
 import { CachedDirectories } from './cached-directories.ts';
 import { CachedFiles } from './cached-files.ts';
 import { refreshBatches, type UpToDate } from './refresh.ts';
@@ -17,21 +17,22 @@ export interface RefreshShare {
   readonly clock: number;
   /** In shared memory. */
   readonly upToDate: UpToDate;
-  /** Of a RefreshControl. */
+  /** The memory of a RefreshControl. */
   readonly control: SharedArrayBuffer;
 }
 
-const { thread, shared, control: bytes, ...share } = workerData as RefreshShare;
-const control = new RefreshControl(bytes);
-try {
-  const files = new CachedFiles(fileColumns(shared, share.fileDirectories));
-  const directories = new CachedDirectories({
-    paths: share.directoryPaths,
-    data: directoryNumbers(shared),
-    ...{ excluded: [], encoded: [], ignore: '' },
-  });
-  if (control.enter(thread))
-    refreshBatches({ ...share, files, directories, takeBatch: () => control.takeBatch() });
-} finally {
-  control.leave(thread);
-}
+parentPort?.once('message', ({ thread, shared, control: bytes, ...share }: RefreshShare) => {
+  const control = new RefreshControl(bytes);
+  try {
+    const files = new CachedFiles(fileColumns(shared, share.fileDirectories));
+    const directories = new CachedDirectories({
+      paths: share.directoryPaths,
+      data: directoryNumbers(shared),
+      ...{ excluded: [], encoded: [], ignore: '' },
+    });
+    if (control.enter(thread))
+      refreshBatches({ ...share, files, directories, takeBatch: () => control.takeBatch() });
+  } finally {
+    control.leave(thread);
+  }
+});
