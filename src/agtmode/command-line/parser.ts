@@ -74,7 +74,7 @@ function configure(parser: Argv): Argv {
 }
 
 function registerFamily(parser: Argv, family: string, members: readonly Command[], run: RunCommand): void {
-  parser.command(family, FAMILY_SUMMARIES[family] ?? '', (inner) => {
+  parser.command(family, sentence(FAMILY_SUMMARIES[family] ?? ''), (inner) => {
     configure(inner);
     for (const command of members) register(inner, command, command.usage.slice(family.length + 1), run);
     return inner.demandCommand(1, `no command after "agt ${family}"`);

@@ -11,8 +11,8 @@ export const watch = defineCommand({
   group: 'snapshots',
   summary: 'autocommit sessions whenever their files change, until stopped',
   description:
-    'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after its ' +
-    'first. Without ids, watch all active sessions, including those created later. On SIGINT or SIGTERM, autocommit ' +
+    'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after the ' +
+    'first one. Without ids, watch all active sessions, including those created later. On SIGINT or SIGTERM, autocommit ' +
     'once more and exit. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
     'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
     'there.',
