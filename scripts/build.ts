@@ -1,4 +1,4 @@
-/** Packs the bundles and the Node binary that came as a package into dist/agt, and links dist/git to it. */
+/** Packs the bundles and the Node binary (from its npm package) into dist/agt, and links dist/git to it. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ await sea.default(join(root, 'dist', 'main.cjs'), {
   signature: true,
   seaConfig: {
     useCodeCache: true,
-    // A user's NODE_OPTIONS is for the user's programs, not for git.
+    // NODE_OPTIONS is for the user's programs, not for git.
     execArgvExtension: 'none',
     assets: { 'agtmode.cjs': agtMode, 'agtmode.cjs.cache': `${agtMode}.cache` },
   },

@@ -1,6 +1,6 @@
 /**
  * Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else).
- * `--failure-points` bundles into dist/failure-points what tests can kill between two steps (src/disk/failure-point.ts).
+ * `--failure-points` writes bundles to dist/failure-points that tests can kill between two steps (src/disk/failure-point.ts).
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,15 +9,15 @@ import { build, type Plugin } from 'esbuild';
 const root = join(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-/** What the bundles hold, for a look at what startup loads: `npm run bundle -- --list`. */
+/** `npm run bundle -- --list` prints the content of the bundles: what startup loads. */
 const list = process.argv.includes('--list');
 
 const failurePoints = process.argv.includes('--failure-points');
 const outdir = failurePoints ? 'dist/failure-points' : 'dist';
 
 /**
- * string-width compiles its tables of emoji as soon as it is loaded, in 13 ms. yargs has two of it, for its help, which
- * it lays out with every command, shown or not. Plain ASCII is as wide as it is long.
+ * string-width compiles its tables of emoji when it is loaded, which takes 13 ms. yargs loads two copies to lay out its
+ * help, with every command, shown or not. The width of plain ASCII is its length, so the tables can wait.
  */
 const stringWidthWhenNeeded: Plugin = {
   name: 'string-width when needed',
@@ -36,8 +36,8 @@ const stringWidthWhenNeeded: Plugin = {
 };
 
 /**
- * Node loads these in one to five parseDuration each, and most calls need none of them: our own imports of their functions
- * load them with the first call.
+ * Node takes one to five milliseconds to load each of these, and most calls need none of them. Our own imports load
+ * them with the first call.
  */
 const builtinsWhenNeeded: Plugin = {
   name: 'builtins when needed',
@@ -55,7 +55,7 @@ const builtinsWhenNeeded: Plugin = {
   },
 };
 
-/** The thread's source, which agt mode starts from a string: in the packed executable there is no file to start. */
+/** The source of a thread. agt mode starts it from a string, because the packed executable has no file to start. */
 const worker = await build({
   absWorkingDir: root,
   entryPoints: ['src/autocommit/stat-cache/refresh-worker.ts'],
@@ -84,7 +84,7 @@ for (const [entry, outfile] of [
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'linked',
-    // What is imported late is evaluated late; from an asset, import() itself cannot be called.
+    // A late import is evaluated late. Code from an asset cannot call import() itself.
     supported: { 'dynamic-import': false },
     metafile: true,
     plugins: [stringWidthWhenNeeded, builtinsWhenNeeded],

@@ -1,6 +1,6 @@
 /**
- * Keeps what V8 compiles of agt mode's bundle for what is called most: `node code-cache.ts IN OUT`. To that end they are
- * called here, in a repository that is there for that only.
+ * Writes V8's code cache of agt mode's bundle: `node code-cache.ts IN OUT`. It first runs the most frequent commands in
+ * a temporary repository, so that the cache holds their compiled functions.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ script.runInThisContext()(module.exports, createRequire(input), module, input, '
 const write = process.stdout.write;
 const place = mkdtempSync(join(tmpdir(), 'agt-code-cache-'));
 try {
-  // Called from a git hook, they would be about the repository of that.
+  // A git hook that calls this script sets variables that point to its own repository.
   for (const variable of Object.keys(process.env))
     if (/^(GIT|AGT)_/.test(variable)) delete process.env[variable];
   const name = { GIT_AUTHOR_NAME: 'agt', GIT_COMMITTER_NAME: 'agt' };

@@ -1,6 +1,6 @@
 /**
- * Writes docs/agt.1 from the declarations of the commands. With --check it writes nothing and fails where the page is
- * out of date.
+ * Writes docs/agt.1 from the declarations of the commands. With --check it writes nothing, and fails if the page is out
+ * of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

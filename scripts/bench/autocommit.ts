@@ -1,7 +1,7 @@
 /**
- * agt on whole trees, beside what people would do with git alone: prints medians in milliseconds and ratios, measured in
- * turn in one run, on generated trees of 1,000, 10,000 and 100,000 files (`--sizes 1000,500000` for others).
- * `--runs N` (default 7) for what is quick, `--slow-runs N` (default 3) for what makes or removes whole trees.
+ * Compares agt with git on generated trees of 1,000, 10,000 and 100,000 files (`--sizes 1000,500000` for others). Runs
+ * both in turn and prints medians in milliseconds and ratios. `--runs N` (default 7) sets the number of quick runs,
+ * `--slow-runs N` (default 3) of those that create or delete whole trees.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const env = {
   GIT_COMMITTER_EMAIL: 'bench@example.com',
   GIT_CONFIG_NOSYSTEM: '1',
 };
-/** Files that an agent is said to have changed. */
+/** How many files the simulated agent changes. */
 const CHANGED = 100;
 
 try {
@@ -170,7 +170,7 @@ async function benchTree(size: number): Promise<void> {
   for (const tree of trees) rmSync(tree, { recursive: true });
 }
 
-/** Both in turn; the first pair warms up and does not count. */
+/** Runs both in turn. The first pair only warms up. */
 function row(what: string, against: string, own: Step, reference: Step, runs: number): void {
   const times: [number[], number[]] = [[], []];
   for (let run = 0; run <= runs; run++) {
@@ -187,7 +187,7 @@ function row(what: string, against: string, own: Step, reference: Step, runs: nu
 
 function measure(step: Step): number {
   step.before?.();
-  // What was written before, the disk has to be done with.
+  // Earlier writes must have reached the disk.
   spawnSync('sync');
   const { program, args, cwd, more } = step;
   const start = process.hrtime.bigint();
@@ -197,7 +197,7 @@ function measure(step: Step): number {
   return time;
 }
 
-/** Of agt itself, in MiB, as the kernel noted it shortly before the end (Linux). */
+/** Peak memory of agt in MiB, as the kernel reports it shortly before agt ends (Linux). */
 function peak(args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(agt, args, { cwd, env, stdio: 'ignore' });
   let kibibytes = 0;
@@ -218,7 +218,7 @@ function peak(args: readonly string[], cwd: string): Promise<number> {
   );
 }
 
-/** `size` files of some 30 bytes, a hundred to a directory, committed. */
+/** Commits `size` files of some 30 bytes, a hundred to a directory. */
 function makeTree(size: number): string {
   const repository = join(place, `files-${size}`);
   must(git, ['init', '-q', '-b', 'main', repository], place);
@@ -232,7 +232,7 @@ function makeTree(size: number): string {
   return repository;
 }
 
-/** What autocommits of one changed file of 10 KB each cost on disk. */
+/** Measures the disk that autocommits of one changed 10 KB file take. */
 function benchGrowth(count: number): void {
   const repository = makeTree(100);
   must(agt, ['session', 'new', '--id', 's'], repository);

@@ -1,7 +1,7 @@
 /**
- * Git mode beside real git: `npm run bench`, after `npm run build`. Each command is run in turn by real git, through
- * the shim and by the executable, many times in one go, so that the machine's drift falls on all of them alike.
- * Prints medians in milliseconds, differences and ratios. `--runs N` (default 40), `--loop N` (default 1000).
+ * Compares git mode with real git: `npm run bench`, after `npm run build`. Runs each command many times in turn with
+ * real git, the shim and the executable, so that the machine's drift affects all of them alike. Prints medians in
+ * milliseconds, differences and ratios. `--runs N` (default 40), `--loop N` (default 1000).
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const COMMANDS = [
   'for-each-ref',
 ];
 
-/** Times through the body of the loop that are timed together; then it is the other's turn. */
+/** Passes through the loop that are timed together, before the other program's turn. */
 const TURNS = 4;
 
 try {
@@ -107,7 +107,7 @@ function compare(repository: string, sessions: number): void {
   console.log('');
 }
 
-/** A shell script of mixed calls, timed as a whole: real git first on PATH, then the shim, in turn. */
+/** Times a shell script of mixed calls as a whole, in turn with real git and with the shim first on PATH. */
 function loop(repository: string): void {
   const body = [
     'status --porcelain',
@@ -129,7 +129,7 @@ function loop(repository: string): void {
     script,
     `i=0; while [ $i -lt ${TURNS} ]; do i=$((i+1)); ${body.map((line) => `git ${line} >/dev/null`).join('; ')}; done\n`,
   );
-  // Each run begins with the same repository: the commits of one would slow down the next.
+  // Each run starts with the same repository, because the commits of one run would slow down the next.
   const begin = git(repository, 'rev-parse', 'HEAD');
   const milliseconds = (path: string) => {
     git(repository, 'reset', '-q', '--soft', begin);
@@ -152,7 +152,7 @@ function loop(repository: string): void {
   );
 }
 
-/** Medians in milliseconds of several commands, run in turn. */
+/** Runs several commands in turn and returns their medians in milliseconds. */
 function measure(commands: readonly (readonly string[])[], cwd: string): number[] {
   const times = commands.map(() => [] as number[]);
   for (let run = 0; run < runs + 2; run++) {
