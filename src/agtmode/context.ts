@@ -2,6 +2,7 @@
  * Everything that a running command uses of its surroundings: clock, environment, streams, git, repository. Tests can
  * set each of them. agt looks for git and the repository only when a command first asks for them.
  */
+
 import { isatty } from 'node:tty';
 import {
   ALL_KEYS,
@@ -14,6 +15,7 @@ import { AgtError } from '../errors.ts';
 import { findGit, ownFiles } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
+import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
 import { findRepository } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
@@ -100,13 +102,4 @@ async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
     });
   }
   return { git, version };
-}
-
-/** Computes the value at the first call, and returns it at every call. */
-function once<T>(compute: () => T): () => T {
-  let result: { value: T } | undefined;
-  return () => {
-    result ??= { value: compute() };
-    return result.value;
-  };
 }
