@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compareLines, describeDifference } from './compare.ts';
-import { buildRandomTwin, type Recipe } from './shapes.ts';
+import { buildRandomTwin, type Recipe } from './random-twin.ts';
 
 const words = (text: string) => fc.constantFrom(...text.trim().split(/\s+/));
 

@@ -1,106 +1,11 @@
-/**
- * Twins: pairs of repositories that differ only in what agt adds. Git mode in the one must print, byte for byte, what
- * real git prints in the other. Their paths have the same length, and both are replaced before comparing.
- */
-import { cpSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+/** Twins of every shape: the repositories in which git mode and real git run the same command lines. */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-
-export interface Twin {
-  readonly name: string;
-  /** Holds `with/`, the repository with agt's refs, and `none/`, the one without. */
-  readonly root: string;
-  /** The directory in which commands run, relative to each side. */
-  readonly cwd: string;
-}
-
-export const SIDES = ['with', 'none'] as const;
-export type Side = (typeof SIDES)[number];
-
-export function directoryOf(twin: Twin, side: Side): string {
-  return join(twin.root, side, twin.cwd);
-}
-
-/** A copy of a twin, for a command that writes. The worktrees of the copy point to its repository. */
-export function copyTwin(twin: Twin): Twin {
-  const root = makeTempDir('copy');
-  for (const side of SIDES) {
-    cpSync(join(twin.root, side), join(root, side), {
-      recursive: true,
-      verbatimSymlinks: true,
-      preserveTimestamps: true,
-    });
-    const ends = ['project/.git/worktrees/*/gitdir', '*/.git'].flatMap((glob) =>
-      globSync(join(root, side, glob)),
-    );
-    for (const file of ends.filter((path) => statSync(path).isFile())) {
-      writeFileSync(file, readFileSync(file, 'utf8').replace(twin.root, root));
-    }
-  }
-  return { ...twin, root };
-}
+import { git, makeTempDir, write } from '../harness/world.ts';
+import { AGENT, addSession, type Clock, clock, commit, gitAt, initial } from './make-commits.ts';
+import { SIDES, type Twin } from './pair.ts';
 
 type Build = (project: string, at: (minutes: number) => Clock) => void;
-type Clock = Record<string, string>;
-
-const EPOCH = 1_767_600_000;
-
-function clock(minutes: number): Clock {
-  const date = `${EPOCH + minutes * 60} +0100`;
-  return { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
-}
-
-function gitAt(
-  cwd: string,
-  minutes: number,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): string {
-  const outcome = run(REAL_GIT, args, { cwd, env: { ...clock(minutes), ...env } });
-  if (outcome.exitCode !== 0) throw new Error(`git ${args.join(' ')}: ${outcome.stderr}`);
-  return outcome.stdout.trimEnd();
-}
-
-function commit(
-  cwd: string,
-  minutes: number,
-  subject: string,
-  file = 'file.txt',
-  env: Record<string, string> = {},
-): void {
-  write(join(cwd, file), `${subject}\n`);
-  gitAt(cwd, minutes, ['add', '-A']);
-  gitAt(cwd, minutes, ['commit', '-q', '-m', subject], env);
-}
-
-const AGENT = {
-  GIT_AUTHOR_NAME: 'agt',
-  GIT_AUTHOR_EMAIL: 'agt@local',
-  GIT_COMMITTER_NAME: 'agt',
-  GIT_COMMITTER_EMAIL: 'agt@local',
-};
-
-/** A session: a shadow branch with commits by agt, the tip ref, and a work branch with a commit by the agent. */
-function addSession(project: string, id: string, from: string, worktree: boolean): void {
-  const tree = gitAt(project, 50, ['rev-parse', `${from}^{tree}`]);
-  let parent = gitAt(project, 50, ['rev-parse', from]);
-  for (const n of [51, 52]) {
-    parent = gitAt(project, n, ['commit-tree', tree, '-p', parent, '-m', `agt autocommit ${id} ${n}`], AGENT);
-  }
-  gitAt(project, 53, ['update-ref', `refs/heads/agtsessions/${id}`, parent]);
-  gitAt(project, 53, ['update-ref', `refs/agt/tip/${id}`, parent]);
-  const work = gitAt(project, 54, ['commit-tree', tree, '-p', from, '-m', `work of ${id}`], {
-    GIT_AUTHOR_NAME: 'Robo',
-  });
-  gitAt(project, 54, ['update-ref', `refs/heads/agt/${id}`, work]);
-  if (worktree)
-    gitAt(project, 55, ['worktree', 'add', '-q', join(project, '..', `sandbox-${id}`), `agt/${id}`]);
-}
-
-function initial(project: string): void {
-  mkdirSync(project, { recursive: true });
-  git(project, 'init', '-q', '-b', 'main', '--template=');
-}
 
 function linear(project: string): void {
   initial(project);
@@ -286,47 +191,4 @@ export function buildTwin(name: string): Twin {
   mkdirSync(join(root, 'with', 'project', '.git', 'agt', 'sessions'), { recursive: true });
   shape.session(join(root, 'with', 'project'));
   return { name, root, cwd: shape.cwd ?? 'project' };
-}
-
-/** What is in a random pair of repositories. */
-export interface Recipe {
-  readonly commits: number;
-  readonly branches: readonly { readonly name: string; readonly at: number }[];
-  readonly tags: readonly { readonly name: string; readonly at: number; readonly annotated: boolean }[];
-  readonly sessions: readonly { readonly id: string; readonly at: number; readonly worktree: boolean }[];
-  readonly merge: boolean;
-  readonly detached: boolean;
-  readonly packed: boolean;
-}
-
-export function buildRandomTwin(recipe: Recipe): Twin {
-  const root = makeTempDir('random');
-  for (const side of SIDES) {
-    const project = join(root, side, 'project');
-    initial(project);
-    for (let n = 0; n < recipe.commits; n++) commit(project, n, `commit ${n}`);
-    const at = (n: number) => `main~${n % recipe.commits}`;
-    for (const { name, at: n } of recipe.branches) {
-      run(REAL_GIT, ['branch', name, at(n)], { cwd: project }); // fails if one name is the directory of another
-    }
-    for (const { name, at: n, annotated } of recipe.tags) {
-      run(REAL_GIT, ['tag', ...(annotated ? ['-m', 'tag'] : []), name, at(n)], {
-        cwd: project,
-        env: clock(70),
-      });
-    }
-    if (recipe.merge && recipe.commits > 2) {
-      gitAt(project, 71, ['checkout', '-q', '-b', 'side', 'main~1']);
-      commit(project, 72, 'on the side', 'side.txt');
-      gitAt(project, 73, ['checkout', '-q', 'main']);
-      gitAt(project, 73, ['merge', '-q', '--no-edit', 'side']);
-    }
-    if (recipe.detached) gitAt(project, 74, ['checkout', '-q', '--detach']);
-  }
-  const project = join(root, 'with', 'project');
-  for (const { id, at: n, worktree } of recipe.sessions) {
-    addSession(project, id, `main~${n % recipe.commits}`, worktree);
-  }
-  if (recipe.packed) git(project, 'pack-refs', '--all');
-  return { name: 'random', root, cwd: 'project' };
 }
