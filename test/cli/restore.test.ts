@@ -1,4 +1,4 @@
-/** agt session restore, undo and redo. */
+/** agt session restore. */
 import {
   chmodSync,
   existsSync,
@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotFolder, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir } from '../harness/world.ts';
 
 const write = (session: TestSession, path: string, text: string) =>
   writeFileSync(join(session.folder, path), text);
@@ -259,54 +259,6 @@ describe('agt session restore', () => {
     expect(git(session.sandbox, 'rev-parse', '--symbolic-full-name', 'HEAD')).toBe('HEAD');
   });
 
-  describe('restores an unfinished', () => {
-    /** A sandbox whose branch and main both changed `a`. */
-    const conflict = (): TestSession => {
-      const session = makeSession({ a: 'a\n' });
-      write(session, 'sandbox/a', 'theirs\n');
-      git(session.sandbox, 'commit', '-q', '-am', 'In the sandbox');
-      writeFileSync(join(session.repository, 'a'), 'ours\n');
-      git(session.repository, 'commit', '-q', '-am', 'On main');
-      return session;
-    };
-    test.each([
-      ['merge', ['merge', 'main'], ['merge', '--continue']],
-      ['rebase', ['rebase', 'main'], ['rebase', '--continue']],
-      ['cherry-pick', ['cherry-pick', 'main'], ['cherry-pick', '--continue']],
-      ['revert', ['revert', '--no-edit', 'HEAD'], ['revert', '--continue']],
-    ])('%s that was aborted, so that git can continue it', (_, start, proceed) => {
-      const session = conflict();
-      if (start[0] === 'revert') {
-        write(session, 'sandbox/a', 'on it\n');
-        git(session.sandbox, 'commit', '-q', '-am', 'On it');
-        start = [...start.slice(0, 2), 'HEAD~1'];
-      }
-      expect(run(REAL_GIT, start, { cwd: session.sandbox }).exitCode).not.toBe(0);
-      const status = git(session.sandbox, 'status', '--porcelain=v2');
-      autocommit(session, '--label', 'then');
-      expect(autocommit(session).outcome).toBe('unchanged');
-      git(session.sandbox, start[0] as string, '--abort');
-      const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
-      expect(done.stderr).toBe('');
-      expect(git(session.sandbox, 'status', '--porcelain=v2')).toBe(status);
-      write(session, 'sandbox/a', 'resolved\n');
-      git(session.sandbox, 'add', 'a');
-      const env = { GIT_EDITOR: 'true' };
-      expect(run(REAL_GIT, proceed, { cwd: session.sandbox, env })).toMatchObject({ exitCode: 0 });
-    });
-
-    test('merge: undo ends it, redo restores it', () => {
-      const session = conflict();
-      autocommit(session);
-      run(REAL_GIT, ['merge', 'main'], { cwd: session.sandbox });
-      agtOk(session.sandbox, 'session', 'undo');
-      expect(git(session.sandbox, 'status')).not.toContain('merg');
-      expect(git(session.sandbox, 'status', '--porcelain')).toBe('');
-      agtOk(session.sandbox, 'session', 'redo');
-      expect(git(session.sandbox, 'status')).toContain('You have unmerged paths');
-    });
-  });
-
   test('fails for an unknown snapshot with exit code 1, and changes nothing', () => {
     const { session } = workThenWreck();
     const before = snapshotFolder(session.folder);
@@ -316,62 +268,6 @@ describe('agt session restore', () => {
     expect(wrong.stderr).toMatch(/^error: no snapshot "nowhere" in session "s1"/);
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);
-  });
-});
-
-describe('agt session undo and redo', () => {
-  test('go back and forward step by step, until the session changes', () => {
-    const session = makeSession({ a: '0\n' });
-    const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8').trim();
-    for (const n of ['1', '2', '3']) {
-      write(session, 'sandbox/a', `${n}\n`);
-      autocommit(session);
-    }
-    write(session, 'sandbox/a', '4\n'); // not captured
-    const step = (what: string) => {
-      agtOk(session.repository, 'session', what, 's1');
-      return text();
-    };
-    expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
-    const first = agt(session.repository, 'session', 'undo', 's1');
-    expect(first.exitCode).toBe(1);
-    expect(first.stderr).toMatch(/^error: nothing to undo: all earlier snapshots of "s1"/);
-    expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
-    expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
-    expect(step('undo')).toBe('3');
-    write(session, 'sandbox/a', '5\n');
-    expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
-    expect(text()).toBe('5');
-    expect(step('undo')).toBe('3');
-    expect(step('redo')).toBe('5');
-  });
-
-  test('treat a restore as one step', () => {
-    const session = makeSession({ a: '0\n' });
-    for (const n of ['1', '2', '3']) {
-      write(session, 'sandbox/a', `${n}\n`);
-      autocommit(session, '--label', n);
-    }
-    agtOk(session.repository, 'session', 'restore', 's1', '--to', '1');
-    agtOk(session.sandbox, 'session', 'undo');
-    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('3\n');
-  });
-
-  test('show uncaptured work in a dry run of undo', () => {
-    const session = makeSession({ a: '0\n' });
-    autocommit(session);
-    write(session, 'sandbox/a', '1\n');
-    expect(agtOk(session.repository, 'session', 'undo', 's1', '-n')).toMatch(/^M sandbox\/a\n/);
-  });
-
-  test('do not count a label alone as a step', () => {
-    const session = makeSession({ a: '0\n' });
-    autocommit(session);
-    write(session, 'sandbox/a', '1\n');
-    autocommit(session);
-    autocommit(session, '--label', 'named');
-    agtOk(session.repository, 'session', 'undo', 's1');
-    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('0\n');
   });
 });
 

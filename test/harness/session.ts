@@ -14,7 +14,11 @@ export interface TestSession {
 }
 
 export function makeSession(files?: Record<string, string | Buffer>, id = 's1'): TestSession {
-  const repository = makeRepository(files);
+  return sessionIn(makeRepository(files), id);
+}
+
+/** A session in an existing repository. */
+export function sessionIn(repository: string, id = 's1'): TestSession {
   const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', '--id', id, '--json'));
   return { repository, sandbox, folder: join(sandbox, '..'), id };
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GIT_MODE, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 import { compareLines, describeDifference, type Subject } from './compare.ts';
-import { buildTwin, SIDES, type Twin } from './shapes.ts';
+import { SIDES, type Twin } from './pair.ts';
+import { buildTwin } from './shapes.ts';
 
 const LINES = [
   'branch -a',

@@ -1,0 +1,67 @@
+/** Files that change while an autocommit reads them. */
+import {
+  appendFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { autocommit, makeSession, snapshotTree } from '../../harness/session.ts';
+import { git, write } from '../../harness/world.ts';
+import { during, expectCaptured } from './compare-with-disk.ts';
+
+describe('while it is read', { timeout: 120_000 }, () => {
+  test('a file that grows and shrinks all the time: whole or not at all, and then it says so', async () => {
+    const session = makeSession();
+    const path = join(session.sandbox, 'busy');
+    const sizes = [10, 5_000_000, 100_000];
+    const content = sizes.map((size, i) => Buffer.alloc(size, 48 + i));
+    let last: string | undefined;
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const code = await during(session, (round) => {
+        writeFileSync(path, content[round % 3] as Buffer);
+        if (round % 2 === 0) truncateSync(path, 7);
+      });
+      expect(code === 0 || code === 1).toBe(true);
+      const now = snapshotTree(session, 'agtsessions/s1').get('sandbox/busy');
+      // What could not be captured stays as it last was.
+      if (code === 1) expect(now).toBe(last);
+      last = now;
+    }
+    expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+    autocommit(session);
+    expectCaptured(session);
+  });
+
+  test('files and directories that come and go', async () => {
+    const session = makeSession();
+    for (let i = 0; i < 300; i++) write(join(session.sandbox, `d${i % 30}/f${i}`), `${i}\n`);
+    const code = await during(session, (round) => {
+      const dir = join(session.sandbox, `d${round % 30}`);
+      rmSync(dir, { recursive: true, force: true });
+      if (round % 3 === 0) mkdirSync(dir);
+      else if (round % 3 === 1) writeFileSync(dir, 'a file now');
+      else symlinkSync('nowhere', dir);
+    });
+    expect(code === 0 || code === 1).toBe(true);
+    autocommit(session);
+    expectCaptured(session);
+    expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+  });
+
+  test('a log that is written to all the time, renamed and begun anew', async () => {
+    const session = makeSession();
+    const log = join(session.folder, 'xdg/log');
+    writeFileSync(log, '');
+    await during(session, (round) => {
+      appendFileSync(log, `${round}\n`);
+      if (round % 50 === 0) renameSync(log, `${log}.1`);
+    });
+    autocommit(session);
+    expectCaptured(session);
+  });
+});

@@ -1,0 +1,62 @@
+/** agt session undo and redo. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { autocommit, makeSession } from '../harness/session.ts';
+import { agt, agtOk, write } from '../harness/world.ts';
+
+describe('agt session undo and redo', () => {
+  test('go back and forward step by step, until the session changes', () => {
+    const session = makeSession({ a: '0\n' });
+    const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8').trim();
+    for (const n of ['1', '2', '3']) {
+      write(join(session.sandbox, 'a'), `${n}\n`);
+      autocommit(session);
+    }
+    write(join(session.sandbox, 'a'), '4\n'); // not captured
+    const step = (what: string) => {
+      agtOk(session.repository, 'session', what, 's1');
+      return text();
+    };
+    expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
+    const first = agt(session.repository, 'session', 'undo', 's1');
+    expect(first.exitCode).toBe(1);
+    expect(first.stderr).toMatch(/^error: nothing to undo: all earlier snapshots of "s1"/);
+    expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
+    expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
+    expect(step('undo')).toBe('3');
+    write(join(session.sandbox, 'a'), '5\n');
+    expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
+    expect(text()).toBe('5');
+    expect(step('undo')).toBe('3');
+    expect(step('redo')).toBe('5');
+  });
+
+  test('treat a restore as one step', () => {
+    const session = makeSession({ a: '0\n' });
+    for (const n of ['1', '2', '3']) {
+      write(join(session.sandbox, 'a'), `${n}\n`);
+      autocommit(session, '--label', n);
+    }
+    agtOk(session.repository, 'session', 'restore', 's1', '--to', '1');
+    agtOk(session.sandbox, 'session', 'undo');
+    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('3\n');
+  });
+
+  test('show uncaptured work in a dry run of undo', () => {
+    const session = makeSession({ a: '0\n' });
+    autocommit(session);
+    write(join(session.sandbox, 'a'), '1\n');
+    expect(agtOk(session.repository, 'session', 'undo', 's1', '-n')).toMatch(/^M sandbox\/a\n/);
+  });
+
+  test('do not count a label alone as a step', () => {
+    const session = makeSession({ a: '0\n' });
+    autocommit(session);
+    write(join(session.sandbox, 'a'), '1\n');
+    autocommit(session);
+    autocommit(session, '--label', 'named');
+    agtOk(session.repository, 'session', 'undo', 's1');
+    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('0\n');
+  });
+});

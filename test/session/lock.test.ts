@@ -1,0 +1,85 @@
+/** Autocommits of one session wait for each other; agt takes over a lock whose owner is gone. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { identify } from '../../src/disk/lock.ts';
+import { makeSession, manifestOf, tryAutocommit } from '../harness/session.ts';
+import { AGT, git, write } from '../harness/world.ts';
+
+describe('what can go wrong', () => {
+  test('another autocommit at work: exit code 75; a lock whose owner is gone is taken over', () => {
+    const session = makeSession();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    const own = identify(process.pid);
+    const foreign = { ...own, pid: 4_000_000, place: 'another container' };
+    for (const standing of [own, foreign]) {
+      write(lock, JSON.stringify(standing));
+      const busy = tryAutocommit(session);
+      expect(busy.exitCode).toBe(75);
+      expect(busy.stderr).toContain('error: session "s1" is being worked on by another agt');
+      expect(existsSync(lock)).toBe(true);
+    }
+    for (const change of [{ started: '1' }, { boot: 'another' }, { pid: 4_000_000, started: '' }]) {
+      write(lock, JSON.stringify({ ...own, ...change }));
+      expect(tryAutocommit(session).exitCode).toBe(0);
+      expect(existsSync(lock)).toBe(false);
+    }
+    write(lock, JSON.stringify(foreign));
+    utimesSync(lock, 1000, 1000);
+    expect(tryAutocommit(session).exitCode).toBe(0);
+    write(lock, '{"pid"');
+    expect(tryAutocommit(session).exitCode).toBe(0);
+  });
+
+  test('--wait: until the other is done, and no longer than that', async () => {
+    const session = makeSession();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    write(lock, JSON.stringify(identify(process.pid)));
+    expect(tryAutocommit(session, '--wait', '0.2').exitCode).toBe(75);
+    const child = spawn(AGT, ['autocommit', '--all', '--wait', '60'], { cwd: session.repository });
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    rmSync(lock);
+    expect(await ended).toBe(0);
+    expect(manifestOf(session).session).toBe('s1');
+    expect(tryAutocommit(session, '--wait', 'long').exitCode).toBe(2);
+  });
+
+  test('a lock whose owner was killed and not yet waited for is taken over', async () => {
+    const session = makeSession();
+    // The child ends when its parent has become something that never asks for it.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const pid = Number(
+      await new Promise((resolve) => parent.stdout.on('data', (data: Buffer) => resolve(data.toString()))),
+    );
+    const state = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
+    while (state() !== 'Z') await new Promise((resolve) => setTimeout(resolve, 5));
+    write(join(session.repository, '.git/agt/locks/s1'), JSON.stringify(identify(pid)));
+    const outcome = tryAutocommit(session);
+    parent.kill();
+    expect(outcome.stderr).toBe('');
+    expect(outcome.exitCode).toBe(0);
+  });
+
+  test('many at once on one session: each ends in order, one state results', async () => {
+    const session = makeSession();
+    write(join(session.sandbox, 'x'), 'x');
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, () => {
+        const child = spawn(AGT, ['autocommit', '--session-id', 's1'], {
+          cwd: session.repository,
+          stdio: 'ignore',
+        });
+        return new Promise((resolve) => child.on('exit', resolve));
+      }),
+    );
+    expect(codes.every((code) => code === 0 || code === 75)).toBe(true);
+    expect(codes).toContain(0);
+    expect(git(session.repository, 'rev-list', '--first-parent', '--count', 'main..agtsessions/s1')).toBe(
+      '1',
+    );
+  });
+});
