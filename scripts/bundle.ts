@@ -36,7 +36,7 @@ const stringWidthWhenNeeded: Plugin = {
 };
 
 /**
- * Node loads these in one to five parseDuration each, and most calls need none of them: our own imports of their functions
+ * Node loads these in one to five milliseconds each, and most calls need none of them: our own imports of their functions
  * load them with the first call.
  */
 const builtinsWhenNeeded: Plugin = {

@@ -1,8 +1,8 @@
 /**
- * Starts git mode or agt mode, by the name that the program was called with, and prints the error that ends it. The
- * bundle of this file contains git mode only; agt mode is a bundle of its own (src/process/load-agtmode.ts).
+ * Chooses the face by the name that the program was called with, and prints the one error that ends it.
+ * The bundle of this file holds git mode and nothing of agt mode, which is a file of its own (src/process/load-agtmode.ts).
  */
-import { exitCodeFor, formatError } from './errors.ts';
+import { EXIT, formatError, isAgtError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
 import { programArguments, programName } from './process/invocation.ts';
 import { loadAgtMode } from './process/load-agtmode.ts';
@@ -14,17 +14,17 @@ async function main(): Promise<number> {
 
 function fail(error: unknown): void {
   process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
-  process.exitCode = exitCodeFor(error);
+  process.exitCode = isAgtError(error) ? error.exitCode : EXIT.failed;
 }
 
-// Errors that no call waits for, such as a failed start of git without free file descriptors.
+// What no call waits for, such as a git for which there are no file descriptors left.
 process.on('uncaughtException', (error) => {
   fail(error);
   process.exit();
 });
 
-// If main waits for something that never comes, Node runs out of events and exits with 0.
-const unfinished = () => fail(new Error('agt ended before the command was done'));
+// Where nothing is left to wait for, Node ends with 0, whatever main was in the middle of.
+const unfinished = () => fail(new Error('ended before it was done'));
 process.once('beforeExit', unfinished);
 
 main()

@@ -55,11 +55,11 @@ export function readSettingValues(
   env: NodeJS.ProcessEnv,
   keys: readonly Key[] = GIT_MODE_KEYS,
 ): SettingValue[] {
-  const layers = [readLayer(files.global), readLayer(files.local)].filter((layer) => layer !== undefined);
-  return keys.map((key) => {
-    const sources = key.globalOnly ? layers.filter(({ path }) => path === files.global) : layers;
-    return fromEnvironment(key, env) ?? fromFiles(key, sources) ?? defaultOf(key);
-  });
+  return valuesFrom([readLayer(files.global), readLayer(files.local)], env, keys);
+}
+
+function valuesFrom(layers: Layers, env: NodeJS.ProcessEnv, keys: readonly Key[]): SettingValue[] {
+  return keys.map((key) => fromEnvironment(key, env) ?? fromFiles(key, layers) ?? defaultOf(key));
 }
 
 /** The settings that agt mode runs with. @throws as readSettingValues. */
@@ -97,14 +97,14 @@ function fromEnvironment(key: Key, env: NodeJS.ProcessEnv): SettingValue | undef
   return checked(key, { name: key.name, value, origin: `environment ${key.env}` }, hint);
 }
 
-/** The last file that has the key wins. */
-function fromFiles(key: Key, layers: readonly Layer[]): SettingValue | undefined {
-  for (const { path, entries } of layers.toReversed()) {
-    const value = lastValue(entries, key.name);
-    if (value === undefined) continue;
+/** The repository's file wins over the user's. */
+function fromFiles(key: Key, [global, local]: Layers): SettingValue | undefined {
+  for (const layer of key.globalOnly ? [global] : [local, global]) {
+    const value = layer === undefined ? undefined : lastValue(layer.entries, key.name);
+    if (layer === undefined || value === undefined) continue;
     // By git itself: "agt config set" reads the settings first, and would fail on the wrong value.
-    const hint = `go back to the default: git config --file ${shellQuote(path)} --unset-all ${key.name}`;
-    return checked(key, { name: key.name, value, origin: path }, hint);
+    const hint = `go back to the default: git config --file ${shellQuote(layer.path)} --unset-all ${key.name}`;
+    return checked(key, { name: key.name, value, origin: layer.path }, hint);
   }
   return undefined;
 }
@@ -125,6 +125,8 @@ interface Layer {
   readonly path: string;
   readonly entries: readonly ConfigEntry[];
 }
+
+type Layers = readonly [global: Layer | undefined, local: Layer | undefined];
 
 /** Undefined if there is no such file. */
 function readLayer(path: string | undefined): Layer | undefined {
