@@ -33,7 +33,7 @@ describe('options', () => {
     autocommit(session);
     expect(autocommit(session, '--timestamp', '0').outcome).toBe('unchanged');
     expect(tryAutocommit(session, '--timestamp', 'yesterday').stderr).toContain(
-      "'yesterday' is not a Unix time",
+      'invalid Unix time "yesterday"',
     );
   });
 

@@ -176,7 +176,7 @@ describe('agt gc --thin', () => {
     await snapshot({ days: 9 }, 'tip');
     git(repository, 'branch', '-f', 'agtsessions/s1', 'main');
     const before = refs(repository);
-    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: skipped: agtsessions/s1 was moved');
+    expect(agtOk(repository, 'gc', '--thin')).toContain('s1: skipped: another program moved agtsessions/s1');
     expect(refs(repository)).toBe(before);
   });
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GIT_MODE, git, REAL_GIT } from '../harness/world.ts';
-import { copyTwin, directoryOf, type Side, type Twin } from './pair.ts';
+import { copyTwin, directoryOf, type Side, type Twin } from './shapes.ts';
 
 export interface Difference {
   readonly line: string;

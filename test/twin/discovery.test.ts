@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GIT_MODE, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 import { compareLines, describeDifference, type Subject } from './compare.ts';
-import { SIDES, type Twin } from './pair.ts';
-import { buildTwin } from './shapes.ts';
+import { buildTwin, SIDES, type Twin } from './shapes.ts';
 
 const LINES = [
   'branch -a',

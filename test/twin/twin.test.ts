@@ -2,8 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareLines, describeDifference } from './compare.ts';
 import { LINES } from './lines.ts';
-import type { Twin } from './pair.ts';
-import { buildTwin, SHAPE_NAMES, WRITTEN_SHAPES } from './shapes.ts';
+import { buildTwin, SHAPE_NAMES, type Twin, WRITTEN_SHAPES } from './shapes.ts';
 
 describe.each(SHAPE_NAMES)('%s', (name) => {
   let twin: Twin;

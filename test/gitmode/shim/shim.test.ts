@@ -6,8 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { AGT, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { compareLine, compareLines, describeDifference, type Subject } from '../../twin/compare.ts';
 import { LINES } from '../../twin/lines.ts';
-import { SIDES, type Twin } from '../../twin/pair.ts';
-import { buildTwin } from '../../twin/shapes.ts';
+import { buildTwin, SIDES, type Twin } from '../../twin/shapes.ts';
 
 /** Without the variables that make the shim start the executable for every line. */
 const env = {
