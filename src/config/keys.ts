@@ -7,7 +7,7 @@ import { parseBoolean, parseRetention, parseSize } from './values.ts';
 export interface SettingKey {
   readonly name: string;
   readonly defaultValue: string;
-  /** What the empty value means, if it is valid. */
+  /** The meaning of the empty value, if it is valid. */
   readonly emptyMeans?: string;
   readonly env?: string;
   /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */

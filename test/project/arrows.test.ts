@@ -32,7 +32,7 @@ function mayImport(room: string): readonly string[] {
   ).flat();
 }
 
-/** What each room must not import, according to lint. */
+/** The rooms that each room must not import, according to lint. */
 let refused: Map<string, string[]>;
 
 beforeAll(() => {

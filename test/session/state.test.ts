@@ -1,4 +1,4 @@
-/** What the state table allows, what an operation writes, and metadata of earlier versions. */
+/** The state table, the metadata that an operation writes, and metadata of earlier versions. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordFile } from '../../src/repository/layout.ts';

@@ -4,7 +4,7 @@ import { git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 import { addSession, clock, commit, gitAt, initial } from './repositories.ts';
 import { SIDES, type Twin } from './shapes.ts';
 
-/** What is in a random pair of repositories. */
+/** The content of a random pair of repositories. */
 export interface Recipe {
   readonly commits: number;
   readonly branches: readonly { readonly name: string; readonly at: number }[];

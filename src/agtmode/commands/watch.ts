@@ -86,7 +86,7 @@ function eventPrinter(context: Context, asJson: boolean): (event: WatchEvent) =>
   };
 }
 
-/** What is wrong with the session after this event: the same text as long as the same is wrong. */
+/** The problem of the session after this event: the same text as long as the problem is the same. */
 function problemOf(event: WatchEvent): string | undefined {
   if (event.kind === 'failed') return formatError(event.error, false);
   if (event.kind !== 'captured') return undefined;

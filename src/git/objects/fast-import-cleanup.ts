@@ -12,7 +12,7 @@ import { openFiles } from '../../disk/open-files.ts';
 export interface ImportDirectories {
   /** git stores the objects in its `objects/`. */
   readonly commonDir: string;
-  /** Of the worktree in which git runs. If fast-import crashes, it writes its report there. */
+  /** The git directory of the worktree in which git runs. If fast-import crashes, it writes its report there. */
   readonly gitDir: string;
 }
 

@@ -80,7 +80,7 @@ export function dropDisableFlag(words: readonly string[]): { words: readonly str
 
 /** The global options that tell git where to look for the repository. */
 export interface RepositoryOptions {
-  /** Of each `-C`, relative to the one before. */
+  /** The directory of each `-C`, relative to the one before. */
   readonly directories: readonly string[];
   /** Relative to the last of the directories. */
   readonly gitDir: string | undefined;

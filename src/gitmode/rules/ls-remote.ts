@@ -9,7 +9,7 @@ import type { Rule } from './rule.ts';
 const LS_REMOTE_OPTIONS = optionTable(`
   q|quiet upload-pack= exec= t|tags branches h|heads !b refs get-url sort= exit-code symref o|server-option=`);
 
-/** Of `--exit-code`, when no ref matches. */
+/** The exit code with `--exit-code`, when no ref matches. */
 const NO_REF_MATCHED = 2;
 
 export const lsRemote: Rule = (args, view) => {

@@ -6,7 +6,7 @@ import type { GitAccess } from '../invocation.ts';
 
 /** Full names; undefined for a detached HEAD. */
 export interface Heads {
-  /** Of the current worktree. */
+  /** The HEAD of the current worktree. */
   current(): string | undefined;
   ofLinkedWorktree(id: string): string | undefined;
   /** Limit: unknown in a reftable repository. */

@@ -25,7 +25,7 @@ import { applyRetentionToSession } from './gc.ts';
 
 interface Measured {
   readonly total: number;
-  /** What each session had added at the time of the measurement, by id. */
+  /** Bytes that each session had added at the time of the measurement, by id. */
   readonly added: Readonly<Record<string, number>>;
   /** Digest of all refs at that time. */
   readonly refs: string;

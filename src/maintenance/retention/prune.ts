@@ -33,7 +33,7 @@ const SMALL_PACK_BYTES = 32 * 1024 * 1024;
 const MOST_OF_STORE = 3 / 4;
 const MOST_OF_FREE_DISK = 1 / 2;
 
-/** Of git-gc(1), if `gc.pruneExpire` is not set. */
+/** The default of git-gc(1), if `gc.pruneExpire` is not set. */
 const DEFAULT_EXPIRE = '2.weeks.ago';
 
 export interface PruneResult {

@@ -14,7 +14,7 @@ const NOW = 20_000 * 86_400;
 interface Step {
   /** Seconds since the snapshot before. */
   readonly after: number;
-  /** What the user and the agent do before it: nothing, a new commit, or an amended one. */
+  /** The acts of the user and the agent before it: nothing, a new commit, or an amended one. */
   readonly user: 'none' | 'commit' | 'amend';
   readonly agent: 'none' | 'commit' | 'amend';
   readonly label: boolean;
