@@ -516,7 +516,7 @@ describe('what can go wrong', () => {
       write(lock, JSON.stringify(standing));
       const busy = tryAutocommit(session);
       expect(busy.exitCode).toBe(75);
-      expect(busy.stderr).toContain('error: session "s1" is being worked on by another agt');
+      expect(busy.stderr).toContain('error: another agt is working on session "s1"');
       expect(existsSync(lock)).toBe(true);
     }
     for (const change of [{ started: '1' }, { boot: 'another' }, { pid: 4_000_000, started: '' }]) {

@@ -119,7 +119,7 @@ export class CachedFiles {
 const NO_ROWS = new Uint32Array();
 
 /** The name of a row in its directory. */
-export function nameOf({ names, nameEnds }: Pick<Columns, 'names' | 'nameEnds'>, row: number): string {
+function nameOf({ names, nameEnds }: Pick<Columns, 'names' | 'nameEnds'>, row: number): string {
   return names.toString('latin1', nameEnds[row - 1] ?? 0, (nameEnds[row] as number) - 1);
 }
 

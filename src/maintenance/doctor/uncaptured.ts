@@ -39,7 +39,7 @@ export async function uncapturedFiles(repository: Repository, record: SessionRec
     refreshed: undefined,
     rereadSince: undefined,
     isInside: insideCheck(folder),
-    keep: async () => true,
+    store: async () => true,
   });
   const found = [...skipped, ...failed].map(({ path }) => path);
   for (const [path, { oid }] of writes) {

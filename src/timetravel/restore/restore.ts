@@ -21,7 +21,7 @@ import { withSessionLock } from '../../session/lock.ts';
 import { readRecord, type SessionRecord, sessionFolder, workRef, writeRecord } from '../../session/record.ts';
 import { sandboxIsThere } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
+import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
 import { makePlace } from './place.ts';
 import { compareSnapshots } from './verify.ts';
@@ -91,7 +91,7 @@ async function restore(
   mark(snapshot);
 
   const wanted = await readSnapshot(repository.git, snapshot.commit);
-  if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
+  if (wasEmpty) restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   const { changed, captured } = await bringBack(repository, record, first, wanted, request);
   const warnings = [
     ...(first?.warnings ?? []),

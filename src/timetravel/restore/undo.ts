@@ -10,7 +10,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import { serialize } from '../../snapshot/manifest.ts';
+import { serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshot, type SnapshotContent } from '../../snapshot/snapshot.ts';
 
 /** The steps, oldest first, and which of them the session is at. */
@@ -86,6 +86,6 @@ async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> 
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshot(git, a), readSnapshot(git, b)]);
   const bare = ({ manifest }: SnapshotContent) =>
-    serialize({ ...manifest, session: '', label: null, tool: null });
+    serializeManifest({ ...manifest, session: '', label: null, tool: null });
   return bare(one) === bare(other);
 }
