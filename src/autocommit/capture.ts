@@ -10,14 +10,14 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { FastImportFailed } from '../git/objects/fast-import.ts';
 import type { Git } from '../git/run/git.ts';
 import { IGNORED } from '../snapshot/ignore-file.ts';
-import { type SnapshotManifest, serialize } from '../snapshot/manifest.ts';
+import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
+import { CaptureNotes } from './capture-notes.ts';
 import { type Change, listChanges } from './list-changes.ts';
-import { CaptureNotes } from './notes.ts';
 import { ObjectStream } from './object-stream.ts';
 import { type Observation, observeFolder } from './observe.ts';
 import { listUnreachable } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
-import type { Skipped } from './scan/scan-options.ts';
+import type { LeftOut } from './scan/scan-options.ts';
 import type { RefsAtStart } from './starting-refs.ts';
 import { writeShadowCommit } from './write-commit.ts';
 
@@ -97,7 +97,7 @@ function summarize(
   target: CaptureTarget,
   { refs, last, scanned, manifest }: Observation,
 ): Omit<CaptureResult, 'outcome' | 'commit'> {
-  const isIgnored = ({ reason }: Skipped) => reason === IGNORED;
+  const isIgnored = ({ reason }: LeftOut) => reason === IGNORED;
   return {
     changes: listChanges(last, scanned, manifest),
     skipped: readable(scanned.skipped.filter((entry) => !isIgnored(entry))),
@@ -108,7 +108,7 @@ function summarize(
   };
 }
 
-function readable(paths: readonly Skipped[]): NotCaptured[] {
+function readable(paths: readonly LeftOut[]): NotCaptured[] {
   return paths
     .map(({ path, reason }) => ({ path: displayPath(path), reason }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -140,7 +140,7 @@ async function needsCommit(
 
 /** Compares everything but label and tool: that they are missing now is no change. */
 function isSameFolder(before: SnapshotManifest | undefined, now: SnapshotManifest): boolean {
-  const unnamed = (manifest: SnapshotManifest) => serialize({ ...manifest, label: null, tool: null });
+  const unnamed = (manifest: SnapshotManifest) => serializeManifest({ ...manifest, label: null, tool: null });
   return before !== undefined && unnamed(before) === unnamed(now);
 }
 

@@ -40,7 +40,7 @@ export class ObjectStream {
   }
 
   /** Stores content as a blob. False if the file changed meanwhile. `path` is absolute, one byte per character. */
-  async keep(path: string, content: Content, isInside: IsInside): Promise<boolean> {
+  async store(path: string, content: Content, isInside: IsInside): Promise<boolean> {
     const stream = this.open();
     requireSpace(this.commonDir, content.stat.size);
     if (content.bytes === undefined) return streamContent(path, content, stream, isInside);

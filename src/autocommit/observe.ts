@@ -57,7 +57,7 @@ export async function observeFolder(
     rereadSince: options.rereadSince,
     isInside,
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
-    keep: async (path, content) => (await objects?.keep(`${folder}/${path}`, content, isInside)) ?? true,
+    store: async (path, content) => (await objects?.store(`${folder}/${path}`, content, isInside)) ?? true,
   });
   const manifest = buildManifest(scanned, last.manifest, {
     session: target.sessionId,

@@ -3,7 +3,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { type FastImport, fastImportPath } from '../git/objects/fast-import.ts';
 import { type Git, inDirectory, runGit } from '../git/run/git.ts';
 import { operationDigest } from '../snapshot/git-operation.ts';
-import { serialize } from '../snapshot/manifest.ts';
+import { serializeManifest } from '../snapshot/manifest.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
 import { commitHeader } from './commit-message.ts';
 import type { ObjectStream } from './object-stream.ts';
@@ -111,7 +111,7 @@ async function writeFiles(stream: FastImport, { scanned }: Observation): Promise
 
 async function writeManifest(stream: FastImport, { manifest }: Observation): Promise<void> {
   await stream.write('M 100644 inline _/manifest.json\n');
-  await stream.data(Buffer.from(serialize(manifest)));
+  await stream.data(Buffer.from(serializeManifest(manifest)));
 }
 
 async function writeIndex(

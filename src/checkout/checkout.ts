@@ -7,7 +7,7 @@ import type { Git } from '../git/run/git.ts';
 import { diffSnapshots } from '../snapshot/diff.ts';
 import { listDirectories } from '../snapshot/directories.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { bringBackIgnoreFile } from '../snapshot/ignore-file.ts';
+import { restoreIgnoreFile } from '../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadata.ts';
 import { readSnapshotTree } from '../snapshot/tree.ts';
 import { applyPlan } from './apply.ts';
@@ -44,6 +44,6 @@ export async function checkOutSnapshot(git: Git, commit: string, folder: string)
   const plan = await prepareCheckout(git, undefined, content, TOP_FOLDERS);
   const path = Buffer.from(folder).toString('latin1');
   await applyPlan(git, plan, { path, isCaptured: () => false });
-  bringBackIgnoreFile(folder, content.manifest.agtignore);
+  restoreIgnoreFile(folder, content.manifest.agtignore);
   return content;
 }

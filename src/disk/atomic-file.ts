@@ -1,28 +1,26 @@
 /**
- * Replaces a file whole: a temporary name, flushed, renamed. A reader sees the old content or the new, never a part. The
- * caller holds the lock that goes with the file, so that one temporary name is enough, and a crash leaves nothing that the
- * next write does not take away.
+ * Replaces a whole file: written under a temporary name, flushed, renamed. A reader sees the old content or the new one,
+ * never a part. The caller holds the lock for the file, so one temporary name is enough, and the next write removes what
+ * a crash leaves.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { failurePoint } from './failure-point.ts';
 
 export interface WriteOptions {
-  /** The name, too, is on disk when this returns. */
+  /** Flushes the directory too, so that the new content survives a power cut once this returns. */
   readonly durable?: boolean;
-  /** Not even the content needs to be on disk: it says itself whether it is whole. */
+  /** Flushes nothing: readers recognize a damaged file and do without it. */
   readonly cache?: boolean;
 }
 
-export function writeFileAtomic(
-  path: string,
-  content: string | Uint8Array | readonly Uint8Array[],
-  options: WriteOptions = {},
-): void {
+type FileContent = string | Uint8Array | readonly Uint8Array[];
+
+export function writeFileAtomic(path: string, content: FileContent, options: WriteOptions = {}): void {
   prepareFile(path, content, options).replace();
 }
 
-/** A content that is written already, under its temporary name. */
+/** New content under its temporary name. */
 export interface PreparedFile {
   readonly replace: () => void;
   readonly discard: () => void;
@@ -30,7 +28,7 @@ export interface PreparedFile {
 
 export function prepareFile(
   path: string,
-  content: string | Uint8Array | readonly Uint8Array[],
+  content: FileContent,
   { durable = false, cache = false }: WriteOptions = {},
 ): PreparedFile {
   mkdirSync(dirname(path), { recursive: true });
@@ -45,14 +43,7 @@ export function prepareFile(
     }
   };
   orDiscard(() => {
-    const fd = openSync(temporary, 'w', 0o644);
-    try {
-      for (const bytes of partsOf(content))
-        for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-      if (!cache) fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    writeParts(temporary, content, { flush: !cache });
     failurePoint('state file: written');
   });
   const replace = () =>
@@ -63,13 +54,24 @@ export function prepareFile(
   return { replace, discard };
 }
 
-function partsOf(content: string | Uint8Array | readonly Uint8Array[]): readonly Uint8Array[] {
+function writeParts(path: string, content: FileContent, { flush }: { flush: boolean }): void {
+  const fd = openSync(path, 'w', 0o644);
+  try {
+    for (const bytes of partsOf(content))
+      for (let offset = 0; offset < bytes.length; ) offset += writeSync(fd, bytes, offset);
+    if (flush) fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function partsOf(content: FileContent): readonly Uint8Array[] {
   if (typeof content === 'string') return [Buffer.from(content)];
   return content instanceof Uint8Array ? [content] : content;
 }
 
 function flushDirectory(path: string): void {
-  if (process.platform === 'win32') return; // directories cannot be opened there
+  if (process.platform === 'win32') return; // Windows cannot open directories
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);

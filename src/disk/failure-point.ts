@@ -1,6 +1,6 @@
 /**
- * Places between two steps at which a test kills this process, as a power cut or `kill -9` would. In a release the
- * bundler leaves nothing of them.
+ * Points between two steps at which a test can kill this process, as a power cut or `kill -9` would. The bundler removes
+ * them from a release.
  */
 import { appendFileSync } from 'node:fs';
 
@@ -9,8 +9,8 @@ declare const AGT_FAILURE_POINTS: boolean | undefined;
 const passed = new Map<string, number>();
 
 /**
- * In a test build: AGT_TEST_LIST_POINTS names a file that gets a line for each point that is passed, `name#n` for the n-th
- * time; AGT_TEST_KILL_AT is the line at which to die.
+ * In a test build, every pass of a point is called `name#n`, with n from 1. AGT_TEST_LIST_POINTS names a file that gets a
+ * line for each; the process dies at the one that AGT_TEST_KILL_AT names.
  */
 export function failurePoint(name: string): void {
   if (typeof AGT_FAILURE_POINTS === 'undefined' || !AGT_FAILURE_POINTS) return;

@@ -1,7 +1,7 @@
 /**
- * What the file system of a folder calls now, which need not be what this machine calls so: the time of a file made
- * there. It has no name while it is asked, so that a process that is killed leaves nothing, but for one made in the
- * instant between two calls, which the next one takes away.
+ * The current time on the clock of a folder's file system, which may differ from the system's clock: the time of a file
+ * that is made there. The file loses its name at once, so that a killed process leaves nothing. Killed in the instant
+ * between the two calls, it leaves a file, which the next call deletes.
  */
 import { closeSync, fstatSync, openSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ const PREFIX = '.agt-clock-';
 
 /** In milliseconds. `folder` is absolute. */
 export function readFileClock(folder: string): number {
-  // Exclusively: a link that somebody put there is not followed.
   const path = join(folder, `${PREFIX}${process.pid}-${Math.random().toString(36).slice(2)}`);
+  // O_EXCL: a link of that name is not followed.
   const probe = openSync(path, 'wx');
   try {
     unlinkSync(path);

@@ -1,33 +1,33 @@
-/**
- * Whether what is to be written fits on the disk: a capture that fills it would hurt everyone else on it. Some space is
- * always kept free.
- */
+/** Checks the free space before agt writes: filling the disk would hurt every other program on it. */
 import { statfsSync } from 'node:fs';
 import { AgtError } from '../errors.ts';
 
 const MIB = 1024 * 1024;
+/** agt leaves at least this much of a disk free, and never needs more than MOST_RESERVED. */
+const RESERVED_SHARE = 1 / 20;
+const MOST_RESERVED = 64 * MIB;
 
-/** @throws AgtError where `bytes` more at `place` would use what is kept free. */
-export function requireSpace(place: string, bytes: number): void {
-  const { bavail, blocks, bsize } = statfsSync(place);
-  if (blocks === 0) return; // a file system that does not say
+/** @throws AgtError if writing `bytes` more below `path` would leave too little free space. */
+export function requireSpace(path: string, bytes: number): void {
+  const { bavail, blocks, bsize } = statfsSync(path);
+  if (blocks === 0) return; // the file system does not tell
   const free = bavail * bsize;
-  const reserve = reserveOf(blocks * bsize);
-  if (free - bytes >= reserve) return;
+  const reserved = reservedSpace(blocks * bsize);
+  if (free - bytes >= reserved) return;
   throw new AgtError(
-    `not enough space in ${place}: ${inMib(bytes)} to write, ${inMib(free)} free, of which ${inMib(reserve)} are kept free`,
+    `not enough space in ${path}: ${inMib(bytes)} to write, ${inMib(free)} free, ${inMib(reserved)} of it reserved`,
     {
       hints: [
-        'nothing was captured; the last state stands',
+        'nothing was captured; the last snapshot stays as it is',
         'free some space, or leave files out (.agtignore in the session folder, agt.maxFileSize)',
       ],
     },
   );
 }
 
-/** Of a disk of so many bytes: a twentieth, and no more than 64 MiB. */
-export function reserveOf(total: number): number {
-  return Math.min(64 * MIB, total / 20);
+/** What agt leaves free on a disk of `total` bytes. */
+export function reservedSpace(total: number): number {
+  return Math.min(MOST_RESERVED, total * RESERVED_SHARE);
 }
 
 function inMib(bytes: number): string {

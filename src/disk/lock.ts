@@ -1,7 +1,8 @@
 /**
- * One process at a time on a session. A lock is a file that names its owner; it appears whole, by link(2), and is taken
- * over when the owner is gone: the process ended, its number went to another one, or the machine was started anew. Of an
- * owner in another container nothing can be known; its lock stands for longer than any work on a session takes.
+ * A lock lets one process at a time work on a session. It is a file that names its owner and appears whole, by link(2).
+ * agt takes it over if the owner is gone: the process has ended, its number belongs to another process, or the machine
+ * was restarted. About an owner in another container agt can find out nothing: that lock holds for FOREIGN_MS, longer
+ * than any work on a session takes.
  */
 import {
   existsSync,
@@ -20,25 +21,25 @@ import { failurePoint } from './failure-point.ts';
 
 interface Owner {
   readonly pid: number;
-  /** Start time of the process in the kernel's ticks; empty where /proc is not there. */
+  /** Start time of the process in the kernel's ticks; empty without /proc. */
   readonly started: string;
-  /** Changes with every boot; empty where /proc is not there. */
+  /** Changes with every boot; empty without /proc. */
   readonly boot: string;
-  /** Machine and process namespace: where the number means the same process. */
+  /** Host and process namespace: within them, the number means the same process. */
   readonly place: string;
 }
 
-/** How long a lock that is being broken may take before that is itself taken for abandoned. */
+/** A process that breaks a stale lock and takes longer than this is taken for dead. */
 const BREAKING_MS = 30_000;
-/** How long the lock of an owner that cannot be looked at stands. */
+/** How long the lock of an owner in another container holds. */
 const FOREIGN_MS = 30 * 60_000;
 
-/** @throws AgtError with exit code 75 while another process holds the lock. */
+/** `what` is locked, for the message. @throws AgtError with exit code 75 while another process holds the lock. */
 export async function withLock<T>(path: string, what: string, action: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const own = JSON.stringify(identify(process.pid));
   if (!tryLink(path, own) && !(breakStale(path, own) && tryLink(path, own))) {
-    throw new AgtError(`${what} is being worked on by another agt`, {
+    throw new AgtError(`another agt is working on ${what}`, {
       exitCode: EXIT.busy,
       hints: ['try again in a moment', `if none is running: rm ${path}`],
     });
@@ -51,9 +52,9 @@ export async function withLock<T>(path: string, what: string, action: () => Prom
   }
 }
 
-/** True while a process holds the lock that is there to be asked. */
+/** Whether a living process holds the lock. */
 export function isLocked(path: string): boolean {
-  return existsSync(path) && !isStale(path) && existsSync(path);
+  return existsSync(path) && !ownerIsGone(path) && existsSync(path);
 }
 
 function tryLink(path: string, own: string): boolean {
@@ -72,26 +73,22 @@ function tryLink(path: string, own: string): boolean {
   }
 }
 
-/** For a file that names the process which works on something: `signOwner` writes it. */
-export function ownerIsGone(path: string): boolean {
-  return isStale(path);
-}
-
+/** Writes a file that names this process as its owner. */
 export function signOwner(path: string): void {
   writeFileSync(path, JSON.stringify(identify(process.pid)));
 }
 
 /**
- * Removes the lock if its owner is gone; true where the lock is free now. Only one process breaks at a time, and looks
- * again once it may: so a fresh lock is never removed by one that saw the stale one before it.
+ * Removes the lock if its owner is gone; true if the lock is free now. Only one process at a time breaks it, and checks
+ * again when it may: so a process that saw the stale lock never removes the fresh one that came after it.
  */
 function breakStale(path: string, own: string): boolean {
-  if (!isStale(path)) return readIfThere(path) === '';
+  if (!ownerIsGone(path)) return readIfThere(path) === '';
   const breaking = `${path}.breaking`;
   if ((ageOf(breaking) ?? 0) > BREAKING_MS) rmSync(breaking, { force: true });
   if (!tryLink(breaking, own)) return false;
   try {
-    if (isStale(path)) rmSync(path, { force: true });
+    if (ownerIsGone(path)) rmSync(path, { force: true });
     failurePoint('lock: broken');
     return true;
   } finally {
@@ -99,13 +96,14 @@ function breakStale(path: string, own: string): boolean {
   }
 }
 
-/** In milliseconds, whichever way the clock has gone; undefined where the file is gone. */
+/** In milliseconds, even if the clock was set back; undefined if the file is gone. */
 function ageOf(path: string): number | undefined {
   const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   return since === undefined ? undefined : Math.abs(Date.now() - since);
 }
 
-function isStale(path: string): boolean {
+/** Whether the process that a file names as its owner is gone. False if there is no such file. */
+export function ownerIsGone(path: string): boolean {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -114,7 +112,7 @@ function isStale(path: string): boolean {
     throw error;
   }
   const owner = parseOwner(text);
-  if (owner === undefined) return true; // a lock is written whole: this one was damaged when the machine stopped
+  if (owner === undefined) return true; // a lock appears whole, so this one was damaged by a power cut
   const now = identify(owner.pid);
   if (owner.place !== now.place) return (ageOf(path) ?? 0) > FOREIGN_MS;
   if (owner.boot !== now.boot) return true;
@@ -129,7 +127,7 @@ function parseOwner(text: string): Owner | undefined {
   }
 }
 
-/** A process that was killed stays in the table until its parent has asked for it, and never runs again. */
+/** A killed process stays in the process table until its parent waits for it. It is not alive. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -140,7 +138,7 @@ function isAlive(pid: number): boolean {
 }
 
 export function identify(pid: number): Owner {
-  // Field 22 of proc_pid_stat(5), the third being the first here.
+  // Field 22 of proc_pid_stat(5); the first one here is field 3.
   const started = processStatus(pid).split(' ')[19] ?? '';
   const boot = readIfThere('/proc/sys/kernel/random/boot_id').trim();
   return { pid, started, boot, place: `${hostname()} ${processNamespace()}` };
@@ -154,7 +152,7 @@ function processNamespace(): string {
   }
 }
 
-/** The fields after the name, which stands in parentheses and may hold anything: state, parent, … */
+/** The fields after the name, which is in parentheses and may contain anything: state, parent, … */
 function processStatus(pid: number): string {
   return readIfThere(`/proc/${pid}/stat`).replace(/^.*\) /s, '');
 }

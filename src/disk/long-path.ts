@@ -1,20 +1,21 @@
 /**
- * A path as the file system calls take it: here it holds one byte per character. One that is longer than they take
- * (PATH_MAX, which counts the way to the session folder) leads through an open directory on the way, by
- * /proc/self/fd. It is good for the next few calls, until some other long paths have been asked for.
+ * Paths for file system calls. In agt a path holds one byte per character. A path of PATH_MAX bytes or more, which
+ * includes the path to the session folder, leads through an open directory in the middle, by /proc/self/fd. Such a path
+ * is valid for the next few calls only, until OPEN other directories have been opened.
  */
 import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { errorCode } from '../errors.ts';
 
-/** PATH_MAX counts the NUL. Further parts begin with the way through /proc. */
+/** In bytes: PATH_MAX without the NUL. */
 const LONGEST = 4095;
+/** How much of a path one open directory replaces. The rest must still fit behind `/proc/self/fd/N`. */
 const HOP = 3900;
 
-/** Of the long paths that were asked for last; a rename takes two, a hop each or two. */
+/** Directories that stay open. A rename needs two paths of one or two hops each. */
 const OPEN = 8;
 const openDirectories: number[] = [];
 
-/** `ascii` is for callers who know already, of many paths at once. */
+/** `ascii`: for callers that know it of many paths at once. */
 export function systemPath(path: string, ascii = isAscii(path)): string | Buffer {
   const short = path.length <= LONGEST ? path : throughDirectories(path);
   return ascii ? short : Buffer.from(short, 'latin1');
@@ -31,16 +32,16 @@ function throughDirectories(path: string): string {
     const end = rest.lastIndexOf('/', HOP);
     if (end <= 0) return path;
     const directory = open(rest.slice(0, end));
-    if (directory === undefined) return GONE;
+    if (directory === undefined) return MISSING;
     rest = `/proc/self/fd/${directory}${rest.slice(end)}`;
   }
   return rest;
 }
 
-/** Leads nowhere, as the path does. */
-const GONE = '/proc/self/fd/none';
+/** A path that does not exist, for one whose directory does not exist. */
+const MISSING = '/proc/self/fd/none';
 
-/** Undefined where there is no such directory, or something else in its place. */
+/** Undefined if there is no directory of that path. */
 function open(path: string): number | undefined {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   let fd: number;

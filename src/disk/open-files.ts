@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 
-/** What any process that can be looked at has open; undefined without /proc. */
+/** The files that any process of this user has open, or any process at all for root; undefined without /proc. */
 export function openFiles(): Set<string> | undefined {
   const open = new Set<string>();
   let processes: string[];
@@ -13,7 +13,7 @@ export function openFiles(): Set<string> | undefined {
     try {
       for (const fd of readdirSync(`/proc/${pid}/fd`)) open.add(readlinkSync(`/proc/${pid}/fd/${fd}`));
     } catch {
-      // it has ended, or belongs to another user
+      // the process has ended, or belongs to another user
     }
   }
   return processes.length === 0 ? undefined : open;

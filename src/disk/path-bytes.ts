@@ -1,13 +1,13 @@
-/** Byte strings for people and for JSON: UTF-8 where the bytes are that, `%XX` for each byte that is not. */
+/** Paths for people and for JSON. In agt a path holds one byte per character, and may not be UTF-8. */
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** For messages and `--json`: readable, not always reversible. */
+/** For messages and `--json`: readable, and not always reversible. */
 export function displayPath(path: string): string {
   return /[\x80-\xff]/.test(path) ? Buffer.from(path, 'latin1').toString() : path;
 }
 
-/** For the captured manifest: `%` itself becomes `%25`, so that every path comes back. */
+/** For the snapshot manifest: UTF-8 if the bytes are, else `%XX` for each byte above 0x7f. `%` itself is `%25`. */
 export function jsonPath(path: string): string {
   const escaped = path.replaceAll('%', '%25');
   if (!/[\x80-\xff]/.test(escaped)) return escaped;
@@ -18,6 +18,7 @@ export function jsonPath(path: string): string {
   }
 }
 
+/** Reverses `jsonPath`. */
 export function pathFromJson(text: string): string {
   const bytes = Buffer.from(text).toString('latin1');
   return bytes.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -1,21 +1,21 @@
 /**
- * What could not be captured, as against what agt leaves out by rule (skipped): the capture is then not complete, and
- * what stood there in the last state stays in the next one.
+ * Paths that could not be captured. Unlike paths that a rule leaves out, they make the snapshot incomplete, and it keeps
+ * what the last one has there.
  */
 import { getSystemErrorMessage } from 'node:util';
 import { errorCode } from '../errors.ts';
 
-/** What agt itself ran out of, which says nothing of a single file. */
-const OWN = ['EMFILE', 'ENFILE', 'ENOMEM'];
+/** agt itself has run out of something: no fault of the file. */
+const OWN_SHORTAGES = ['EMFILE', 'ENFILE', 'ENOMEM'];
 
-/** The reason, for a path that the system refuses. @throws the error itself where it is not about that path. */
+/** The reason, if the system refuses a path. @throws every other error. */
 export function failureReason(verb: string, error: unknown): string {
   const code = errorCode(error);
-  if (!(error instanceof Error && 'errno' in error) || OWN.includes(code)) throw error;
+  if (!(error instanceof Error && 'errno' in error) || OWN_SHORTAGES.includes(code)) throw error;
   return `cannot be ${verb}: ${getSystemErrorMessage(Number(error.errno))} (${code})`;
 }
 
-/** Paths that are one of `paths` or lie under one. All hold one byte per character. */
+/** Returns a function that tells whether a path is one of `paths` or below one. All hold one byte per character. */
 export function underAny(paths: readonly string[]): (path: string) => boolean {
   if (paths.length === 0) return () => false;
   const known = new Set(paths);

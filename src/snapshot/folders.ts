@@ -1,7 +1,7 @@
-/** The top-level folders of a session folder, which is all that a capture looks at. */
+/** The top-level folders of a session folder. A snapshot holds nothing else. */
 export const TOP_FOLDERS: readonly string[] = ['config', 'sandbox', 'xdg'];
 
-/** Whether a path, relative to the session folder, is one of `tops` or lies under one. */
-export function isUnder(path: string, tops: readonly string[]): boolean {
-  return tops.some((top) => path === top || path.startsWith(`${top}/`));
+/** Whether a path, relative to the session folder, is one of `topFolders` or below one. */
+export function isUnder(path: string, topFolders: readonly string[]): boolean {
+  return topFolders.some((top) => path === top || path.startsWith(`${top}/`));
 }

@@ -1,7 +1,7 @@
 /**
- * What git is in the middle of in a sandbox: the files that a merge, rebase, cherry-pick, revert, am or bisect keeps in
- * the worktree's git directory until it is done. They are captured whole, so that a restore can bring the sandbox back
- * into the middle of it. In a repository with reftables some of them are refs; those are not seen.
+ * A git operation that is in progress in a sandbox: merge, rebase, cherry-pick, revert, am or bisect. git keeps its files
+ * in the worktree's git directory until it is done. agt captures all of them, so that a restore can go back into the
+ * middle of the operation. In a repository with reftables some are refs, which agt does not see.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface Operation {
   readonly files: ReadonlyMap<string, Buffer>;
 }
 
-/** The first that is there names the operation. */
+/** The first one that exists tells which operation it is. */
 const SIGNS: readonly (readonly [file: string, name: string])[] = [
   ['rebase-merge', 'rebase'],
   ['rebase-apply', 'rebase'],
@@ -24,8 +24,8 @@ const SIGNS: readonly (readonly [file: string, name: string])[] = [
   ['BISECT_LOG', 'bisect'],
 ];
 
-/** Everything that belongs to one of them; directories whole. */
-const KEPT = [
+/** The files and directories of all operations. */
+const OPERATION_FILES = [
   'rebase-merge',
   'rebase-apply',
   'sequencer',
@@ -46,44 +46,45 @@ const KEPT = [
   'BISECT_EXPECTED_REV',
 ];
 
-/** Files whose content is the name of a commit that the operation needs. */
-const NAMING =
+/** Files that hold names of commits that the operation needs. */
+const COMMIT_FILES =
   /^((MERGE|CHERRY_PICK|REVERT|REBASE)_HEAD|MERGE_AUTOSTASH|rebase-(merge|apply)\/(orig-head|onto|autostash))$/;
 
-/** Undefined where git is in the middle of nothing. */
+/** Undefined if none is in progress. */
 export function readOperation(gitDir: string): Operation | undefined {
   const name = SIGNS.find(([file]) => existsSync(join(gitDir, file)))?.[1];
-  return name === undefined ? undefined : { name, files: operationFiles(gitDir) };
+  return name === undefined ? undefined : { name, files: readOperationFiles(gitDir) };
 }
 
-function operationFiles(gitDir: string): Map<string, Buffer> {
+function readOperationFiles(gitDir: string): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
-  const take = (path: string) => {
+  const read = (path: string) => {
     try {
       if (!statSync(join(gitDir, path)).isDirectory()) files.set(path, readFileSync(join(gitDir, path)));
-      else for (const name of readdirSync(join(gitDir, path)).sort()) take(`${path}/${name}`);
+      else for (const name of readdirSync(join(gitDir, path)).sort()) read(`${path}/${name}`);
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error; // git goes on with it meanwhile
+      if (errorCode(error) !== 'ENOENT') throw error; // git may continue the operation meanwhile
     }
   };
-  for (const path of KEPT) take(path);
+  for (const path of OPERATION_FILES) read(path);
   return files;
 }
 
-/** Of the files' content, so that a change of it is a change of the state. */
+/** Changes with the content of any of the files. */
 export function operationDigest({ files }: Operation): string {
   const hash = createHash('sha1');
   for (const [path, bytes] of files) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
   return hash.digest('hex');
 }
 
-/** Commits without which the operation cannot go on. */
+/** Commits that the operation needs in order to continue. */
 export function commitsOf({ files }: Operation): string[] {
-  const named = [...files].filter(([path]) => NAMING.test(path));
-  return named.flatMap(([, bytes]) => bytes.toString().match(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/gm) ?? []);
+  return [...files]
+    .filter(([path]) => COMMIT_FILES.test(path))
+    .flatMap(([, bytes]) => bytes.toString().match(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/gm) ?? []);
 }
 
-/** Where they stand in a git directory, each a file or a directory. */
+/** The files and directories of an operation that exist in a git directory. */
 export function operationPaths(gitDir: string): string[] {
-  return KEPT.map((name) => join(gitDir, name)).filter((path) => existsSync(path));
+  return OPERATION_FILES.map((name) => join(gitDir, name)).filter((path) => existsSync(path));
 }

@@ -1,7 +1,7 @@
 /**
- * `.agtignore` in the session folder: what never to capture, such as caches, in gitignore syntax relative to the
- * session folder (`sandbox/node_modules/`, `*.o`). Only there: a file in the sandbox is tracked content, and strangers
- * must not switch capture off. Patterns are matched against names as UTF-8.
+ * `.agtignore` in the session folder: paths that agt must not capture, such as caches, in gitignore syntax relative to
+ * the session folder (`sandbox/node_modules/`, `*.o`). agt reads it only there: a file in the sandbox may be tracked, and
+ * a stranger's commit must not switch capturing off. Patterns match names as UTF-8.
  */
 import { lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,22 +14,22 @@ export const IGNORE_FILE = '.agtignore';
 /** Why a path that matches was not captured. */
 export const IGNORED = `matches ${IGNORE_FILE}`;
 
-/** A matcher remembers every path that it was asked about: after so many, a new one takes its place. */
-const REMEMBERED = 100_000;
+/** A matcher of the `ignore` package caches every path for ever. After so many paths a new one replaces it. */
+const PATHS_PER_MATCHER = 100_000;
 
 export interface IgnoreFile {
-  /** Its lines, in the form of display.ts, as the captured manifest keeps them. */
+  /** In the form of `jsonPath`, as the snapshot manifest has them. */
   readonly lines: readonly string[];
-  /** `path` is relative to the session folder, one byte per character. Asked of a directory before what is in it. */
+  /** `path` is relative to the session folder, one byte per character. Ask about a directory before its entries. */
   readonly ignores: (path: string, isDirectory: boolean) => boolean;
 }
 
-/** What it says, to tell whether it is the one that was. Without one it says nothing. */
-export function textOf(file: IgnoreFile | undefined): string {
+/** The content, for comparing. Empty if there is no file. */
+export function ignoreText(file: IgnoreFile | undefined): string {
   return file?.lines.join('\n') ?? '';
 }
 
-/** Undefined where there is none: nothing is ignored then. `folder` is absolute. @throws AgtError if it is unreadable. */
+/** Undefined if there is none. `folder` is absolute. @throws AgtError if it is not a file that can be read. */
 export function readIgnoreFile(folder: string): IgnoreFile | undefined {
   const path = join(folder, IGNORE_FILE);
   let bytes: Buffer;
@@ -46,14 +46,14 @@ export function readIgnoreFile(folder: string): IgnoreFile | undefined {
   return {
     lines: jsonPath(bytes.toString('latin1')).split('\n'),
     ignores: (name, isDirectory) => {
-      if (++asked % REMEMBERED === 0) matcher = makeMatcher();
+      if (++asked % PATHS_PER_MATCHER === 0) matcher = makeMatcher();
       return matcher.ignores(isDirectory ? `${displayPath(name)}/` : displayPath(name));
     },
   };
 }
 
-/** Writes a captured one into a folder that has none; whoever has one there wants that one. */
-export function bringBackIgnoreFile(folder: string, lines: readonly string[] | undefined): void {
+/** Writes the captured lines into a folder, unless it has the file already: that one is newer. */
+export function restoreIgnoreFile(folder: string, lines: readonly string[] | undefined): void {
   if (lines === undefined) return;
   const bytes = Buffer.from(pathFromJson(lines.join('\n')), 'latin1');
   try {

@@ -1,6 +1,6 @@
 /**
- * `_/manifest.json` of a shadow commit: what a git tree cannot say. Deterministic, so that an unchanged folder gives an
- * unchanged blob. Paths are relative to the session folder, in the form of display.ts.
+ * `_/manifest.json` of a shadow commit: what a git tree cannot hold. An unchanged folder always gives the same bytes, and
+ * so the same blob. Paths are relative to the session folder, in the form of `jsonPath` (path-bytes.ts).
  */
 import { pathFromJson } from '../disk/path-bytes.ts';
 
@@ -8,13 +8,13 @@ export interface SnapshotManifest {
   readonly version: 1;
   readonly session: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
-  /** `merge`, `rebase`, …: what git was in the middle of. */
+  /** The git operation in progress: `merge`, `rebase`, … */
   readonly operation: string | null;
-  /** Of its files, which are in `_/operation`; left out where there is none. */
+  /** Of the operation's files, which are in `_/operation`; missing if there is no operation. */
   readonly operation_digest?: string;
   readonly label: string | null;
   readonly tool: string | null;
-  /** Permission bits, octal: what most files, programs and directories have, then the others by path. */
+  /** Permission bits, octal: the usual ones of files, programs and directories, then all others by path. */
   readonly modes: {
     readonly file: string;
     readonly program: string;
@@ -22,24 +22,24 @@ export interface SnapshotManifest {
     readonly others: Readonly<Record<string, string>>;
   };
   readonly empty_directories: readonly string[];
-  /** Paths that stand in the tree under another name. */
+  /** Paths that the git tree has under an encoded name (tree-names.ts). */
   readonly encoded: readonly string[];
-  /** Paths that are on disk and not in the tree; what stands there must outlive a restore. */
+  /** Paths that are on disk and not in the tree. A restore must not overwrite them. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[];
-  /** Lines of `.agtignore` at that snapshot; left out where there was none. */
+  /** Lines of `.agtignore` at that snapshot; missing if there was none. */
   readonly agtignore?: readonly string[];
 }
 
-export function serialize(manifest: SnapshotManifest): string {
+export function serializeManifest(manifest: SnapshotManifest): string {
   return `${JSON.stringify(manifest, null, 1)}\n`;
 }
 
-/** Permission bits by path, where they are not the usual ones; `usual` for all others. */
+/** The usual permission bits, and the others by path, one byte per character. */
 export function readModes(manifest: SnapshotManifest) {
-  const number = (text: string) => Number.parseInt(text, 8);
+  const parse = (octal: string) => Number.parseInt(octal, 8);
   const { file, program, directory, others } = manifest.modes;
   return {
-    usual: { file: number(file), program: number(program), directory: number(directory) },
-    others: new Map(Object.entries(others).map(([path, mode]) => [pathFromJson(path), number(mode)])),
+    usual: { file: parse(file), program: parse(program), directory: parse(directory) },
+    others: new Map(Object.entries(others).map(([path, mode]) => [pathFromJson(path), parse(mode)])),
   };
 }

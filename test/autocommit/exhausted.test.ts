@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { requireSpace, reserveOf } from '../../src/disk/free-space.ts';
+import { requireSpace, reservedSpace } from '../../src/disk/free-space.ts';
 import { agtWithOpenFiles } from '../harness/privileges.ts';
 import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
@@ -64,7 +64,7 @@ describe('on a small disk', () => {
     const outcome = agt(sandbox, 'autocommit');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toMatch(
-      /^error: not enough space in .*: 8\.1 MiB to write, \d\.\d MiB free, of which 1\.0 MiB are kept free\nhint: nothing was captured/,
+      /^error: not enough space in .*: 8\.1 MiB to write, \d\.\d MiB free, 1\.0 MiB of it reserved\nhint: nothing was captured/,
     );
     expect(refs(repository)).toBe(before);
     expect(leftovers(disk)).toEqual([]);
@@ -164,8 +164,8 @@ test('a folder where the scan manifest is to be written: captured, with a warnin
 });
 
 test('what is kept free, and a place that is small', () => {
-  expect(reserveOf(1_000_000)).toBe(50_000);
-  expect(reserveOf(1e12)).toBe(64 * 1024 * 1024);
+  expect(reservedSpace(1_000_000)).toBe(50_000);
+  expect(reservedSpace(1e12)).toBe(64 * 1024 * 1024);
   requireSpace('/', 0);
   expect(() => requireSpace('/', 1e18)).toThrow('not enough space in /: 953674316406.3 MiB to write');
 });

@@ -1,13 +1,13 @@
 /** The stat cache for the next scan. */
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { textOf } from '../../snapshot/ignore-file.ts';
+import { ignoreText } from '../../snapshot/ignore-file.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { CachedDirectories } from '../stat-cache/cached-directories.ts';
 import type { CachedFiles } from '../stat-cache/cached-files.ts';
 import { CachedFilesBuilder } from '../stat-cache/cached-files-builder.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
-import type { ReadFile } from './read-files.ts';
+import type { HashedFile } from './read-files.ts';
 import type { ScanOptions } from './scan-options.ts';
 import type { Walked } from './walk.ts';
 
@@ -19,9 +19,9 @@ export interface CachedPath {
   readonly path: string;
 }
 
-export interface Findings {
+export interface ScanFindings {
   readonly walked: Walked;
-  readonly read: ReadonlyMap<string, ReadFile>;
+  readonly read: ReadonlyMap<string, HashedFile>;
   readonly encodedFiles: readonly string[];
   readonly last: LastSnapshot;
   readonly options: ScanOptions;
@@ -32,7 +32,7 @@ export interface Findings {
 }
 
 /** Undefined if it would be equal to the last one. */
-export function nextCache(findings: Findings): NextCache | undefined {
+export function nextCache(findings: ScanFindings): NextCache | undefined {
   const { walked, options } = findings;
   const before = options.refreshed?.cache;
   const { valid, outdated } = splitRetained(findings);
@@ -46,7 +46,10 @@ export function nextCache(findings: Findings): NextCache | undefined {
  * The rows of the last cache that hold for the next scan, marked by 1, and the files whose stat data do not: with the
  * new clock, a change in the clock tick of the last scan would go unnoticed.
  */
-function splitRetained({ walked, options, retained }: Findings): { valid: Uint8Array; outdated: string[] } {
+function splitRetained({ walked, options, retained }: ScanFindings): {
+  valid: Uint8Array;
+  outdated: string[];
+} {
   const before = options.refreshed?.cache;
   const valid = walked.kept.slice();
   const outdated: string[] = [];
@@ -58,11 +61,11 @@ function splitRetained({ walked, options, retained }: Findings): { valid: Uint8A
 }
 
 /** Undefined after a scan that has not seen everything. */
-function cacheDirectories(findings: Findings): CachedDirectories | undefined {
+function cacheDirectories(findings: ScanFindings): CachedDirectories | undefined {
   const { walked, encodedFiles, options, isComplete } = findings;
   if (!isComplete || options.topFolders !== TOP_FOLDERS) return undefined;
   const excluded = walked.skipped.map(({ path }) => path).sort();
-  return walked.directoriesToCache.build(excluded, encodedFiles, textOf(options.ignore));
+  return walked.directoriesToCache.build(excluded, encodedFiles, ignoreText(options.ignore));
 }
 
 function areSame(a: CachedDirectories | undefined, b: CachedDirectories | undefined): boolean {
@@ -71,13 +74,13 @@ function areSame(a: CachedDirectories | undefined, b: CachedDirectories | undefi
 
 /** The last cache with what was read. New files come last; if none come or go, no row moves. */
 function cacheFiles(
-  { read, last, options }: Findings,
+  { read, last, options }: ScanFindings,
   valid: Uint8Array,
   outdated: readonly string[],
 ): CachedFiles {
   const before = options.refreshed?.cache.files;
-  const changed = new Map<number, ReadFile>();
-  const added: [string, ReadFile][] = [];
+  const changed = new Map<number, HashedFile>();
+  const added: [string, HashedFile][] = [];
   for (const [path, file] of read) {
     const row = before?.find(path) ?? -1;
     if (row < 0) added.push([path, file]);

@@ -3,10 +3,10 @@ import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import { type Content, readContent, UnstableFile } from './content.ts';
-import type { ScanOptions, Skipped } from './scan-options.ts';
+import type { LeftOut, ScanOptions } from './scan-options.ts';
 
 /** Content that was read, without the bytes. */
-export type ReadFile = Pick<Content, 'stat' | 'oid'>;
+export type HashedFile = Pick<Content, 'stat' | 'oid'>;
 
 /** How often a file is read if it changes while it is stored. */
 const ATTEMPTS = 3;
@@ -17,11 +17,11 @@ export async function readFiles(
   paths: readonly string[],
   last: LastSnapshot,
   options: ScanOptions,
-): Promise<{ read: ReadonlyMap<string, ReadFile>; failed: readonly Skipped[] }> {
-  const read = new Map<string, ReadFile>();
-  const failed: Skipped[] = [];
+): Promise<{ read: ReadonlyMap<string, HashedFile>; failed: readonly LeftOut[] }> {
+  const read = new Map<string, HashedFile>();
+  const failed: LeftOut[] = [];
   for (const path of paths) {
-    const content = await readAndKeep(folder, path, last, options);
+    const content = await readAndStore(folder, path, last, options);
     if (typeof content === 'string') failed.push({ path, reason: content });
     else if (content !== undefined) read.set(path, { stat: content.stat, oid: content.oid });
   }
@@ -29,17 +29,17 @@ export async function readFiles(
 }
 
 /** The content, or the reason why there is none; undefined if the file is gone. */
-async function readAndKeep(
+async function readAndStore(
   folder: string,
   path: string,
   last: LastSnapshot,
-  { hash, isInside, keep }: ScanOptions,
+  { hash, isInside, store }: ScanOptions,
 ): Promise<Content | string | undefined> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const content = readContent(`${folder}/${path}`, hash, isInside);
       const isNew = last.find(path)?.oid !== content.oid;
-      if (!isNew || (await keep(path, content))) return content;
+      if (!isNew || (await store(path, content))) return content;
     }
     return 'changes all the time';
   } catch (error) {

@@ -17,7 +17,7 @@ export interface ScanOptions {
   /** Undefined: every file is read. */
   readonly refreshed: RefreshedCache | undefined;
   /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */
-  readonly keep: (path: string, content: Content) => Promise<boolean>;
+  readonly store: (path: string, content: Content) => Promise<boolean>;
 }
 
 /** The stat cache of the last snapshot, and what of it is up to date. */
@@ -26,7 +26,8 @@ export interface RefreshedCache {
   readonly upToDate: UpToDate;
 }
 
-export interface Skipped {
+/** A path that is not captured, and why. */
+export interface LeftOut {
   /** Relative to the session folder, one byte per character. */
   readonly path: string;
   readonly reason: string;

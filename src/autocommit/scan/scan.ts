@@ -15,8 +15,8 @@ import { type LastSnapshot, treeMode } from '../last-snapshot.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import { type CachedPath, type NextCache, nextCache } from './next-cache.ts';
 import { PermissionBits } from './permission-bits.ts';
-import { type ReadFile, readFiles } from './read-files.ts';
-import type { ScanOptions, Skipped } from './scan-options.ts';
+import { type HashedFile, readFiles } from './read-files.ts';
+import type { LeftOut, ScanOptions } from './scan-options.ts';
 import { type Walked, walk } from './walk.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
@@ -33,9 +33,9 @@ export interface ScanResult {
   readonly encoded: readonly string[];
   readonly permissions: PermissionBits;
   /** Left out by rule. */
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly LeftOut[];
   /** Could not be captured. The snapshot keeps what the last one has there. */
-  readonly failed: readonly Skipped[];
+  readonly failed: readonly LeftOut[];
   /** Whether a path is one of `failed` or below one. */
   readonly isUnreadable: (path: string) => boolean;
   /** Number of files whose content was read. */
@@ -75,7 +75,7 @@ function* listMissing(
   last: LastSnapshot,
   cache: StatCache | undefined,
   kept: Uint8Array,
-  read: ReadonlyMap<string, ReadFile>,
+  read: ReadonlyMap<string, HashedFile>,
 ): Generator<CachedPath> {
   if (cache === undefined) {
     for (const path of last.paths) if (!read.has(path)) yield { row: -1, path };
@@ -87,7 +87,7 @@ function* listMissing(
   }
 }
 
-function listChanged(last: LastSnapshot, read: ReadonlyMap<string, ReadFile>): Map<string, TreeEntry> {
+function listChanged(last: LastSnapshot, read: ReadonlyMap<string, HashedFile>): Map<string, TreeEntry> {
   const changed = new Map<string, TreeEntry>();
   for (const [path, { stat, oid }] of read) {
     const before = last.find(path);
@@ -101,11 +101,11 @@ function listChanged(last: LastSnapshot, read: ReadonlyMap<string, ReadFile>): M
 function listEncoded(
   cache: StatCache | undefined,
   kept: Uint8Array,
-  read: ReadonlyMap<string, ReadFile>,
+  read: ReadonlyMap<string, HashedFile>,
 ): string[] {
-  const candidates = cache?.directories?.encoded ?? cache?.files.paths() ?? [];
+  const candidates = [...(cache?.directories?.encoded ?? cache?.files.paths() ?? [])];
   const isKept = (path: string) => kept[cache?.files.find(path) ?? -1] === 1;
-  return [...Iterator.from(candidates).filter(isKept), ...read.keys()].filter(isEncoded);
+  return [...candidates.filter(isKept), ...read.keys()].filter(isEncoded);
 }
 
 function isEncoded(path: string): boolean {
@@ -116,7 +116,7 @@ function collectPermissions(
   before: SnapshotManifest | undefined,
   cache: StatCache | undefined,
   { directories, kept }: Walked,
-  read: ReadonlyMap<string, ReadFile>,
+  read: ReadonlyMap<string, HashedFile>,
 ): PermissionBits {
   const permissions = new PermissionBits(before);
   for (const [path, mode] of directories) permissions.directory(path, mode);

@@ -12,14 +12,14 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
-import { IGNORED, textOf } from '../../snapshot/ignore-file.ts';
+import { IGNORED, ignoreText } from '../../snapshot/ignore-file.ts';
 import {
   type CachedDirectories,
   CachedDirectoriesBuilder,
   directoryTimesAreReliable,
 } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
-import type { RefreshedCache, ScanOptions, Skipped } from './scan-options.ts';
+import type { LeftOut, RefreshedCache, ScanOptions } from './scan-options.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
 export interface Walked {
@@ -31,9 +31,9 @@ export interface Walked {
   readonly directories: ReadonlyMap<string, number>;
   readonly emptyDirectories: readonly string[];
   /** Left out by rule. */
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly LeftOut[];
   /** Entries that lstat refuses, and directories that cannot be listed. */
-  readonly failed: readonly Skipped[];
+  readonly failed: readonly LeftOut[];
   /** The directories for the next stat cache. */
   readonly directoriesToCache: CachedDirectoriesBuilder;
   /** Whether a directory was listed although the cache had times for it. It needs the new ones. */
@@ -52,8 +52,8 @@ class Walker implements Walked {
   readonly toRead: string[] = [];
   readonly directories = new Map<string, number>();
   readonly emptyDirectories: string[] = [];
-  readonly skipped: Skipped[] = [];
-  readonly failed: Skipped[] = [];
+  readonly skipped: LeftOut[] = [];
+  readonly failed: LeftOut[] = [];
   readonly directoriesToCache: CachedDirectoriesBuilder;
   hasNewTimes = false;
   private readonly folder: string;
@@ -71,7 +71,7 @@ class Walker implements Walked {
     this.unchanged = unchangedFiles(options);
     this.kept = new Uint8Array(this.unchanged.length);
     const cached = this.refreshed?.cache.directories;
-    this.cachedDirectories = cached?.ignore === textOf(options.ignore) ? cached : undefined;
+    this.cachedDirectories = cached?.ignore === ignoreText(options.ignore) ? cached : undefined;
     this.directoriesToCache = new CachedDirectoriesBuilder(reliableDevice(folder));
   }
 
@@ -153,7 +153,7 @@ class Walker implements Walked {
     try {
       return lstatSync(systemPath(`${this.folder}/${path}`), { throwIfNoEntry: false });
     } catch (error) {
-      this.failed.push({ path, reason: failureReason('looked at', error) });
+      this.failed.push({ path, reason: failureReason('examined', error) });
       return undefined;
     }
   }

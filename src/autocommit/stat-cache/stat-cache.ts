@@ -16,7 +16,7 @@ import { CachedFiles } from './cached-files.ts';
 import { directoryNumbers, fileColumns, type SharedColumns } from './shared-columns.ts';
 
 /** The sandbox's index file at that scan (staged-index.ts). */
-export interface CachedIndex {
+interface CachedIndex {
   /** Digest of its entries and flags. */
   readonly digest: string;
   /** Its stat data, in one string. Empty if they cannot tell whether the file has changed. */

@@ -57,7 +57,7 @@ async function scanAgainstTip(repository: Repository, record: SessionRecord) {
     refreshed: undefined,
     rereadSince: undefined,
     isInside: insideCheck(folder),
-    keep: async () => true,
+    store: async () => true,
   });
   return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
 }

@@ -117,7 +117,8 @@ async function storeFile(
   for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
     try {
       const content = readContent(path, hash, isInside);
-      if (await objects.keep(path, content, isInside)) return `${treeMode(content.stat.mode)} ${content.oid}`;
+      if (await objects.store(path, content, isInside))
+        return `${treeMode(content.stat.mode)} ${content.oid}`;
     } catch (error) {
       if (!(error instanceof UnstableFile) && errorCode(error) !== 'ENOENT') throw error;
     }

@@ -22,7 +22,7 @@ import { begin, complete, requireAllowed } from '../../session/operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { bringBackIgnoreFile } from '../../snapshot/ignore-file.ts';
+import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { verifyRestore } from './verify.ts';
@@ -116,7 +116,7 @@ async function prepare(
   failurePoint('restore: captured before');
   const begun = beginWith(snapshot);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
-  if (wasEmpty) bringBackIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
+  if (wasEmpty) restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return { record, begun, snapshot, wanted, before };
 }
 

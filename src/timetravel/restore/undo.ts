@@ -10,7 +10,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import { serialize } from '../../snapshot/manifest.ts';
+import { serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 
 interface UndoHistory {
@@ -85,6 +85,6 @@ async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> 
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
   const withoutNames = ({ manifest }: SnapshotMetadata) =>
-    serialize({ ...manifest, session: '', label: null, tool: null });
+    serializeManifest({ ...manifest, session: '', label: null, tool: null });
   return withoutNames(one) === withoutNames(other);
 }
