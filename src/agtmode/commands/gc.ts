@@ -1,12 +1,7 @@
 import { showSize } from '../../config/values.ts';
-import { EXIT, formatError } from '../../errors.ts';
+import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import {
-  applyRetention,
-  type Failure,
-  type SessionOutcome,
-  worstExitCode,
-} from '../../maintenance/retention/gc.ts';
+import { applyRetention, type Failure, type SessionOutcome } from '../../maintenance/retention/gc.ts';
 import {
   planRetention,
   type RetentionRequest,
@@ -99,7 +94,7 @@ async function runGc(context: Context, repository: Repository, gcRun: GcRun): Pr
     if (pruned !== undefined) context.out(describeDisk(pruned));
   }
   for (const { error } of failures) context.err(formatError(error, false));
-  return worstExitCode(failures);
+  return worstExitCode(failures.map(({ error }) => exitCodeFor(error)));
 }
 
 /** A failure is added to those of the sessions, and printed after the results. */

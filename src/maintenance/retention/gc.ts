@@ -1,5 +1,3 @@
-/** `agt gc`: carries out the plan for each session. It locks the session and plans again. */
-import { AgtError, EXIT } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
@@ -76,10 +74,4 @@ export async function applyRetentionToSession(
   if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, record, plan.chain) };
   await rewriteChain(session, record, plan.chain, plan.kept);
   return { plan };
-}
-
-/** The exit code for several failures: 75 (busy) only if there is no worse one. */
-export function worstExitCode(failures: readonly Failure[]): number {
-  const codes = failures.map(({ error }) => (error instanceof AgtError ? error.exitCode : EXIT.failed));
-  return codes.find((code) => code !== EXIT.busy) ?? codes[0] ?? EXIT.done;
 }
