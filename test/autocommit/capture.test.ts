@@ -9,8 +9,8 @@ function parents(repository: string, commit: string): string[] {
   return git(repository, 'rev-parse', `${commit}^@`).split('\n');
 }
 
-describe('what an autocommit is', () => {
-  test('a commit by agt on the shadow branch, with two parents, that names its session', () => {
+describe('an autocommit', () => {
+  test('is a commit by agt on the shadow branch, with two parents, that names its session', () => {
     const session = makeSession();
     const start = git(session.repository, 'rev-parse', 'main');
     const { commit, outcome } = autocommit(session);
@@ -25,7 +25,7 @@ describe('what an autocommit is', () => {
     );
   });
 
-  test('the tree is the session folder and _/; the sandbox, its index and branches stay as they are', () => {
+  test('has the session folder and _/ as its tree; the sandbox, its index and branches stay as they are', () => {
     const session = makeSession({ 'a.txt': 'a\n', 'dir/b.txt': 'b\n' });
     write(join(session.folder, 'xdg/log'), 'thoughts\n');
     const before = git(session.repository, 'for-each-ref', 'refs/heads/agt', 'refs/heads/main');
@@ -43,7 +43,7 @@ describe('what an autocommit is', () => {
     expect(git(session.sandbox, 'status', '--porcelain')).toBe('');
   });
 
-  test('nothing changed, no commit; a refreshed index is no change', () => {
+  test('makes no commit if nothing changed; a refreshed index is no change', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     const first = autocommit(session);
     utimesSync(join(session.sandbox, 'a.txt'), 1, 1);
@@ -52,7 +52,7 @@ describe('what an autocommit is', () => {
     expect(second).toMatchObject({ outcome: 'unchanged', commit: first.commit, changes: [] });
   });
 
-  test('the second parent is the user branch now, the third the commit that the agent made', () => {
+  test('has the user branch as second parent, and the commit of the agent as third', () => {
     const session = makeSession();
     const first = autocommit(session).commit;
     git(session.repository, 'commit', '-q', '--allow-empty', '-m', 'by the user');
@@ -67,7 +67,7 @@ describe('what an autocommit is', () => {
     expect(parents(session.repository, 'agtsessions/s1')).toEqual([second, user]);
   });
 
-  test('what the agent committed stays reachable whatever it resets or amends', () => {
+  test('keeps the commits of the agent reachable, whatever it resets or amends', () => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x\n');
     git(session.sandbox, 'add', 'x');
@@ -81,7 +81,7 @@ describe('what an autocommit is', () => {
     expect(git(session.repository, 'log', '-1', '--format=%s', one)).toBe('one');
   });
 
-  test('a user branch that was deleted is replaced by the start commit', () => {
+  test('takes the start commit as second parent if the user branch was deleted', () => {
     const session = makeSession();
     const start = git(session.repository, 'rev-parse', 'main');
     git(session.repository, 'checkout', '-q', '--detach');
@@ -90,7 +90,7 @@ describe('what an autocommit is', () => {
     expect(parents(session.repository, 'agtsessions/s1')).toEqual([start, start]);
   });
 
-  test('fsck --strict is content with all of it', () => {
+  test('passes git fsck --strict', () => {
     const session = makeSession({ '.gitmodules': '[submodule "x"]\n\tpath = x\n\turl = ../x\n', a: 'a\n' });
     for (const name of [
       '.GIT',
@@ -114,8 +114,8 @@ describe('what an autocommit is', () => {
   });
 });
 
-describe('what can go wrong', () => {
-  test('a lost or damaged stat cache costs a full scan and a warning, nothing else', () => {
+describe('if something fails', () => {
+  test('a lost or damaged stat cache costs a full scan and a warning, and no data', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     autocommit(session);
     const manifest = join(session.repository, '.git/agt/scan/s1');
@@ -130,7 +130,7 @@ describe('what can go wrong', () => {
     ]);
   });
 
-  test('a shadow branch that was moved is put back, said, and what was put on it stays reachable', () => {
+  test('agt puts a moved shadow branch back and says so; commits that were put on it stay reachable', () => {
     const session = makeSession();
     const { commit } = autocommit(session);
     const tree = git(session.repository, 'rev-parse', 'main^{tree}');
@@ -147,7 +147,7 @@ describe('what can go wrong', () => {
     );
   });
 
-  test('killed in the middle of the stream: the old state stands', () => {
+  test('killed in the middle of the stream: the old snapshot stays the last one', () => {
     const session = makeSession();
     const { commit } = autocommit(session);
     write(join(session.sandbox, 'x'), 'x');

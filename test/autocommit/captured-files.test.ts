@@ -23,7 +23,7 @@ import {
 } from '../harness/session.ts';
 import { agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
-describe('what an autocommit sees', () => {
+describe('an autocommit captures', () => {
   const CHANGES: [string, (sandbox: string) => void, string[]][] = [
     ['an added file', (dir) => write(join(dir, 'new.txt'), 'x'), ['added sandbox/new.txt']],
     ['a changed file', (dir) => write(join(dir, 'a.txt'), 'other\n'), ['changed sandbox/a.txt']],
@@ -142,7 +142,7 @@ describe('what an autocommit sees', () => {
     expect(snapshotTree(session, 'agtsessions/s1').has(`sandbox/${name}`)).toBe(false);
   });
 
-  test('bytes on disk, not what filters and end-of-line rules make of them', () => {
+  test('captures the bytes on disk, without filters and end-of-line conversion', () => {
     const session = makeSession({
       '.gitattributes': '*.txt text eol=crlf\n*.id ident\n',
       'a.txt': 'one\ntwo\n',
@@ -173,7 +173,7 @@ describe('what an autocommit sees', () => {
     expect(tryAutocommit(session).stderr).toContain('warning: s1: not captured: sandbox/big: is larger');
   });
 
-  test('a file too large for memory is streamed, and comes back whole', () => {
+  test('a file too large for memory is streamed, and restored whole', () => {
     const session = makeSession();
     const big = Buffer.alloc(40 * 1024 * 1024);
     for (let i = 0; i < big.length; i += 4096) big.writeUInt32LE(i, i);
@@ -185,7 +185,7 @@ describe('what an autocommit sees', () => {
     expect(git(session.repository, 'cat-file', '-s', 'agtsessions/s1:sandbox/big')).toBe(String(big.length));
   });
 
-  test('pipes and sockets are skipped, and stop nothing', () => {
+  test('pipes and sockets are skipped, and the rest is captured', () => {
     const session = makeSession();
     execFileSync('mkfifo', [join(session.sandbox, 'pipe')]);
     const script = `import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])`;
@@ -197,7 +197,7 @@ describe('what an autocommit sees', () => {
     expect(snapshotTree(session, 'agtsessions/s1').has('sandbox/file')).toBe(true);
   });
 
-  test("a nested repository's files are captured, its .git is named", () => {
+  test('the files of a nested repository are captured; agt names its .git as skipped', () => {
     const session = makeSession();
     git(session.sandbox, 'init', '-q', 'nested');
     write(join(session.sandbox, 'nested/file'), 'x');
@@ -209,7 +209,7 @@ describe('what an autocommit sees', () => {
     expect(tree.some((path) => path.includes('.git/'))).toBe(false);
   });
 
-  test("a submodule's place in the start tree becomes the files that are there", () => {
+  test('a submodule in the start tree is replaced by its files on disk', () => {
     const library = makeRepository({ 'lib.c': 'int x;\n' });
     const repository = makeRepository();
     git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library, 'lib');

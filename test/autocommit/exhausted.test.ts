@@ -49,7 +49,7 @@ describe('on a small disk', () => {
     if (disk !== '') spawnSync('umount', [disk]);
   });
 
-  test('what does not fit is not begun: both numbers are named', ({ skip }) => {
+  test('an autocommit that does not fit is not begun; the message has both numbers', ({ skip }) => {
     const problem = mountDisk('size=20m');
     skip(problem !== undefined, problem);
     const before = refs(repository);
@@ -125,7 +125,7 @@ test('a limit on file sizes', ({ skip }) => {
   agtOk(session.sandbox, 'autocommit');
 });
 
-test('EMFILE: whatever the number of files that may be open', ({ skip }) => {
+test('EMFILE, for every limit on open files', ({ skip }) => {
   skip(spawnSync('prlimit', ['--version']).status !== 0, 'there is no prlimit(1)');
   const session = makeSession();
   agtOk(session.sandbox, 'autocommit');
@@ -147,7 +147,7 @@ test('EMFILE: whatever the number of files that may be open', ({ skip }) => {
   expect(git(session.repository, 'fsck', '--strict')).toBe('');
 });
 
-test('a folder where the scan manifest is to be written: captured, with a warning, and the next one is right', () => {
+test('a directory in place of the stat cache: captured with a warning, and the next snapshot is right', () => {
   const session = makeSession();
   agtOk(session.sandbox, 'autocommit');
   const obstacle = join(session.repository, '.git/agt/scan/s1.tmp');
@@ -163,7 +163,7 @@ test('a folder where the scan manifest is to be written: captured, with a warnin
   expect(agt(session.sandbox, 'autocommit')).toMatchObject({ stdout: 's1: nothing changed\n', stderr: '' });
 });
 
-test('what is kept free, and a place that is small', () => {
+test('the reserve on large and on small disks', () => {
   expect(reservedSpace(1_000_000)).toBe(50_000);
   expect(reservedSpace(1e12)).toBe(64 * 1024 * 1024);
   requireSpace('/', 0);

@@ -54,7 +54,7 @@ describe('variables that point git elsewhere', () => {
     expectSound(session.repository);
   });
 
-  test('from hooks of git itself, of the repository and of another', () => {
+  test('in hooks of git, of the same repository and of another', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     autocommit(session);
     const hooks = makeTempDir('hooks');
@@ -74,7 +74,7 @@ describe('variables that point git elsewhere', () => {
 });
 
 describe('settings that change what git does', () => {
-  test('nobody is named, signing is on, hooks refuse, objects are never written with filters', () => {
+  test('no identity, signing on, refusing hooks: the autocommit succeeds all the same', () => {
     const session = makeSession({ 'a.txt': 'one\r\ntwo\n' });
     const hooks = makeTempDir('hooks');
     for (const name of ['reference-transaction', 'pre-commit', 'post-index-change'])
@@ -117,7 +117,7 @@ describe('settings that change what git does', () => {
     expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/a.txt')).toBe('100644 one\r\ntwo\n');
   });
 
-  test('attributes: end of line, ident, encodings, filters and LFS: the bytes on disk, whoever made them', () => {
+  test('attributes for end of line, ident, encodings, filters and LFS: the snapshot has the bytes on disk', () => {
     const repository = makeRepository();
     git(repository, 'config', 'filter.rot.clean', 'tr a-z n-za-m');
     git(repository, 'config', 'filter.rot.smudge', 'tr a-z n-za-m');
@@ -162,7 +162,7 @@ describe('settings that change what git does', () => {
     expect(autocommit(session).outcome).toBe('unchanged');
   });
 
-  test('attributes that change, and nothing on disk', () => {
+  test('attributes change, but no file on disk does', () => {
     const session = makeSession({ 'a.txt': 'one\ntwo\n' });
     autocommit(session);
     write(join(session.sandbox, '.gitattributes'), '* text eol=crlf filter=none\n');

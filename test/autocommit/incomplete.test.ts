@@ -31,7 +31,7 @@ function attempt(...options: string[]): AutocommitReport & { exitCode: number | 
   return { ...(JSON.parse(outcome.stdout) as AutocommitReport), exitCode: outcome.exitCode };
 }
 
-describe('what permissions refuse', () => {
+describe('files and directories without permission', () => {
   beforeEach(({ skip }) => {
     const problem = permissionsProblem();
     skip(problem !== undefined, problem);
@@ -43,7 +43,7 @@ describe('what permissions refuse', () => {
     writeFileSync(timestamp(), '1000\n');
   });
 
-  test('a file that cannot be read keeps its last state and is named; the rest is captured', () => {
+  test('agt keeps the last version of an unreadable file, names it, and captures the rest', () => {
     write(at('config/key'), 'new\n');
     chmodSync(at('config/key'), 0o000);
     write(at('xdg/secret'), 'x', 0o000);
@@ -76,7 +76,7 @@ describe('what permissions refuse', () => {
     expect(Number(readFileSync(timestamp(), 'utf8'))).toBeGreaterThan(1000);
   });
 
-  test('what is in a directory that cannot be listed is not taken for deleted, and is when that is known', () => {
+  test('files in an unreadable directory do not count as deleted, until the directory is readable and they are gone', () => {
     chmodSync(at('sandbox/dir'), 0o000);
     const report = attempt();
     expect(report).toMatchObject({
@@ -97,7 +97,7 @@ describe('what permissions refuse', () => {
     expect(tree().has('sandbox/dir/b.txt')).toBe(false);
   });
 
-  test('nothing of it stops --siblings elsewhere, nor is forgotten by it', () => {
+  test('an unreadable file does not stop --siblings elsewhere, and is not forgotten by it', () => {
     chmodSync(at('config/key'), 0o000);
     expect(attempt('--siblings', 'sandbox').exitCode).toBe(0);
     expect(attempt('--siblings', 'config').exitCode).toBe(1);
@@ -106,7 +106,7 @@ describe('what permissions refuse', () => {
     expect(tree().get('config/key')).toBe('100644 key\n');
   });
 
-  test('status says what could not be captured and when everything was; --all ends with 1', () => {
+  test('status names files that could not be captured and the last complete autocommit; --all exits with 1', () => {
     write(at('xdg/secret'), 'x', 0o000);
     const all = agtWithPermissions(session.repository, 'autocommit', '--all');
     expect(all.exitCode).toBe(1);
@@ -120,7 +120,7 @@ describe('what permissions refuse', () => {
     expect(json.sessions[0].last_complete_at).toBe('1970-01-01T00:16:40.000Z');
   });
 
-  test('a session is not removed while something in it could not be captured', () => {
+  test('a session is not removed while a file in it could not be captured', () => {
     write(at('xdg/secret'), 'x', 0o000);
     const outcome = agtWithPermissions(session.repository, 'session', 'remove', '--id', 's1');
     expect(outcome.exitCode).toBe(1);
@@ -129,7 +129,7 @@ describe('what permissions refuse', () => {
   });
 });
 
-test('a file of less bytes than it says is not captured as something else', ({ skip }) => {
+test('a file with fewer bytes than its size says is not captured as another file', ({ skip }) => {
   session = makeSession();
   write(at('sandbox/odd'), '');
   // sysfs gives 4096 as the size of what is a few bytes long.

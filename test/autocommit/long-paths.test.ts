@@ -66,7 +66,7 @@ test.each(SHAPES)('%s', (_, names) => {
   git(repository, 'fsck', '--strict');
 });
 
-test('a directory on the way that becomes a link is not gone through', () => {
+test('a directory that becomes a link is not followed', () => {
   const session: TestSession = makeSession();
   const [, names] = SHAPES[0];
   autocommit(session);

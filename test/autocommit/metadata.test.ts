@@ -6,7 +6,7 @@ import { autocommit, makeSession, manifestOf } from '../harness/session.ts';
 import { git, REAL_GIT, run, write } from '../harness/world.ts';
 
 describe('_/', () => {
-  test('_/index is the raw index, _/staged its tree; both follow what is staged', () => {
+  test('_/index is the raw index, _/staged its tree; both follow the staged content', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     autocommit(session);
     write(join(session.sandbox, 'a.txt'), 'staged\n');
@@ -46,7 +46,7 @@ describe('_/', () => {
     expect(git(session.repository, 'show', 'agtsessions/s1:_/staged/a.txt')).toContain('ours');
   });
 
-  test('the manifest holds HEAD, permissions that are unusual, empty directories, label and tool', () => {
+  test('the manifest holds HEAD, unusual permissions, empty directories, label and tool', () => {
     const session = makeSession({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
     write(join(session.folder, 'config/key'), 'secret\n', 0o600);
     mkdirSync(join(session.sandbox, 'hollow/inner'), { recursive: true });
@@ -75,7 +75,7 @@ describe('_/', () => {
     );
   });
 
-  test('a label is worth a commit of its own; going without one again is not', () => {
+  test('a new label makes a snapshot of its own; no label makes none', () => {
     const session = makeSession();
     autocommit(session);
     expect(autocommit(session, '--label', 'here').outcome).toBe('committed');
@@ -83,7 +83,7 @@ describe('_/', () => {
     expect(autocommit(session).outcome).toBe('unchanged');
   });
 
-  test('a detached HEAD is captured as such, and a change of HEAD alone is a change', () => {
+  test('a detached HEAD is captured, and a change of HEAD alone is a change', () => {
     const session = makeSession();
     autocommit(session);
     git(session.sandbox, 'checkout', '-q', '--detach');

@@ -40,7 +40,7 @@ describe('kinds of repositories', () => {
     expectSound(repository);
   });
 
-  test('alternates: objects of another repository are used and left where they are', () => {
+  test('alternates: objects of another repository are used, and not copied', () => {
     const origin = makeRepository({ 'a.txt': 'a\n' });
     const repository = join(makeTempDir(), 'project');
     git('/', 'clone', '-q', '--shared', origin, repository);
@@ -150,7 +150,7 @@ describe('kinds of repositories', () => {
     expectSound(session.repository);
   });
 
-  test('packed refs, a commit graph, a multi-pack index, everything repacked meanwhile', () => {
+  test('packed refs, a commit graph, a multi-pack index, a repack in between', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     autocommit(session);
     git(session.repository, 'pack-refs', '--all');
@@ -163,7 +163,7 @@ describe('kinds of repositories', () => {
     expectSound(session.repository);
   });
 
-  test('replace refs and grafts change nothing in what is captured', () => {
+  test('replace refs and grafts do not change a snapshot', () => {
     const session = makeSession({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
     autocommit(session);
     const [a, b] = git(session.repository, 'rev-parse', 'main:a.txt', 'main:b.txt').split('\n') as [

@@ -31,7 +31,7 @@ function changed(): TestSession {
 
 const tip = ({ repository }: TestSession) => git(repository, 'rev-parse', 'agtsessions/s1');
 
-describe('what cannot be read stays as it was, and is named', () => {
+describe('a file that cannot be read keeps its last version, and agt names it', () => {
   test.for([
     ['a file', 'bad', ['read:error=EIO', 'pread64:error=EIO'], 'sandbox/bad', 'bad\n'],
     ['the place of a file', 'bad', ['statx:error=EIO'], 'sandbox/bad', 'bad\n'],
@@ -58,7 +58,7 @@ describe('what cannot be read stays as it was, and is named', () => {
   });
 });
 
-describe('what cannot be written leaves the old state or the new one, and nothing else', () => {
+describe('a failed write leaves the old snapshot or the new one, and nothing else', () => {
   test.for([
     ['the lock', 'link', 1],
     ['the pack', 'fsync', 1],
@@ -158,7 +158,7 @@ test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
   },
 );
 
-test('a .worktreeinclude that cannot be read: no session without what it names', ({ skip }) => {
+test('agt makes no session if it cannot read .worktreeinclude', ({ skip }) => {
   skip(!straceWorks, NO_STRACE);
   const session = changed();
   const path = join(session.repository, '.worktreeinclude');

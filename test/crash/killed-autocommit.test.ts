@@ -10,7 +10,7 @@ const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 60);
 /** From before anything is read to after a capture of this size ends on a quiet machine. */
 const LATEST_MS = 220;
 
-test(`${KILLS} kills leave every state whole, no lock, and a repository that fsck --strict accepts`, async () => {
+test(`${KILLS} kills leave every snapshot whole, no lock, and a repository that fsck --strict accepts`, async () => {
   const session = makeSession(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, `${n}\n`])));
   let killed = 0;
   for (let round = 0; round < KILLS; round++) {
@@ -41,7 +41,7 @@ test(`${KILLS} kills leave every state whole, no lock, and a repository that fsc
   expect([...left, ...globSync('agt/locks/s1', { cwd: join(session.repository, '.git') })]).toEqual([]);
 }, 180_000);
 
-test('what git reports of a stream that was cut off is taken away by the next capture, and nobody else’s is', () => {
+test('the next autocommit deletes the crash report of its own cut stream, and no other', () => {
   const session = makeSession();
   autocommit(session);
   for (const cwd of [session.sandbox, session.repository])

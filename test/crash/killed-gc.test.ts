@@ -11,7 +11,7 @@ const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 12);
 /** From before anything is read to after a gc of this size ends on a quiet machine. */
 const [EARLIEST_MS, LATEST_MS] = [60, 700];
 
-test(`${KILLS} kills of gc lose no state that stays, and the next gc finishes`, async () => {
+test(`${KILLS} kills of gc lose no snapshot that should stay, and the next gc finishes`, async () => {
   const session = makeSession();
   const { repository, sandbox } = session;
   const noon = new Date(Date.now() - 9 * 86_400_000).setUTCHours(12, 0, 0, 0);

@@ -34,7 +34,7 @@ const MOVE = [
   `${REAL_GIT} update-ref refs/heads/agtsessions/s1 $new`,
 ].join('; ');
 
-test('the tip is moved in between: the capture begins again from there', () => {
+test('the tip moves in between: the autocommit starts again from there', () => {
   const session = makeSession();
   const { commit } = autocommit(session);
   write(join(session.sandbox, 'x'), 'x\n');
@@ -51,7 +51,7 @@ test('the tip is moved in between: the capture begins again from there', () => {
   expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/x')).toBe('100644 x\n');
 });
 
-test('the tip is moved time and again: exit code 1, and the chain is whole', () => {
+test('the tip keeps moving: exit code 1, and the chain is whole', () => {
   const session = makeSession();
   autocommit(session);
   write(join(session.sandbox, 'x'), 'x\n');
@@ -64,7 +64,7 @@ test('the tip is moved time and again: exit code 1, and the chain is whole', () 
   expect(autocommit(session).outcome).toBe('committed');
 });
 
-test('what was staged is taken away before the refs move: it is written again', () => {
+test('objects of staged content disappear before the refs move: agt writes them again', () => {
   const session = makeSession();
   autocommit(session);
   write(join(session.sandbox, 'dir/staged'), 'staged\n');

@@ -1,6 +1,7 @@
-/** Scans of a folder without git: what the last scan found is kept here, as a snapshot and a stat cache would keep it. */
-import { mkdirSync } from 'node:fs';
+/** Scans of a folder without git. The result of the last scan is kept in memory, as a snapshot and a stat cache keep it. */
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import type { LastSnapshot } from '../../src/autocommit/last-snapshot.ts';
 import { type ScanResult, scan } from '../../src/autocommit/scan/scan.ts';
 import type { ScanOptions } from '../../src/autocommit/scan/scan-options.ts';
@@ -11,7 +12,7 @@ import { insideCheck } from '../../src/disk/is-inside.ts';
 import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
 import { readIgnoreFile } from '../../src/snapshot/ignore-file.ts';
 import type { TreeEntry } from '../../src/snapshot/tree.ts';
-import { makeTempDir } from './world.ts';
+import { makeTempDir, write } from './world.ts';
 
 export class ScannedFolder {
   readonly folder = makeTempDir('scan');
@@ -38,6 +39,15 @@ export class ScannedFolder {
   /** A scan without the stat cache. */
   full(options: Partial<ScanOptions> = {}): Promise<ScanResult> {
     return this.run({ refreshed: undefined, ...options });
+  }
+
+  /** Runs both scans, and expects that they find the same. The full one is first: it must not profit from the other. */
+  async both(): Promise<ScanResult> {
+    const full = await this.full();
+    const incremental = await this.incremental();
+    expect(found(incremental)).toEqual(found(full));
+    if (incremental.cache !== undefined) expect(contents(incremental.cache)).toEqual(contents(full.cache));
+    return incremental;
   }
 
   /** Waits until the file system's clock has ticked: changes before and after it have different times. */
@@ -69,7 +79,29 @@ export class ScannedFolder {
   }
 }
 
-/** What a scan found, in an order that does not depend on the way. */
+/** A folder with some files, scanned twice, so that the cache trusts all of them. */
+export async function filledFolder(): Promise<ScannedFolder> {
+  const session = new ScannedFolder();
+  for (const path of ['a', 'b', 'd/x', 'd/y', 'd/sub/z', 'e/x', 'run.sh'])
+    write(join(session.sandbox, path), `${path}\n`);
+  chmodSync(join(session.sandbox, 'run.sh'), 0o755);
+  mkdirSync(join(session.sandbox, 'empty/inner'), { recursive: true });
+  for (let scans = 0; scans < 2; scans++) {
+    await session.incremental();
+    await session.tick();
+  }
+  return session;
+}
+
+/** `+` new or changed, `-` deleted; paths in the sandbox without `sandbox/`. */
+export function changedNames({ writes, deletions }: ScanResult): string[] {
+  return [
+    ...[...writes.keys()].map((path) => `+${path.replace('sandbox/', '')}`).sort(),
+    ...deletions.map((path) => `-${path.replace('sandbox/', '')}`).sort(),
+  ];
+}
+
+/** The result of a scan, in an order that does not depend on the way. */
 export function found(result: ScanResult) {
   const { writes, deletions, directories, emptyDirectories, encoded, skipped, failed, permissions } = result;
   const sorted = (entries: Iterable<unknown>) => [...entries].map((entry) => JSON.stringify(entry)).sort();
@@ -85,7 +117,7 @@ export function found(result: ScanResult) {
   };
 }
 
-/** What a stat cache holds, in an order that does not depend on the way. */
+/** The content of a stat cache, in an order that does not depend on the way. */
 export function contents(cache: Pick<StatCache, 'files' | 'directories'> | undefined) {
   const { files, directories } = cache ?? {};
   const rows = Array.from({ length: files?.length ?? 0 }, (_, row) => row);

@@ -7,7 +7,7 @@ import { identify } from '../../src/disk/lock.ts';
 import { makeSession, manifestOf, tryAutocommit } from '../harness/session.ts';
 import { AGT, git, write } from '../harness/world.ts';
 
-describe('what can go wrong', () => {
+describe('if something fails', () => {
   test('another autocommit at work: exit code 75; a lock whose owner is gone is taken over', () => {
     const session = makeSession();
     const lock = join(session.repository, '.git/agt/locks/s1');

@@ -15,7 +15,7 @@ import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 
 const REASON = 'matches .agtignore';
 
-test('nothing is ignored without one, and .gitignore says nothing about it', () => {
+test('without .agtignore nothing is ignored, whatever .gitignore says', () => {
   const session = makeSession({ '.gitignore': 'cache/\n' });
   write(join(session.sandbox, 'cache/x'), 'x');
   autocommit(session);
@@ -57,7 +57,7 @@ test('gitignore syntax from the session folder: directories once, negation, case
   expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stdout: 's1: nothing changed\n', stderr: '' });
 });
 
-test('what it names from now on leaves the tree; what it no longer names comes back', () => {
+test('files that it names leave the next snapshot; files that it no longer names come back', () => {
   const session = makeSession({ 'a.txt': 'a\n' });
   write(join(session.sandbox, 'cache/x'), 'x');
   autocommit(session);
@@ -70,7 +70,7 @@ test('what it names from now on leaves the tree; what it no longer names comes b
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/cache/x')).toBe('y');
 });
 
-test('names are matched as UTF-8, and names that are not UTF-8 are captured still', () => {
+test('names are matched as UTF-8; names that are not UTF-8 are captured', () => {
   const session = makeSession();
   write(join(session.sandbox, 'müll/x'), 'x');
   writeFileSync(Buffer.from(`${session.sandbox}/m\xfcll`, 'latin1'), 'x');
@@ -79,7 +79,7 @@ test('names are matched as UTF-8, and names that are not UTF-8 are captured stil
   expect(snapshotTree(session, 'agtsessions/s1').has('sandbox/m\xfcll')).toBe(true);
 });
 
-test('a fork has the same, and a session with caches alone is removed without asking', () => {
+test('a fork has the same rules; a session with ignored files alone is removed without asking', () => {
   const session = makeSession();
   write(join(session.sandbox, 'cache/x'), 'x');
   write(join(session.folder, '.agtignore'), 'cache%20\ncache\n');
@@ -100,7 +100,7 @@ test('a session that was removed comes back with it', () => {
   expect(readFileSync(join(session.folder, '.agtignore'), 'utf8')).toBe('cache/\n');
 });
 
-test('one that cannot be used stops the capture: nothing is taken for ignored or for wanted', () => {
+test('an unusable .agtignore stops the autocommit', () => {
   const session = makeSession();
   const { commit } = autocommit(session);
   write(join(session.sandbox, 'x'), 'x');
@@ -116,7 +116,7 @@ test('one that cannot be used stops the capture: nothing is taken for ignored or
   expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(commit);
 });
 
-test('a restore leaves what it names now, and what it named then', () => {
+test('a restore leaves alone files that it names now or named in the snapshot', () => {
   const session = makeSession();
   write(join(session.sandbox, 'cache/x'), '1');
   autocommit(session, '--label', 'without');
@@ -137,7 +137,7 @@ test('a restore leaves what it names now, and what it named then', () => {
   expect(readFileSync(join(session.sandbox, 'cache/x'), 'utf8')).toBe('1');
 });
 
-test('however often it is asked, the answers are the same', () => {
+test('repeated questions get the same answers', () => {
   const folder = makeTempDir();
   write(join(folder, '.agtignore'), '*.log\n!keep.log\ncache/\n');
   const file = readIgnoreFile(folder);

@@ -35,7 +35,7 @@ describe('clocks', () => {
     });
   }
 
-  test('an edit within the clock tick of the last scan is seen; what is older is trusted', () => {
+  test('an edit within the clock tick of the last scan is found; older files are trusted', () => {
     const session = makeTwins();
     const path = join(session.sandbox, 'a.txt');
     writeFileSync(path, 'AAAA\n');
@@ -47,7 +47,7 @@ describe('clocks', () => {
     expectCaptured(session);
   });
 
-  test('the tick of the last scan also counts for what --siblings did not look at', () => {
+  test('the tick of the last scan also counts for folders that --siblings left out', () => {
     const session = makeTwins();
     writeFileSync(join(session.sandbox, 'a.txt'), 'AAAA\n');
     pretendSeen(session, 'sandbox/a.txt', (ctime) => ctime);
@@ -68,7 +68,7 @@ describe('clocks', () => {
     expect(readStatCache(manifestPath(session))?.clock).toBeLessThan(FUTURE.getTime());
   });
 
-  test('a clock set back: files are from the future, and change there', () => {
+  test('a clock set back: files from the future are captured when they change', () => {
     const session = makeTwins();
     const path = join(session.sandbox, 'a.txt');
     for (const content of ['AAAA\n', 'AaAa\n', 'aAaA\n']) {
@@ -79,7 +79,7 @@ describe('clocks', () => {
     }
   });
 
-  test('a lost scan manifest loses no deletion that happens before it is whole again', () => {
+  test('with a lost stat cache, no deletion is missed', () => {
     const session = makeTwins();
     write(join(session.folder, 'xdg/log'), 'x');
     autocommit(session);
@@ -90,14 +90,14 @@ describe('clocks', () => {
     expectCaptured(session);
   });
 
-  test('whoever was killed while it asked for the time is tidied up after', () => {
+  test('a scan deletes the clock file that a killed scan left', () => {
     const session = makeTwins();
     writeFileSync(join(session.folder, '.agt-clock-4000000'), '');
     expect(autocommit(session).outcome).toBe('unchanged');
     expect(readdirSync(session.folder).sort()).toEqual(['config', 'sandbox', 'xdg']);
   });
 
-  test('a lost or damaged timestamp costs nothing', () => {
+  test('a lost or damaged timestamp does no harm', () => {
     const session = makeTwins();
     const timestamp = join(session.repository, '.git/agt/timestamps/s1');
     for (const content of ['', 'yesterday\n', '\x00\xff']) {

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 describe('a large file', () => {
-  test('is named as git names it, and streamed as one blob', async () => {
+  test('gets the object name that git gives it, and is streamed as one blob', async () => {
     const content = readContent(path, 'sha1', insideCheck(folder));
     expect(content.bytes).toBeUndefined();
     expect(content.oid).toBe(git(folder, 'hash-object', '--no-filters', path));
@@ -28,7 +28,7 @@ describe('a large file', () => {
     expect(Buffer.concat(sent).toString()).toBe(`blob\ndata ${LARGE}\n${'x'.repeat(LARGE)}\n`);
   });
 
-  test('that is gone since it was named: nothing is written, so that the stream goes on', async () => {
+  test('that was deleted after it was hashed: nothing is written, and the stream continues', async () => {
     const content = readContent(path, 'sha1', insideCheck(folder));
     rmSync(path);
     await expect(streamContent(path, content, to, insideCheck(folder))).rejects.toThrow('ENOENT');
@@ -44,7 +44,7 @@ describe('a large file', () => {
 });
 
 describe('a directory that has become a link', () => {
-  test('is not followed, whatever stands there', async ({ skip }) => {
+  test('is not followed, whatever it points to', async ({ skip }) => {
     skip(process.platform !== 'linux', 'needs /proc');
     const outside = makeTempDir('outside');
     writeFileSync(join(outside, 'secret'), 'secret');
@@ -57,7 +57,7 @@ describe('a directory that has become a link', () => {
     expect(sent).toEqual([]);
   });
 
-  test('a folder that is itself behind a link is as good as any', () => {
+  test('a session folder behind a link works like any other', () => {
     const link = join(makeTempDir(), 'link');
     symlinkSync(folder, link);
     mkdirSync(join(folder, 'd\xfcr'));

@@ -62,7 +62,7 @@ describe('every kind of change', () => {
     expectCaptured(session);
   });
 
-  test('two changes of one file between two captures, and one that is taken back', () => {
+  test('two changes of one file between two autocommits, and a change that is reverted', () => {
     const session = makeTwins();
     const path = join(session.sandbox, 'a.txt');
     writeFileSync(path, 'AAAA\n');

@@ -75,7 +75,7 @@ test.each([
   }
 });
 
-test('a file that was too large or ignored is captured as soon as it is not', () => {
+test('a file that was too large or ignored is captured as soon as it no longer is', () => {
   const session = makeSession();
   git(session.repository, 'config', '--file', '.git/agt/config', 'agt.maxFileSize', '10');
   write(join(session.sandbox, 'd/large'), 'more than ten bytes\n');

@@ -16,49 +16,28 @@ import {
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ScanResult } from '../../../src/autocommit/scan/scan.ts';
-import { contents, found, ScannedFolder } from '../../harness/scan.ts';
+import { changedNames, contents, filledFolder, type ScannedFolder } from '../../harness/scan.ts';
 import { run, write } from '../../harness/world.ts';
 
 let session: ScannedFolder;
 const at = (path: string) => join(session.folder, path);
+const scanBoth = () => session.both();
 
 beforeEach(async () => {
-  session = new ScannedFolder();
-  for (const path of ['a', 'b', 'd/x', 'd/y', 'd/sub/z', 'e/x', 'run.sh'])
-    write(at(`sandbox/${path}`), `${path}\n`);
-  chmodSync(at('sandbox/run.sh'), 0o755);
-  mkdirSync(at('sandbox/empty/inner'), { recursive: true });
-  await session.incremental();
-  await session.tick();
-  await session.incremental();
-  await session.tick();
+  session = await filledFolder();
 });
 
-/** Both scans, the full one first: it must not profit from the other one. */
-async function scanBoth(): Promise<ScanResult> {
-  const full = await session.full();
-  const incremental = await session.incremental();
-  expect(found(incremental)).toEqual(found(full));
-  if (incremental.cache !== undefined) expect(contents(incremental.cache)).toEqual(contents(full.cache));
-  return incremental;
-}
-
-const names = ({ writes, deletions }: ScanResult) => [
-  ...[...writes.keys()].map((path) => `+${path.replace('sandbox/', '')}`).sort(),
-  ...deletions.map((path) => `-${path.replace('sandbox/', '')}`).sort(),
-];
-
-describe('nothing to find', () => {
+describe('an unchanged folder', () => {
   test('an unchanged folder: nothing is read, and the cache stays as it is', async () => {
     const result = await scanBoth();
-    expect([names(result), result.readCount, result.cache]).toEqual([[], 0, undefined]);
+    expect([changedNames(result), result.readCount, result.cache]).toEqual([[], 0, undefined]);
   });
 
   test('a file with a new time and the old content is read, and no change', async () => {
     utimesSync(at('sandbox/a'), 1, 1);
     await session.tick();
     const result = await scanBoth();
-    expect([names(result), result.readCount]).toEqual([[], 1]);
+    expect([changedNames(result), result.readCount]).toEqual([[], 1]);
     expect(await scanBoth()).toMatchObject({ cache: undefined, readCount: 0 });
   });
 
@@ -165,10 +144,10 @@ describe('files and directories', () => {
 
   test.each(CHANGES)('%s', async (_, change, expected) => {
     change();
-    expect(names(await scanBoth())).toEqual(expected);
+    expect(changedNames(await scanBoth())).toEqual(expected);
     await session.tick();
-    expect(names(await scanBoth())).toEqual([]);
-    expect(names(await scanBoth())).toEqual([]);
+    expect(changedNames(await scanBoth())).toEqual([]);
+    expect(changedNames(await scanBoth())).toEqual([]);
   });
 });
 
@@ -191,7 +170,7 @@ describe('what a git tree cannot hold', () => {
     chmodSync(at('sandbox/run.sh'), 0o700);
     chmodSync(at('sandbox/d/sub'), 0o711);
     const result = await scanBoth();
-    expect(names(result)).toEqual([]);
+    expect(changedNames(result)).toEqual([]);
     expect(result.permissions.describe([])).toMatchObject({
       others: { 'sandbox/a': '0600', 'sandbox/d/sub': '0711' },
     });
@@ -218,9 +197,9 @@ describe('what a git tree cannot hold', () => {
 
   test('a file that grows beyond the limit is left out, and captured when it shrinks', async () => {
     writeFileSync(at('sandbox/a'), 'x'.repeat(1001));
-    expect(names(await scanBoth())).toEqual(['-a']);
+    expect(changedNames(await scanBoth())).toEqual(['-a']);
     writeFileSync(at('sandbox/a'), 'x'.repeat(1000));
-    expect(names(await scanBoth())).toEqual(['+a']);
+    expect(changedNames(await scanBoth())).toEqual(['+a']);
   });
 });
 
@@ -228,11 +207,11 @@ describe('rules', () => {
   test('new rules of .agtignore count for unchanged entries too, and old ones no more', async () => {
     write(at('.agtignore'), 'sandbox/d/\n*.sh\n');
     const result = await scanBoth();
-    expect(names(result)).toEqual(['-d/sub/z', '-d/x', '-d/y', '-run.sh']);
+    expect(changedNames(result)).toEqual(['-d/sub/z', '-d/x', '-d/y', '-run.sh']);
     expect(result.skipped.map(({ path }) => path)).toEqual(['sandbox/d', 'sandbox/run.sh']);
     expect(result.readCount).toBe(0);
     unlinkSync(at('.agtignore'));
-    expect(names(await scanBoth())).toEqual(['+d/sub/z', '+d/x', '+d/y', '+run.sh']);
+    expect(changedNames(await scanBoth())).toEqual(['+d/sub/z', '+d/x', '+d/y', '+run.sh']);
   });
 
   test('a scan of one top-level folder retains the others, even if the cache cannot vouch for them', async () => {
@@ -242,8 +221,8 @@ describe('rules', () => {
     write(at('xdg/log'), '2\n');
     write(at('sandbox/a'), '2\n');
     const result = await session.incremental({ topFolders: ['sandbox'] });
-    expect([names(result), result.cache?.directories]).toEqual([['+a'], undefined]);
-    expect(names(await scanBoth())).toEqual(['+xdg/log']);
+    expect([changedNames(result), result.cache?.directories]).toEqual([['+a'], undefined]);
+    expect(changedNames(await scanBoth())).toEqual(['+xdg/log']);
   });
 
   test('files modified since a given time are read, even if they look unchanged', async () => {
@@ -262,60 +241,7 @@ describe('rules', () => {
   });
 });
 
-describe('changes while the scan is running', () => {
-  /** Does something when the file `sandbox/a` has been read, after the walk. */
-  function during(action: () => void) {
-    return async (path: string) => {
-      if (path === 'sandbox/a') action();
-      return true;
-    };
-  }
-
-  beforeEach(() => writeFileSync(at('sandbox/a'), 'changed\n'));
-
-  test('an entry that appears is found by the next scan', async () => {
-    const store = during(() => write(at('sandbox/d/new'), 'new\n'));
-    expect(names(await session.incremental({ store }))).toEqual(['+a']);
-    expect(names(await scanBoth())).toEqual(['+d/new']);
-  });
-
-  test('a file that is changed after it was read is found by the next scan', async () => {
-    const store = during(() => writeFileSync(at('sandbox/a'), 'changed again\n'));
-    expect(names(await session.incremental({ store }))).toEqual(['+a']);
-    expect(names(await scanBoth())).toEqual(['+a']);
-  });
-
-  test('a file that is gone before it is read counts as deleted', async () => {
-    writeFileSync(at('sandbox/b'), 'changed\n');
-    const store = during(() => unlinkSync(at('sandbox/b')));
-    expect(names(await session.incremental({ store }))).toEqual(['+a', '-b']);
-    expect(names(await scanBoth())).toEqual([]);
-  });
-
-  test('a directory that becomes a link before its file is read: nothing outside is read', async ({
-    skip,
-  }) => {
-    skip(process.platform !== 'linux', 'needs /proc');
-    writeFileSync(at('sandbox/d/x'), 'changed\n');
-    write(at('outside/x'), 'secret\n');
-    const store = during(() => {
-      rmSync(at('sandbox/d'), { recursive: true });
-      symlinkSync(at('outside'), at('sandbox/d'));
-    });
-    const result = await session.incremental({ store });
-    expect(result.failed).toEqual([{ path: 'sandbox/d/x', reason: 'changes all the time' }]);
-    expect(names(await scanBoth())).toEqual(['+d', '-d/sub/z', '-d/x', '-d/y']);
-  });
-
-  test('a file that keeps changing while it is stored is named, and the next scan reads it', async () => {
-    const result = await session.incremental({ store: async () => false });
-    expect(result.failed).toEqual([{ path: 'sandbox/a', reason: 'changes all the time' }]);
-    expect([names(result), result.cache?.directories]).toEqual([[], undefined]);
-    expect(names(await scanBoth())).toEqual(['+a']);
-  });
-});
-
-test('without marks of the refresh everything is read, and nothing seems changed', async () => {
+test('without results of the refresh every file is read, and none counts as changed', async () => {
   const { cache } = session;
   if (cache === undefined) throw new Error('there is no cache');
   const upToDate = {
@@ -323,10 +249,10 @@ test('without marks of the refresh everything is read, and nothing seems changed
     directories: new Uint8Array(cache.directories?.paths.length ?? 0),
   };
   const result = await session.incremental({ refreshed: { cache, upToDate } });
-  expect([names(result), result.readCount]).toEqual([[], cache.files.length]);
+  expect([changedNames(result), result.readCount]).toEqual([[], cache.files.length]);
   expect(contents(result.cache)).toEqual(contents(cache));
 });
 
-test('the folder is as it was: a scan leaves no file behind', async () => {
+test('a scan leaves no file in the folder', async () => {
   expect(readdirSync(session.folder).sort()).toEqual(['config', 'sandbox', 'xdg']);
 });

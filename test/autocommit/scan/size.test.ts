@@ -17,7 +17,7 @@ function readIfThere(path: string): string {
 const MIB = 1024 * 1024;
 
 describe('size', () => {
-  test('a sparse file of 300 MB is captured whole, in less memory than that', { timeout: 120_000 }, async ({
+  test('a sparse file of 300 MB is captured whole, in less memory', { timeout: 120_000 }, async ({
     skip,
   }) => {
     skip(process.platform !== 'linux', 'memory is read from /proc');

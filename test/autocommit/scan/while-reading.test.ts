@@ -14,8 +14,8 @@ import { autocommit, makeSession, snapshotTree } from '../../harness/session.ts'
 import { git, write } from '../../harness/world.ts';
 import { during, expectCaptured } from './compare-with-disk.ts';
 
-describe('while it is read', { timeout: 120_000 }, () => {
-  test('a file that grows and shrinks all the time: whole or not at all, and then it says so', async () => {
+describe('a file that changes while agt reads it', { timeout: 120_000 }, () => {
+  test('a file that grows and shrinks all the time is captured whole, or agt says that it could not', async () => {
     const session = makeSession();
     const path = join(session.sandbox, 'busy');
     const sizes = [10, 5_000_000, 100_000];
@@ -53,7 +53,7 @@ describe('while it is read', { timeout: 120_000 }, () => {
     expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
   });
 
-  test('a log that is written to all the time, renamed and begun anew', async () => {
+  test('a log that is written all the time, and rotated', async () => {
     const session = makeSession();
     const log = join(session.folder, 'xdg/log');
     writeFileSync(log, '');

@@ -47,7 +47,7 @@ const commitAll = (repository: string) => {
   git(repository, 'commit', '-q', '-m', 'more');
 };
 
-test('untouched: nothing is read, the state is exact, and so is the next', () => {
+test('an untouched sandbox: no file is read, the snapshot is exact, and so is the next', () => {
   const session = sessionOf((repository) => {
     chmodSync(join(repository, 'b.sh'), 0o755);
     symlinkSync('src/c', join(repository, 'link'));
@@ -133,7 +133,7 @@ test.each<[string, number, (repository: string) => void]>([
   expectExact(session, first.commit as string);
 });
 
-test('many files, which several processes of git write: as exact; a setting of the user’s own stands', () => {
+test("many files, written by several git processes: exact too; the user's own setting wins", () => {
   const session = sessionOf((repository) => {
     for (let n = 0; n < 300; n++) write(join(repository, `many/${n % 7}/f${n}`), `${n}\n`);
     for (let n = 0; n < 300; n += 9) chmodSync(join(repository, `many/${n % 7}/f${n}`), 0o755);
@@ -158,7 +158,7 @@ test('many files, which several processes of git write: as exact; a setting of t
   expect(traceOf('s3')).not.toContain('-c checkout.workers');
 });
 
-test('a submodule, and a name that has no place in a tree: left out of the state as ever', () => {
+test('a submodule, and a name that a tree cannot hold: left out as in any snapshot', () => {
   const session = sessionOf((repository) => {
     git(
       repository,
