@@ -1,5 +1,5 @@
 /**
- * What agt notes beside a capture, outside of git: the stat cache for the next scan and the timestamp. Both are written
+ * Files that agt writes beside a snapshot, outside of git: the stat cache for the next scan and the timestamp. Both are written
  * after the branch has moved. After a crash before that, or any other trouble, the next scan reads every file.
  */
 import type { PreparedFile } from '../disk/atomic-file.ts';

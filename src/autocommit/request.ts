@@ -1,4 +1,4 @@
-/** What to capture, where to store it, and how. */
+/** The request for a capture: the folder, the refs and the options. */
 
 /** Paths are absolute. */
 export interface CaptureTarget {

@@ -25,7 +25,7 @@ export function requireSpace(path: string, bytes: number): void {
   );
 }
 
-/** What agt leaves free on a disk of `total` bytes. */
+/** The bytes that agt leaves free on a disk of `total` bytes. */
 export function reservedSpace(total: number): number {
   return Math.min(MOST_RESERVED, total * RESERVED_SHARE);
 }

@@ -10,7 +10,7 @@ export interface SnapshotManifest {
   readonly head: { readonly ref: string | null; readonly commit: string | null };
   /** The git operation in progress: `merge`, `rebase`, … */
   readonly operation: string | null;
-  /** Of the operation's files, which are in `_/operation`; missing if there is no operation. */
+  /** Digest of the operation's files in `_/operation`; missing if there is no operation. */
   readonly operation_digest?: string;
   readonly label: string | null;
   readonly tool: string | null;

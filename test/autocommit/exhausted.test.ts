@@ -1,4 +1,4 @@
-/** No disk, no inodes, no file descriptors, a limit on file sizes: a clear error, the old state, nothing left behind. */
+/** A full disk, no inodes, no file descriptors, a limit on file sizes: a clear error, the old snapshot, no leftovers. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { agtWithOpenFiles } from '../harness/privileges.ts';
 import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
-/** Files of git's and agt's that are not there to stay. */
+/** Temporary files of git and agt. */
 function leftovers(...roots: string[]): string[] {
   return roots
     .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }))
@@ -95,7 +95,7 @@ describe('on a small disk', () => {
         expect([refs(repository), readFileSync(timestamp, 'utf8')]).toEqual(before);
       }
       expect(leftovers(disk)).toEqual([]);
-      // What no room is left for then is only noted down for the next time.
+      // The files that no space is left for then only help the next scan.
       isWhole = outcome.exitCode === 0 && outcome.stderr === '';
       if (outcome.exitCode === 0 && !isWhole) expect(outcome.stderr).toMatch(/^warning: s1: captured, but /);
       rmSync(fill, { recursive: true });
@@ -138,7 +138,7 @@ test('EMFILE, for every limit on open files', ({ skip }) => {
     if (outcome.exitCode === 0) continue;
     expect(refs(session.repository)).toBe(before);
     expect(leftovers(session.repository, session.folder)).toEqual([]);
-    // With fewer than Node itself needs to start there are no words at all.
+    // With fewer file descriptors, Node cannot start and prints nothing.
     if (limit > 22) expect(outcome.stderr).toMatch(/^error: (.*\n)*.*too many open files/);
     expect(outcome.stderr).not.toContain('internal');
   }

@@ -1,4 +1,4 @@
-/** What cannot be captured: said, with exit code 1; the last state of it stays; the time of the last good capture too. */
+/** Files that cannot be captured: agt names them, exits with 1, and keeps their last version and the last timestamp. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ describe('files and directories without permission', () => {
     expect(manifestOf(session).skipped).toEqual(report.failed);
     expect(manifestOf(session).modes.others).toMatchObject({ 'config/key': '0600' });
     expect(readFileSync(timestamp(), 'utf8')).toBe('1000\n');
-    // Again, with and without what is known of the last scan.
+    // Again, with and without the stat cache.
     expect(attempt()).toMatchObject({ exitCode: 1, outcome: 'unchanged', failed: report.failed });
     rmSync(join(session.repository, '.git/agt/scan/s1'));
     expect(attempt()).toMatchObject({ exitCode: 1, outcome: 'unchanged', failed: report.failed });
@@ -132,7 +132,7 @@ describe('files and directories without permission', () => {
 test('a file with fewer bytes than its size says is not captured as another file', ({ skip }) => {
   session = makeSession();
   write(at('sandbox/odd'), '');
-  // sysfs gives 4096 as the size of what is a few bytes long.
+  // sysfs reports a size of 4096 for files of a few bytes.
   const bind = spawnSync('mount', [
     '--bind',
     '/sys/kernel/mm/transparent_hugepage/enabled',

@@ -13,7 +13,7 @@ import {
 import { AGT, agtOk, git, run, write } from '../harness/world.ts';
 
 describe('options', () => {
-  test('--siblings scans only those folders; the others keep their last state, their permissions included', () => {
+  test('--siblings scans only those folders; the others keep their last version, their permissions included', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     write(join(session.folder, 'config/key'), 'one\n', 0o600);
     write(join(session.folder, 'xdg/log'), 'one\n');

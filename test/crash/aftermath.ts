@@ -1,4 +1,4 @@
-/** Killing a command, and looking at what it leaves. */
+/** Kills a command, and checks what it leaves. */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { makePlace, type Place, type Scene } from './scenes.ts';
 
 const TWO_HOURS_AGO = Date.now() / 1000 - 7200;
 
-/** A scene at one path, ever again as it was prepared. */
+/** A scene at one path, restored to its first condition before each kill. */
 export class Stage {
   readonly place: Place;
   private readonly parent: string;
@@ -33,13 +33,13 @@ export class Stage {
 export interface Attack {
   readonly program: readonly string[];
   readonly env?: Record<string, string>;
-  /** Kill after so many milliseconds; undefined: it kills itself. */
+  /** Milliseconds until the kill; undefined: the command kills itself at a step. */
   readonly after?: number;
-  /** What it has started is killed with it. */
+  /** Its children are killed with it. */
   readonly group?: boolean;
 }
 
-/** Returns the signal that ended it, when everything that it started has ended too. */
+/** Waits until the command and its children have ended. Returns the signal that ended the command. */
 export async function attack(
   { repository }: Place,
   command: readonly string[],
@@ -68,7 +68,7 @@ export async function attack(
   return signal;
 }
 
-/** What git goes on doing when its agt is gone. Processes that have ended and were not asked for do not count. */
+/** The git processes that still run after their agt has ended. Zombies do not count. */
 function groupLives(group: number): boolean {
   for (const path of globSync('/proc/[0-9]*/stat')) {
     try {
@@ -83,7 +83,7 @@ function groupLives(group: number): boolean {
   return false;
 }
 
-/** Whatever no command that ended in order leaves, by absolute path; found without agt. */
+/** Leftovers that no completed command leaves, as absolute paths; found without agt. */
 export function leftovers(place: Place): string[] {
   const { repository } = place;
   const common = join(repository, '.git');
@@ -121,7 +121,7 @@ export function leftovers(place: Place): string[] {
   ];
 }
 
-/** As if all of it had been lying there for two hours. */
+/** Makes the leftovers two hours old. */
 function makeOld(paths: readonly string[]): void {
   for (const path of paths) utimesSync(path, TWO_HOURS_AGO, TWO_HOURS_AGO);
 }
@@ -141,11 +141,11 @@ function examine({ repository }: Place, ...options: string[]): Finding[] {
   return report.findings;
 }
 
-/** The commands that come next, without anybody having mended anything. */
+/** The next commands, before any repair. */
 export function nextCommandsWork(place: Place, turn: number): void {
   if (turn % 4 === 0) agtOk(place.repository, 'status');
   const outcome = agt(place.repository, 'autocommit', '--all');
-  // A session that is half restored has no sandbox yet.
+  // A half-restored session has no sandbox yet.
   const isHalf = /^error: the sandbox of "s1" is gone: .*\nhint: .*see: agt doctor\n$/.test(outcome.stderr);
   expect(outcome.exitCode, outcome.stderr).toBe(isHalf ? 1 : 0);
   git(place.repository, 'status');
@@ -156,7 +156,7 @@ export function storeIsWhole({ repository }: Place): void {
   expect(checked.stdout + checked.stderr).toBe('');
 }
 
-/** A git that was killed with agt may have left what keeps every other git from looking; doctor takes it away. */
+/** A git that was killed with agt may have left a lock that stops every other git; doctor deletes it. */
 function unfinishedWorktrees({ repository }: Place): string[] {
   const common = join(repository, '.git');
   return globSync('worktrees/*', { cwd: common })
@@ -169,15 +169,15 @@ function unfinishedWorktrees({ repository }: Place): string[] {
     );
 }
 
-/** doctor names all that is left, and mends it. A restore that was interrupted waits for its user. */
+/** doctor names every leftover, and fixes it. */
 export function doctorMends(place: Place): void {
   const left = leftovers(place);
   makeOld(left);
   const findings = examine(place);
   const named = JSON.stringify(findings);
-  // What is part of a session that is half made, or half gone, is named with it.
+  // Leftovers of a half-created or half-removed session are reported with the session.
   const isHalf = findings.some(({ problem }) => /did not finish|its folder is there/.test(problem));
-  // These keep doctor from seeing the rest until they are gone.
+  // With one of these, doctor cannot look at the rest.
   const areFirst = findings.some(({ problem }) => /half registered/.test(problem));
   const isNamed = (path: string) =>
     areFirst ||
@@ -189,7 +189,7 @@ export function doctorMends(place: Place): void {
   expect(leftovers(place)).toEqual([]);
 }
 
-/** With what doctor mends, everything is as after a command that went well, or was never given. */
+/** After doctor --fix, everything is as after a completed command, or as if it was never run. */
 export function recovers(place: Place, scene: Scene, turn: number): void {
   if (unfinishedWorktrees(place).length === 0) storeIsWhole(place);
   doctorMends(place);

@@ -26,7 +26,7 @@ function start(cwd: string, program: string, ...args: string[]): Promise<Ended> 
   return new Promise((resolve) => child.on('close', (code) => resolve({ what, code, ...said })));
 }
 
-/** git gc takes empty directories of the object store away, also from a git that is about to write there. */
+/** git gc deletes empty directories of the object store, even if another git is about to write there. */
 async function startAgain(cwd: string, ...args: string[]): Promise<Ended> {
   const first = await start(cwd, REAL_GIT, ...args);
   return /unable to create temporary file/.test(first.stderr) ? start(cwd, REAL_GIT, ...args) : first;

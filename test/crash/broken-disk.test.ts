@@ -1,4 +1,4 @@
-/** EIO, as a dying disk answers, put in the way of single system calls by strace(1): a clear error, nothing lost. */
+/** Single system calls fail with EIO, as on a dying disk (by strace(1)): a clear error, and nothing is lost. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
 import { AGT, agtOk, git, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
 import { leftovers } from './aftermath.ts';
 
-/** Runs agt with the calls failing that `rules` name, only those about `path` where one is given. */
+/** Runs agt while the system calls in `rules` fail; with `path`, only calls on that path. */
 function failing(
   session: TestSession,
   rules: readonly string[],
@@ -20,7 +20,7 @@ function failing(
   return strace(log, ['-qq', ...inject, ...only], [AGT, ...command], session.repository);
 }
 
-/** A captured state, then changes beside what is to fail. */
+/** A snapshot, then changes beside the file that is to fail. */
 function changed(): TestSession {
   const session = makeSession({ good: 'good\n', bad: 'bad\n', 'd/one': 'one\n', 'd/two': 'two\n' });
   agtOk(session.repository, 'autocommit', '--session-id', 's1');
@@ -39,7 +39,7 @@ describe('a file that cannot be read keeps its last version, and agt names it', 
   ] as const)('%s', ([, path, rules, named, kept], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
-    // So that the directory is listed again.
+    // Makes agt list the directory again.
     write(join(session.sandbox, 'd/new'), 'new\n');
     const outcome = failing(session, rules, join(session.sandbox, path));
     expect(outcome.exitCode).toBe(1);

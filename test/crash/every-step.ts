@@ -8,7 +8,7 @@ import type { Scene } from './scenes.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 
-/** A step that is done for each file is the same for most of them: the first three and the last are enough. */
+/** A step for each file is alike for most files: the first three and the last are enough. */
 function withoutRepeats(points: readonly string[]): string[] {
   const count = new Map(points.map((point) => point.split('#') as [string, string]));
   return points.filter((point) => {
@@ -19,7 +19,7 @@ function withoutRepeats(points: readonly string[]): string[] {
 
 const MOST = process.env['AGT_TEST_STEPS'] ?? '16';
 
-/** Spread over all of them. */
+/** Chooses `count` of them, evenly spread. */
 function chosen(points: readonly string[]): readonly string[] {
   const wanted = MOST === 'all' ? points.length : Math.min(Number(MOST), points.length);
   return Array.from({ length: wanted }, (_, n) => points[Math.floor((n * points.length) / wanted)] as string);

@@ -1,4 +1,4 @@
-/** What a ref leads to is flushed to disk before the ref moves: seen in the calls of the file system. */
+/** Objects are flushed to disk before a ref moves to them: the system calls show it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,7 +28,7 @@ test('pack, index and staged trees, then the lock of the ref, then the ref', ({ 
   expect(first(/f(data)?sync\(\d+<.*objects\/pack\/(tmp_idx_|pack-.*\.idx)/)).toBeLessThan(moved);
   expect(first(/(sync_file_range|f(data)?sync)\(\d+<.*objects\/tmp_objdir-bulk-fsync/)).toBeLessThan(moved);
   expect(first(/f(data)?sync\(\d+<.*refs\/agt\/tip\/s1\.lock>/)).toBeLessThan(moved);
-  // The metadata, by name too.
+  // The metadata too, by name.
   const renamed = first(/rename\w*\(.*agt\/sessions\/s1\.json\.tmp"/);
   const flushed = calls.findIndex(
     (call, at) => at > renamed && /fsync\(\d+<[^>]*\/agt\/sessions>/.test(call),

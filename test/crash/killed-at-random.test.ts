@@ -1,12 +1,12 @@
-/** Every command killed at arbitrary snapshots, so also in the middle of a step: agt alone, or git with it. */
+/** Every command killed at arbitrary times, also in the middle of a step: agt alone, or agt and git. */
 import { expect, test } from 'vitest';
 import { AGT } from '../harness/world.ts';
 import { attack, nextCommandsWork, recovers, Stage } from './aftermath.ts';
 import { SCENES } from './scenes.ts';
 
-/** Of each command. */
+/** Kills of each command. */
 const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 5);
-/** Before this, no command has done anything. */
+/** No command does anything before this time. */
 const EARLIEST_MS = 60;
 
 test.each(SCENES)(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) => {
@@ -22,7 +22,7 @@ test.each(SCENES)(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) =
     const group = round % 2 === 0;
     if ((await attack(place, scene.command, { program: [AGT], after, group })) === 'SIGKILL') killed++;
     try {
-      // A lock that a killed git left is git's to complain of, until doctor has taken it away.
+      // git may complain of a lock that a killed git left, until doctor deletes it.
       if (!group) nextCommandsWork(place, round);
       recovers(place, scene, round);
     } catch (error) {

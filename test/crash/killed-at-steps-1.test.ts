@@ -1,4 +1,4 @@
-/** Making, forking and removing sessions, and gc, killed between every two steps. */
+/** session new, fork and remove, and gc, killed between every two steps. */
 import { killAtEveryStep } from './every-step.ts';
 import { SCENES } from './scenes.ts';
 

@@ -1,4 +1,4 @@
-/** Captures, restores and undo, killed between every two steps. */
+/** autocommit, restore and undo, killed between every two steps. */
 import { killAtEveryStep } from './every-step.ts';
 import { SCENES } from './scenes.ts';
 

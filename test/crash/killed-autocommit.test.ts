@@ -1,4 +1,4 @@
-/** Autocommits killed at arbitrary snapshots: the next one finds the old state or the new one, and needs no repair. */
+/** Autocommits killed at arbitrary times: the next one finds the old snapshot or the new one, and needs no repair. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { autocommit, makeSession, snapshotFolder, snapshotTree } from '../harnes
 import { AGT, REAL_GIT, run, write } from '../harness/world.ts';
 
 const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 60);
-/** From before anything is read to after a capture of this size ends on a quiet machine. */
+/** From before the first read until an autocommit of this size has ended on a quiet machine. */
 const LATEST_MS = 220;
 
 test(`${KILLS} kills leave every snapshot whole, no lock, and a repository that fsck --strict accepts`, async () => {

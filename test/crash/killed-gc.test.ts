@@ -1,4 +1,4 @@
-/** `agt gc` killed at arbitrary snapshots: every session stands before or after it, and the next one finishes. */
+/** `agt gc` killed at arbitrary times: every session is as before or as after it, and the next gc finishes. */
 import { spawn } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { autocommit, makeSession } from '../harness/session.ts';
 import { AGT, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
 
 const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 12);
-/** From before anything is read to after a gc of this size ends on a quiet machine. */
+/** From before the first read until a gc of this size has ended on a quiet machine. */
 const [EARLIEST_MS, LATEST_MS] = [60, 700];
 
 test(`${KILLS} kills of gc lose no snapshot that should stay, and the next gc finishes`, async () => {
@@ -49,10 +49,10 @@ test(`${KILLS} kills of gc lose no snapshot that should stay, and the next gc fi
 
     expect(git(repository, 'rev-parse', 'refs/agt/tip/s1^{tree}')).toBe(tip);
     expect(git(repository, 'fsck', '--strict', '--full', '--no-dangling')).toBe('');
-    // A git that was killed with it leaves its locks; the user takes them away, as git says.
+    // A git that was killed with agt leaves its locks; the user deletes them, as git says.
     const refs = join(repository, '.git');
     for (const lock of globSync('{packed-refs.lock,refs/**/*.lock}', { cwd: refs })) rmSync(join(refs, lock));
-    // Killed between the two, only agt's own tip has moved; and nobody but the user moves the other.
+    // Between the two moves, only agt's own tip has moved.
     git(repository, 'update-ref', 'refs/heads/agtsessions/s1', 'refs/agt/tip/s1');
   }
   expect(killed).toBeGreaterThan(KILLS / 4);

@@ -1,4 +1,4 @@
-/** A capture into which something else comes: the fast-import of an agt that was killed, or a `git gc --prune=now`. */
+/** Another process interferes with an autocommit: the fast-import of a killed agt, or a `git gc --prune=now`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -26,7 +26,7 @@ function calls(bin: string): number {
   return readFileSync(join(bin, 'calls'), 'utf8').split('\n').length - 1;
 }
 
-/** Moves the session's refs on from where they are, as an orphaned fast-import does. */
+/** Moves the session's refs forward, as an orphaned fast-import does. */
 const MOVE = [
   `old=$(${REAL_GIT} rev-parse refs/agt/tip/s1)`,
   `new=$(${REAL_GIT} log -1 --format=%B $old | ${REAL_GIT} commit-tree -p $old $old^{tree})`,

@@ -1,4 +1,4 @@
-/** A restore of a part that was killed: what finishes it brings back no more than that part. */
+/** A killed partial restore: finishing it restores that part alone. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

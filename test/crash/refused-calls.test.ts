@@ -1,6 +1,6 @@
 /**
- * Every command while the system refuses one of its calls (EIO, ENOSPC; put there by strace(1)), in agt or a git of its:
- * it says so or has done its work all the same, and then things are as after a kill.
+ * Every command while one system call fails in agt or in its git (EIO, ENOSPC; by strace(1)). The command reports it or
+ * does its work all the same, and the repository is then as after a kill.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,18 +10,18 @@ import { AGT, makeTempDir, type Outcome } from '../harness/world.ts';
 import { recovers, Stage } from './aftermath.ts';
 import { type Place, SCENES } from './scenes.ts';
 
-/** How many of each command: a number, or `all`. */
+/** How many calls of each command fail, one at a time: a number, or `all`. */
 const WANTED = process.env['AGT_TEST_REFUSALS'] ?? '2';
 const CALLS = ['rename', 'fsync', 'link', 'mkdir', 'unlink', 'rmdir', 'chmod', 'symlink', 'ftruncate'];
 
 interface Refusal {
   readonly call: string;
   readonly error: string;
-  /** The how-manieth of a process or thread. */
+  /** The number of the call within its process or thread. */
   readonly which: number;
 }
 
-/** Undefined where there was no such call. */
+/** Undefined if there was no such call. */
 function refused(
   { repository }: Place,
   { call, error, which }: Refusal,

@@ -1,9 +1,9 @@
-/** What is killed: for each command a repository in which it has all of its steps to do, and what must hold afterwards. */
+/** The commands to kill: for each a repository in which it takes all of its steps, and the conditions afterwards. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
-/** `repository` has the session s1 with two states and something uncaptured. */
+/** `repository` has the session s1 with two snapshots and an uncaptured file. */
 export interface Place {
   readonly repository: string;
   readonly sandbox: string;
@@ -13,13 +13,13 @@ export interface Scene {
   readonly name: string;
   readonly prepare: (place: Place) => void;
   readonly command: readonly string[];
-  /** When everything is mended: throws where something is lost, or does not go on. */
+  /** Runs after all repairs. Throws if something is lost or a command fails. */
   readonly check: (place: Place) => void;
 }
 
 const NEWEST = 'uncaptured\n';
 
-/** A file that was never captured before the command, and that no kill may lose. */
+/** A file that no snapshot had before the command, and that no kill may lose. */
 function newestIsKept({ repository, sandbox }: Place): void {
   if (stateOf(repository, 's1') !== 'active') agtOk(repository, 'session', 'restore', 's1', '--to', '@{0}');
   if (existsSync(join(sandbox, 'newest')) && readFileSync(join(sandbox, 'newest'), 'utf8') === NEWEST) return;
@@ -35,7 +35,7 @@ function stateOf(repository: string, id: string): string | undefined {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).state : undefined;
 }
 
-/** The other session was made whole or not at all, and its name can be used. */
+/** The other session is complete or absent, and its id can be used. */
 function secondIsThere(make: readonly string[], has: string) {
   return (place: Place) => {
     const { repository, sandbox } = place;
@@ -46,7 +46,7 @@ function secondIsThere(make: readonly string[], has: string) {
   };
 }
 
-/** Whatever was interrupted, the first state can be brought back whole. */
+/** Whatever was interrupted, the first snapshot can be restored. */
 function firstComesBack(place: Place): void {
   newestIsKept(place);
   const { repository, sandbox } = place;
@@ -113,7 +113,7 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
-/** As if it had been removed 40 days ago. */
+/** Dates the removal of the session back by 40 days. */
 function longAgo(repository: string, id: string): void {
   const path = join(repository, '.git/agt/sessions', `${id}.json`);
   const record = JSON.parse(readFileSync(path, 'utf8'));
@@ -121,7 +121,7 @@ function longAgo(repository: string, id: string): void {
   writeFileSync(path, JSON.stringify({ ...record, last_activity_at: at }));
 }
 
-/** The same for every scene. */
+/** Conditions of every scene. */
 export function makePlace(repository: string): Place {
   write(join(repository, '.gitignore'), '.env\n');
   write(join(repository, '.worktreeinclude'), '.env\n');

@@ -1,4 +1,4 @@
-/** What a scan needs to know, and how it names the paths that it leaves out. */
+/** The input of a scan, and the form in which it names paths that it leaves out. */
 import type { IsInside } from '../../disk/is-inside.ts';
 import type { IgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';

@@ -20,7 +20,7 @@ declare const AGT_REFRESH_WORKER: string | undefined;
 
 /** Number of files. A thread takes 20 ms to start; with fewer files it comes too late to help. */
 const LARGE = 20_000;
-/** What a file takes in a stat cache, about. */
+/** Approximate size of a file's entry in a stat cache. */
 const BYTES_PER_FILE = 80;
 /** More threads are not faster. */
 const MOST_THREADS = 4;

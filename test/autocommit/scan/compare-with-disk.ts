@@ -17,7 +17,7 @@ export function shell(cwd: string, command: string): void {
   execFileSync('sh', ['-ec', command], { cwd });
 }
 
-/** Something goes on until the capture has ended; then what is captured is one of the states that there were. */
+/** Repeats `action` until the autocommit has ended. */
 export async function during(
   session: TestSession,
   action: (round: number, pid: number | undefined) => void,

@@ -28,7 +28,7 @@ describe('a file that changes while agt reads it', { timeout: 120_000 }, () => {
       });
       expect(code === 0 || code === 1).toBe(true);
       const now = snapshotTree(session, 'agtsessions/s1').get('sandbox/busy');
-      // What could not be captured stays as it last was.
+      // A file that could not be captured keeps its last version.
       if (code === 1) expect(now).toBe(last);
       last = now;
     }

@@ -20,7 +20,7 @@ const FILES = {
   empty: '',
 };
 
-/** What a state holds is what is on disk, and git finds nothing wrong. */
+/** The snapshot equals the disk, and git fsck finds no error. */
 function expectExact(session: TestSession, commit: string): void {
   const disk = new Map<string, string>();
   for (const [path, text] of snapshotFolder(session.folder)) {
