@@ -1,5 +1,5 @@
 /** Scans of a folder without git. The result of the last scan is kept in memory, as a snapshot and a stat cache keep it. */
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { LastSnapshot } from '../../src/autocommit/last-snapshot.ts';
@@ -86,6 +86,7 @@ export async function filledFolder(): Promise<ScannedFolder> {
     write(join(session.sandbox, path), `${path}\n`);
   chmodSync(join(session.sandbox, 'run.sh'), 0o755);
   mkdirSync(join(session.sandbox, 'empty/inner'), { recursive: true });
+  for (const path of ['a', 'd/sub', 'd']) utimesSync(join(session.sandbox, path), 1000, 1000);
   for (let scans = 0; scans < 2; scans++) {
     await session.incremental();
     await session.tick();
