@@ -39,7 +39,7 @@ export async function withLock<T>(path: string, what: string, action: () => Prom
   mkdirSync(dirname(path), { recursive: true });
   const own = JSON.stringify(identify(process.pid));
   if (!tryLink(path, own) && !(breakStale(path, own) && tryLink(path, own))) {
-    throw new AgtError(`another agt is working on ${what}`, {
+    throw new AgtError(`another agt is using ${what}`, {
       exitCode: EXIT.busy,
       hints: ['try again in a moment', `if none is running: rm ${path}`],
     });

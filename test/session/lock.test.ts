@@ -17,7 +17,7 @@ describe('if something fails', () => {
       write(lock, JSON.stringify(standing));
       const busy = tryAutocommit(session);
       expect(busy.exitCode).toBe(75);
-      expect(busy.stderr).toContain('error: session "s1" is being worked on by another agt');
+      expect(busy.stderr).toContain('error: another agt is using session "s1"');
       expect(existsSync(lock)).toBe(true);
     }
     for (const change of [{ started: '1' }, { boot: 'another' }, { pid: 4_000_000, started: '' }]) {
