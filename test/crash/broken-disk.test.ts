@@ -111,9 +111,9 @@ describe('a note for the next autocommit that cannot be written costs a warning'
 
 test.for([
   ['a directory is made', 'mkdir', undefined, 'd'],
-  ['a file takes its name', 'rename', 4, undefined],
-  ['it is written down what was brought back', 'rename', 7, undefined],
-] as const)('a restore that fails where %s is done by the next one', ([, call, n, path], { skip }) => {
+  ['a file is renamed', 'rename', 4, undefined],
+  ['its result is recorded', 'rename', 7, undefined],
+] as const)('a restore that fails while %s succeeds the next time', ([, call, n, path], { skip }) => {
   skip(!straceWorks, NO_STRACE);
   const session = changed();
   const before = tip(session);
@@ -134,7 +134,7 @@ test.for([
 });
 
 test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
-  'agt gc removes nothing where .git/%s cannot be listed',
+  'agt gc deletes nothing if .git/%s cannot be listed',
   (path, { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
@@ -150,7 +150,7 @@ test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
     const outcome = failing(session, ['getdents64:error=EIO'], join(repository, '.git', path), command);
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toMatch(
-      new RegExp(`^error: .*${path} cannot be read \\(EIO\\)\nhint: nothing was removed`),
+      new RegExp(`^error: cannot read .*${path} \\(EIO\\)\nhint: agt deleted no objects`),
     );
     expect(git(repository, 'cat-file', '--batch-all-objects', '--batch-check')).toBe(everything);
     agtOk(repository, ...command);
