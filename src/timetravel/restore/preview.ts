@@ -7,7 +7,7 @@ import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox-place.ts';
 import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
 import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -60,7 +60,8 @@ interface CurrentFolder {
 }
 
 async function readCurrent(repository: Repository, record: SessionRecord, now: Date): Promise<CurrentFolder> {
-  if (!sandboxExists(record)) return { content: undefined, directories: new Set(), differences: [] };
+  if (!sandboxExists(repository, record))
+    return { content: undefined, directories: new Set(), differences: [] };
   const { agentEmail, maxFileSize } = repository.settings;
   const { refs, last, scanned, manifest } = await observeFolder(
     repository.git,
