@@ -76,17 +76,12 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   );
   if (branchCommit === tipCommit) return [];
   const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
-  const finding = {
-    level: 'warning',
-    about,
-    problem,
-    mend: `agt git update-ref ${record.branch} ${tip}`,
-  } as const;
-  if (!isActive(record)) return [finding];
+  const finding = { level: 'warning', about, problem } as const;
+  if (!isActive(record)) return [{ ...finding, mend: 'nothing to do: a restore keeps what the branch has' }];
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
   const fix = () =>
     withSessionLock(repository, about, (session) => captureSession(session, record, { now: new Date() }));
-  return [{ ...finding, fix }];
+  return [{ ...finding, mend: `agt autocommit --session-id ${about}`, fix }];
 }
 
 function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Finding[] {
