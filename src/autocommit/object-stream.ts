@@ -5,7 +5,7 @@ import type { IsInside } from '../disk/is-inside.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { FastImport } from '../git/objects/fast-import.ts';
-import { removeCrashReports } from '../git/objects/fast-import-cleanup.ts';
+import { removeAbandoned } from '../git/objects/fast-import-cleanup.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { type Content, streamContent } from './scan/content.ts';
 
@@ -35,8 +35,9 @@ export class ObjectStream {
   private start(): FastImport {
     requireSpace(this.commonDir, 0);
     const gitDir = worktreeGitDir(this.git.cwd) ?? this.commonDir;
-    removeCrashReports(gitDir);
-    return new FastImport(this.git, { commonDir: this.commonDir, gitDir });
+    const directories = { commonDir: this.commonDir, gitDir };
+    removeAbandoned(directories);
+    return new FastImport(this.git, directories);
   }
 
   /** Stores content as a blob. False if the file changed meanwhile. `path` is absolute, one byte per character. */
@@ -52,6 +53,6 @@ export class ObjectStream {
 
   /** Drops everything that is not part of a commit yet. */
   async close(): Promise<void> {
-    await this.stream?.abandon();
+    await this.stream?.close();
   }
 }

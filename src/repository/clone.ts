@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { makeDirectories } from '../disk/make-directories.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import { catchInterrupts, prepareRemoval } from './clone-cleanup.ts';
@@ -39,7 +40,7 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   const removeAll = prepareRemoval([bare, area], request.parent);
   const interrupts = catchInterrupts();
   try {
-    mkdirSync(request.parent, { recursive: true });
+    makeDirectories(request.parent);
     await runGitClone(git, request, bare, area, interrupts.signal);
     const bareGit = inDirectory(git, bare);
     await makeBare(bareGit, bare);

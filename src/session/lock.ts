@@ -73,6 +73,9 @@ export async function withSessionLock<T>(
 async function breakRefLocks(repository: Repository, id: SessionId): Promise<void> {
   const { commonDir, settings, git } = repository;
   const refs = [tipRef(id), shadowRef(settings, id), workRef(settings, id)];
-  const folder = join(await repository.sessionsDir(), id);
-  await breakStaleRefLocks(commonDir, refs, [commonDir, folder, git.cwd]);
+  await breakStaleRefLocks(commonDir, refs, async () => [
+    commonDir,
+    join(await repository.sessionsDir(), id),
+    git.cwd,
+  ]);
 }

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeTempDir } from '../harness/world.ts';
+import { agt, makeTempDir } from '../harness/world.ts';
 import { attack, doctorMends, nextCommandsWork, Stage, storeIsWhole } from './aftermath.ts';
-import type { Scene } from './scenes.ts';
+import type { Place, Scene } from './scenes.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 
@@ -25,6 +25,13 @@ function chosen(points: readonly string[]): readonly string[] {
   return Array.from({ length: wanted }, (_, n) => points[Math.floor((n * points.length) / wanted)] as string);
 }
 
+/** Without any repair. The killed command may have done all but its last word. */
+function sameCommandWorks({ repository }: Place, command: readonly string[]): void {
+  const outcome = agt(repository, ...command);
+  const isDone = /already (exists|removed)|nothing to (undo|redo)/.test(outcome.stderr);
+  if (outcome.exitCode !== 0 && !isDone) throw new Error(`the same command again: ${outcome.stderr}`);
+}
+
 export function killAtEveryStep(scenes: readonly Scene[]): void {
   test.each(scenes)('$name', { timeout: 300_000 }, async (scene) => {
     const stage = new Stage(scene);
@@ -39,7 +46,8 @@ export function killAtEveryStep(scenes: readonly Scene[]): void {
       const signal = await attack(place, scene.command, { program, env: { AGT_TEST_KILL_AT: point } });
       try {
         expect(signal).toBe('SIGKILL');
-        if (turn % 2 === 0) nextCommandsWork(place, turn);
+        if (turn % 2 === 0) sameCommandWorks(place, scene.command);
+        if (turn % 4 === 0) nextCommandsWork(place, turn);
         storeIsWhole(place);
         doctorMends(place);
         if (turn % 2 === 1) nextCommandsWork(place, turn);

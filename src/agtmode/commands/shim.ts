@@ -1,9 +1,10 @@
 /** agt shim install, uninstall, print: the shell script that agents run as `git`. */
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../../config/settings.ts';
-import { AgtError, EXIT } from '../../errors.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
 import { shimText } from '../../gitmode/shim/shim.ts';
 import { packed } from '../../process/invocation.ts';
@@ -74,6 +75,7 @@ export const shimPrint = defineCommand({
 });
 
 function shimDirectory(given: string | undefined, context: Context): string {
+  if (given === '') throw usageError('--dir is empty', 'name a directory of its own, such as ~/.agt-bin');
   if (given !== undefined) return resolve(context.cwd, given);
   return join(context.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'agt', 'bin');
 }
@@ -98,7 +100,7 @@ async function scriptFor(dir: string, context: Context): Promise<string> {
 function linkExecutable(link: string): void {
   const [own] = ownFiles(packed);
   if (own === undefined) throw new AgtError('cannot find the agt executable');
-  mkdirSync(dirname(link), { recursive: true });
+  makeDirectories(dirname(link));
   rmSync(link, { force: true });
   symlinkSync(resolve(own), link);
 }

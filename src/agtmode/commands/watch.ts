@@ -1,4 +1,4 @@
-import { EXIT, formatError } from '../../errors.ts';
+import { EXIT, formatError, usageError } from '../../errors.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
 import { defineCommand } from '../command-line/command.ts';
@@ -39,7 +39,8 @@ export const watch = defineCommand({
   ],
   run: async (args, context) => {
     const debounceMs = Math.max(parseDuration('debounce', args.debounce), SHORTEST_MS);
-    const intervalMs = Math.max(parseDuration('interval', args.interval), SHORTEST_MS);
+    const intervalMs = parseDuration('interval', args.interval);
+    if (intervalMs < SHORTEST_INTERVAL_MS) throw usageError('--interval is at least 0.1 seconds');
     const repository = await context.repository();
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
     const watcher = new SessionWatcher(repository, {
@@ -56,6 +57,7 @@ export const watch = defineCommand({
 
 /** With less, agt would do nothing but capture. */
 const SHORTEST_MS = 10;
+const SHORTEST_INTERVAL_MS = 100;
 
 /** The first signal makes the watcher capture once more and end; the second one kills agt. */
 function stopOnSignal(watcher: SessionWatcher): void {

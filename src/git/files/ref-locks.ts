@@ -12,16 +12,16 @@ import { listProcesses, type RunningProcess } from '../../disk/processes.ts';
 const LONGEST_CHANGE_MS = 3000;
 const POLL_MS = 20;
 
-/** The caller holds the session's lock. `places`: the directories that a git at work on these refs runs in. */
+/** The caller holds the session's lock. `places` names the directories that a git at work on these refs runs in. */
 export async function breakStaleRefLocks(
   commonDir: string,
   refs: readonly string[],
-  places: readonly string[],
+  places: () => Promise<readonly string[]>,
 ): Promise<void> {
   const locks = refs.map((ref) => join(commonDir, `${ref}.lock`));
   const left = () => locks.filter((path) => existsSync(path));
   if (left().length === 0) return;
-  const real = places.filter((place) => existsSync(place)).map((place) => realpathSync(place));
+  const real = (await places()).filter((place) => existsSync(place)).map((place) => realpathSync(place));
   const deadline = Date.now() + LONGEST_CHANGE_MS;
   while (left().length > 0 && Date.now() < deadline) {
     // Asked in this order: a git that took the lock before is still among the processes.

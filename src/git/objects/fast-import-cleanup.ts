@@ -4,7 +4,7 @@
  * only those that are younger than the fast-import and that no process has open. Without /proc agt cannot see which files
  * are open and leaves them to `git gc`.
  */
-import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFiles } from '../../disk/processes.ts';
 
@@ -17,32 +17,66 @@ export interface ImportDirectories {
 }
 
 const REPORT_PREFIX = 'fast_import_crash_';
+/** Followed by the process id of agt. The file holds the time when its fast-import began. */
+const NOTE_PREFIX = 'agt-import.';
 
-/** Removes the reports of fast-imports that ended because agt was killed. The caller holds the session's lock. */
-export function removeCrashReports(gitDir: string): void {
-  for (const name of readdirSync(gitDir)) {
-    if (name.startsWith(REPORT_PREFIX)) rmSync(join(gitDir, name), { force: true });
+/** Says that a fast-import runs, so that the next one can remove what this one leaves if it is killed. */
+export function noteImport(gitDir: string, since: number): void {
+  try {
+    writeFileSync(notePath(gitDir), String(since));
+  } catch {
+    // Without the note `git gc` removes it, later.
   }
 }
 
-/** `since` is when the fast-import began or earlier, in milliseconds by the clock of the file system. */
+export function forgetImport(gitDir: string): void {
+  rmSync(notePath(gitDir), { force: true });
+}
+
+function notePath(gitDir: string): string {
+  return join(gitDir, NOTE_PREFIX + process.pid);
+}
+
+/** Removes what killed fast-imports left: reports, and parts of packs. The caller holds the session's lock. */
+export function removeAbandoned(directories: ImportDirectories): void {
+  for (const name of readdirSync(directories.gitDir)) {
+    const path = join(directories.gitDir, name);
+    if (name.startsWith(REPORT_PREFIX)) rmSync(path, { force: true });
+    if (!name.startsWith(NOTE_PREFIX)) continue;
+    const since = Number(readFileSync(path, 'utf8'));
+    if (removeTemporaryFiles(directories, undefined, since)) rmSync(path, { force: true });
+  }
+}
+
+/**
+ * `since` is when the fast-import began or earlier, in milliseconds by the clock of the file system. False if some are
+ * still in use.
+ */
 export function removeTemporaryFiles(
   { commonDir, gitDir }: ImportDirectories,
   pid: number | undefined,
   since: number,
-): void {
+): boolean {
   try {
     if (pid !== undefined) rmSync(join(gitDir, `${REPORT_PREFIX}${pid}`), { force: true });
     const young = filesNamed(/^tmp_(pack|idx|rev|obj)_/, realpathSync(join(commonDir, 'objects'))).filter(
-      (path) => (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) >= since,
+      (path) => isOurs(path, since),
     );
-    if (young.length === 0) return;
+    if (young.length === 0) return true;
     const open = openFiles();
-    if (open === undefined) return;
-    for (const path of young) if (!open.has(path)) rmSync(path, { force: true });
+    const closed = young.filter((path) => open?.has(path) === false);
+    for (const path of closed) rmSync(path, { force: true });
+    return closed.length === young.length;
   } catch {
     // `git gc` deletes what is left; the user needs to see why the fast-import failed, not this error
+    return false;
   }
+}
+
+/** agt does not see which files a process of another user has open. */
+function isOurs(path: string, since: number): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && stat.ctimeMs >= since && stat.uid === process.getuid?.();
 }
 
 /**

@@ -10,7 +10,13 @@ import { join } from 'node:path';
 import { AgtError, EXIT } from '../../errors.ts';
 import { FSYNC_ARGS, type Git } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
-import { type ImportDirectories, removeKeepFile, removeTemporaryFiles } from './fast-import-cleanup.ts';
+import {
+  forgetImport,
+  type ImportDirectories,
+  noteImport,
+  removeKeepFile,
+  removeTemporaryFiles,
+} from './fast-import-cleanup.ts';
 
 /** git streams larger files into the pack: it neither holds them in memory nor looks for deltas. */
 const BIG_FILE = '1m';
@@ -83,6 +89,7 @@ export class FastImport {
   constructor(git: Git, directories: ImportDirectories) {
     this.directories = directories;
     this.startedAt = Date.now() - CLOCK_SKEW_MS;
+    noteImport(directories.gitDir, this.startedAt);
     const args = importArgs(directories);
     traceCommand(git.env, git.path, args);
     this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -171,12 +178,14 @@ export class FastImport {
     this.isFinished = true;
   }
 
-  /** Kills git, unless it has finished: no ref moves, and agt deletes what git has written. */
-  async abandon(): Promise<void> {
-    if (this.isFinished) return;
-    this.child.kill('SIGKILL');
-    await this.ended;
-    removeTemporaryFiles(this.directories, this.child.pid, this.startedAt);
+  /** Ends the work with git. Unless it has finished, agt kills it: no ref moves, and agt deletes what git has written. */
+  async close(): Promise<void> {
+    if (!this.isFinished) {
+      this.child.kill('SIGKILL');
+      await this.ended;
+      removeTemporaryFiles(this.directories, this.child.pid, this.startedAt);
+    }
+    forgetImport(this.directories.gitDir);
   }
 
   private async fail(): Promise<never> {

@@ -1,11 +1,12 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
 import type { Repository } from '../../repository/repository.ts';
+import { undoCreation } from '../../session/lifecycle/undo-creation.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Intent, Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
 import type { Finding, FinishRestore } from './finding.ts';
-import { finishRemoval, undoCreation } from './finish-operation.ts';
+import { finishRemoval } from './finish-removal.ts';
 
 interface Row<I extends Intent> {
   readonly problem: string;

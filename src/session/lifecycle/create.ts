@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { writeTimestamp } from '../../autocommit/timestamp.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
@@ -22,6 +23,7 @@ import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
 import { isRemoved, TRANSITIONS } from '../state.ts';
+import { undoUnfinishedCreation } from './undo-creation.ts';
 
 interface NewSession {
   readonly id: SessionId;
@@ -43,6 +45,7 @@ interface NewSession {
 
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
   refuseHomeAndRoot(repository);
+  await undoUnfinishedCreation(repository, wanted.id);
   return withSessionLock(repository, wanted.id, (session) => create(session, wanted));
 }
 
@@ -58,6 +61,8 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     await createResources(session, record, wanted, undo);
     await wanted.fill(record, session);
     failurePoint('create: filled');
+    // The folder holds nothing else than the snapshot that it was made from.
+    writeTimestamp(repository.agtDir, wanted.id, wanted.now);
     return complete(session, record, 'create');
   } catch (error) {
     for (const step of undo.reverse()) await attempt(step);

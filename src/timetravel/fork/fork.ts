@@ -11,6 +11,7 @@ import { inDirectory, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
+import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
 
@@ -35,7 +36,10 @@ export async function forkSession(
   request: ForkRequest,
 ): Promise<ForkResult> {
   const ids = forkIds(request);
-  for (const id of ids) await requireFreeId(repository, id);
+  for (const id of ids) {
+    await undoUnfinishedCreation(repository, id);
+    await requireFreeId(repository, id);
+  }
   const origin = await readForkOrigin(repository, source, request, ids[0] as SessionId);
   const records: SessionRecord[] = [];
   try {

@@ -44,10 +44,10 @@ export const sessionFork = defineCommand({
 });
 
 /** Nobody races that many agents: a larger number is a mistake. */
-const MOST_FORKS = 9999;
+const MOST_FORKS = 100;
 
 function parseCount(text: string): number {
   const count = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
   if (count <= MOST_FORKS) return count;
-  throw usageError(`invalid number of forks "${text}"`);
+  throw usageError(`invalid number of forks "${text}"`, `give a number from 1 to ${MOST_FORKS}`);
 }

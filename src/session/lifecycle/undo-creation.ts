@@ -1,15 +1,22 @@
-/** Finishes or undoes a creation or a removal of a session that was killed. */
+/** Undoes a creation of a session that was killed. */
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureSession } from '../../session/capture-session.ts';
-import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
-import { type LockedSession, withSessionLock } from '../../session/lock.ts';
-import { complete } from '../../session/operation.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox-place.ts';
+import { captureSession } from '../capture-session.ts';
+import type { SessionId } from '../id.ts';
+import { type LockedSession, withSessionLock } from '../lock.ts';
+import { complete } from '../operation.ts';
+import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
+import { sandboxExists } from '../sandbox-place.ts';
+import { planRemoval, removeSession } from './remove.ts';
 import { uncapturedFiles } from './uncaptured.ts';
+
+/** Makes an id free that only an unfinished creation has. @throws AgtError while another agt creates the session. */
+export async function undoUnfinishedCreation(repository: Repository, id: SessionId): Promise<void> {
+  const record = readRecord(repository, id);
+  if (record?.intent?.operation === 'create') await undoCreation(repository, record);
+}
 
 /**
  * Removes a session that agt did not finish creating. If somebody has worked in it, agt captures the work
@@ -41,22 +48,4 @@ async function hasWork(repository: Repository, record: SessionRecord): Promise<b
   const tip = await resolveObject(repository.git, record.work_branch);
   if (tip !== undefined && tip !== record.from_commit) return true;
   return existsSync(sessionFolder(record)) && (await uncapturedFiles(repository, record)).length > 0;
-}
-
-/** @throws AgtError if somebody has worked in the folder since the capture before the removal. */
-export async function finishRemoval(repository: Repository, record: SessionRecord): Promise<void> {
-  const lost = mayHaveChanged(record) ? await uncapturedFiles(repository, record) : [];
-  if (lost.length > 0) {
-    const advice = 'copy what you need, then run the command that agt doctor names';
-    throw new AgtError(`not captured: ${lost.join(', ')} (${advice})`);
-  }
-  const plan = await planRemoval(repository, record, false);
-  await removeSession(repository, plan, { force: false, now: new Date() });
-}
-
-/** A removal that is still moving the folder captures it once more itself. */
-function mayHaveChanged(record: SessionRecord): boolean {
-  const { intent } = record;
-  const isMoving = intent?.operation === 'remove' && intent.phase === 'moving';
-  return !isMoving && existsSync(sessionFolder(record));
 }

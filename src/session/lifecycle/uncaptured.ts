@@ -15,9 +15,9 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureTarget } from '../../session/capture-session.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { captureTarget } from '../capture-session.ts';
+import { type SessionRecord, sessionFolder } from '../record.ts';
 
 /** One such file is reason enough to delete nothing. The message lists at most this many. */
 const MOST_LISTED = 10;

@@ -1,0 +1,42 @@
+/** Values that a command can do nothing with: one line says so, and nothing is made. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, makeTempDir } from '../harness/world.ts';
+
+test.each([
+  ['shim install in ""', ['shim', 'install', '--dir', ''], 2, /^error: --dir is empty\n/],
+  [
+    'shim install where no directory can be made',
+    ['shim', 'install', '--dir', '/proc/x/bin'],
+    1,
+    /^error: cannot create the directory "\/proc\/x": no such file or directory\n/,
+  ],
+  [
+    'clone where no directory can be made',
+    ['clone', '/nowhere/project', '--path', '/proc/x'],
+    1,
+    /^error: cannot create the directory "\/proc\/x": no such file or directory\n/,
+  ],
+  ['watch all the time', ['watch', '--interval', '0'], 2, /^error: --interval is at least 0\.1 seconds\n/],
+  [
+    'fork far too often',
+    ['session', 'fork', '--from', 's1', '--count', '1000'],
+    2,
+    /^error: invalid number of forks "1000"\n/,
+  ],
+])('%s is refused', (_, args, exitCode, message) => {
+  const session = makeSession();
+  const outcome = agt(session.sandbox, ...args);
+  expect(outcome.stderr).toMatch(message);
+  expect(outcome.exitCode).toBe(exitCode);
+  expect(outcome.stdout).toBe('');
+  expect(readdirSync(session.sandbox)).toEqual(['.git', 'README.md']);
+});
+
+test('shim install makes the directories that are missing', () => {
+  const dir = join(makeTempDir('shim'), 'a/b/c');
+  expect(agt('/', 'shim', 'install', '--dir', dir).exitCode).toBe(0);
+  expect(existsSync(join(dir, 'git'))).toBe(true);
+});
