@@ -1,6 +1,8 @@
 /** Compares a session folder with its last snapshot. */
+import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
 import { insideCheck } from '../disk/is-inside.ts';
+import { systemPath } from '../disk/long-path.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
@@ -62,11 +64,17 @@ export async function observeFolder(
   const manifest = buildManifest(scanned, last.manifest, {
     session: target.sessionId,
     head: refs.head,
-    operation: refs.operation,
+    gitDirFiles: refs.gitDirFiles,
     label: options.label,
     tool: options.tool,
     ignore: ignore?.lines,
     topFolders,
+    ownerOf: (path) => ownerOf(`${folder}/${path}`),
   });
   return { refs, last, index, scanned, clock, manifest };
+}
+
+function ownerOf(path: string): string | undefined {
+  const stat = lstatSync(systemPath(path), { throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.uid}:${stat.gid}`;
 }

@@ -6,7 +6,7 @@ import { readSmallFile } from '../git/files/read-small-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
-import { type Operation, readOperation } from '../snapshot/git-operation.ts';
+import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
@@ -22,7 +22,7 @@ export interface RefsAtStart {
   /** The tip of the user branch; the start commit if there is no such branch. */
   readonly user: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
-  readonly operation: Operation | undefined;
+  readonly gitDirFiles: GitDirFiles;
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
@@ -58,7 +58,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     shadow,
     user: user ?? target.startCommit,
     head: { ref: ref || null, commit: commit ?? null },
-    operation: readOperation(gitDir),
+    gitDirFiles: readGitDirFiles(gitDir),
   };
 }
 

@@ -11,7 +11,7 @@ import { sandboxExists } from '../../session/sandbox.ts';
 import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
 import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readModes } from '../../snapshot/manifest.ts';
+import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import type { RestoreRequest } from './restore.ts';
 
@@ -75,6 +75,7 @@ async function readCurrent(repository: Repository, record: SessionRecord, now: D
     commit: refs.tip,
     manifest,
     modes: readModes(manifest),
+    owners: readOwners(manifest),
     emptyDirectories: scanned.emptyDirectories,
     skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
   };
