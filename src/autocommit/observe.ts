@@ -13,7 +13,7 @@ import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
-import { type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
+import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
 import { RefreshThreads } from './stat-cache/refresh-in-threads.ts';
 
 export interface Observation {
@@ -49,8 +49,8 @@ export async function observeFolder(
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
-  const sandboxGit = inDirectory(git, target.sandbox);
-  const index = await readStagedIndex(sandboxGit, refs.gitDir, refs.tip.length / 2, last.cache);
+  const workGit = inDirectory(git, directoryForGit(git, target));
+  const index = await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last);
   const scanned = await scan(folder, last, {
     hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,

@@ -11,6 +11,7 @@ import type { Observation } from './observe.ts';
 import { listParents } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { NO_TREES, type StagedTrees, writeStagedTrees } from './staged-trees.ts';
+import { directoryForGit } from './starting-refs.ts';
 
 /**
  * Returns the new commit. The refs move last, when everything is on disk. `beforeRefsMove` gets the commit's name, and
@@ -69,7 +70,12 @@ async function storeIndex(
   if (content === undefined)
     return { trees: NO_TREES, indexStored: Promise.resolve(), restoreIfPruned: async () => {} };
   const writeTrees = () =>
-    writeStagedTrees(inDirectory(git, target.sandbox), refs.gitDir, content, refs.tip.length / 2);
+    writeStagedTrees(
+      inDirectory(git, directoryForGit(git, target)),
+      refs.gitDir,
+      content,
+      refs.tip.length / 2,
+    );
   const indexStored = storeBlob(stream, content.raw);
   indexStored.catch(() => {}); // if the trees cannot be written, nobody awaits it
   const trees = await writeTrees();

@@ -8,6 +8,8 @@ export type HeadFile = { readonly ref: string } | { readonly commit: string };
 
 /** Undefined if agt cannot tell what HEAD is. In a repository with reftables HEAD always names the same branch. */
 export function readHeadFile(gitDir: string): HeadFile | undefined {
+  // git follows a link, or takes it for the name of a branch.
+  if (lstatSync(join(gitDir, 'HEAD'), { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   const text = readHead(gitDir);
   if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return { commit: text };
   const ref = /^ref:\s*(refs\/\S+)$/.exec(text)?.[1];

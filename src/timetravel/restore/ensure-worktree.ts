@@ -13,13 +13,15 @@ import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox.ts';
 
-/** Returns true if the session folder was empty: there is no file to capture, and no index. */
+/** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
+type FoundFolder = 'files' | 'registered' | 'new';
+
 export async function ensureWorktree(
   repository: Repository,
   record: SessionRecord,
   commit: string,
-): Promise<boolean> {
-  if (sandboxExists(record)) return false;
+): Promise<FoundFolder> {
+  if (sandboxExists(record)) return 'files';
   if (statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) {
     throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
       hints: ['move its .git directory away first: agt does not capture .git directories'],
@@ -31,9 +33,11 @@ export async function ensureWorktree(
   failurePoint('worktree: folder made');
   // If only the `.git` file is missing, git writes it again.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
-  if (!sandboxExists(record)) await register(repository, record, commit);
+  const isRegistered = sandboxExists(record);
+  if (!isRegistered) await register(repository, record, commit);
   if (!sandboxExists(record)) throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
-  return wasEmpty;
+  if (!wasEmpty) return 'files';
+  return isRegistered ? 'registered' : 'new';
 }
 
 /** git adds no worktree in a directory that has files. So agt adds one beside it and moves its `.git` file. */

@@ -10,8 +10,10 @@ import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { requireGitDir, restoreHead, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { workRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
@@ -27,6 +29,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
+import { keepGitState } from './keep-git-state.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreRequest {
@@ -109,17 +112,34 @@ async function prepare(
 
   // If agt has to create the sandbox again, the intent must be written before that.
   const chosenEarly = sandboxExists(record) ? undefined : await choose(false);
-  if (chosenEarly !== undefined) beginWith(chosenEarly);
-  const wasEmpty = await ensureWorktree(repository, record, record.from_commit);
-  const before = wasEmpty
-    ? undefined
-    : await captureSession(session, record, { now, keep: await unkeptWorkTip(repository, record) });
+  if (chosenEarly !== undefined) {
+    if (!holdsFiles(sessionFolder(record)))
+      await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });
+    beginWith(chosenEarly);
+  }
+  const folder = await ensureWorktree(repository, record, record.from_commit);
+  const keep = await unkeptWorkTip(repository, record);
+  if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
+  const before = folder === 'files' ? await captureSession(session, record, { now, keep }) : undefined;
   const snapshot = chosenEarly ?? (await choose(false));
   failurePoint('restore: captured before');
+  if (before !== undefined)
+    await requireRoom(repository, record, { from: before.commit, to: snapshot, scope });
   const begun = beginWith(snapshot);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
-  if (wasEmpty) restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
+  if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return { record, begun, snapshot, wanted, before };
+}
+
+/** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
+async function requireRoom(
+  { git }: Repository,
+  record: SessionRecord,
+  { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
+): Promise<void> {
+  const content = from === undefined ? undefined : await readSnapshotMetadata(git, from);
+  const plan = await prepareCheckout(git, content, await readSnapshotMetadata(git, to.commit), scope);
+  await requireSpaceFor(git, plan, sessionFolder(record));
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
