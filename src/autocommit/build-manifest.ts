@@ -3,6 +3,7 @@ import { jsonPath, pathFromJson } from '../disk/path-bytes.ts';
 import { isUnder } from '../snapshot/folders.ts';
 import { type GitDirFiles, gitDirDigest } from '../snapshot/git-dir-files.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
+import { SET_ID } from './scan/permission-bits.ts';
 import type { ScanResult } from './scan/scan.ts';
 
 export interface ManifestInputs {
@@ -64,8 +65,6 @@ function listSkipped(
   const retained = last?.skipped.filter(({ path }) => isRetained(path) && !paths.has(path)) ?? [];
   return [...retained, ...found].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
-
-const SET_ID = 0o6000;
 
 /** Owners of files whose bits give the owner's rights to others. */
 function listOwners(

@@ -3,6 +3,7 @@ import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
 import { insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
+import { filesMappedForWriting } from '../disk/mapped-files.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
@@ -57,6 +58,7 @@ export async function observeFolder(
     topFolders,
     ignore,
     rereadSince: options.rereadSince,
+    mapped: filesMappedForWriting(target.folder),
     isInside,
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
     store: async (path, content) => (await objects?.store(`${folder}/${path}`, content, isInside)) ?? true,

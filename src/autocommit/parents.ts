@@ -31,8 +31,9 @@ export async function listUnreachable(
   from: readonly string[],
 ): Promise<string[]> {
   const found: string[] = [];
-  if (commits.length > 1 && (await areReachable(git, commits, from))) return found;
-  for (const commit of commits) {
+  const others = commits.filter((commit) => !from.includes(commit));
+  if (others.length > 1 && (await areReachable(git, others, from))) return found;
+  for (const commit of others) {
     if (!(await isReachable(git, commit, [...from, ...found])) && (await isCommit(git, commit)))
       found.push(commit);
   }

@@ -4,10 +4,8 @@
  */
 
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
-import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
@@ -17,7 +15,6 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { workRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
-import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -30,6 +27,7 @@ import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
+import { openSessionFolder } from './session-folder.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreRequest {
@@ -195,7 +193,7 @@ async function restoreFiles(
     const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
     const plan = await prepareCheckout(git, from, wanted, scope);
     for (const path of pathsOf(plan)) paths.add(path);
-    const { changed, refused } = await applyPlan(git, plan, openFolder(session.repository, record));
+    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
     if (changed.length === 0 || attempt === ATTEMPTS) {
       const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
       const warnings = [...refused, ...busy].map(
@@ -210,18 +208,6 @@ async function restoreFiles(
 /** Every path that a plan changes. */
 function pathsOf(plan: CheckoutPlan): string[] {
   return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
-}
-
-/** The session folder, with the stat data that the last capture recorded for its files. */
-function openFolder(repository: Repository, record: SessionRecord): TargetFolder {
-  const files = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
-  return {
-    path: Buffer.from(sessionFolder(record)).toString('latin1'),
-    isCaptured: (path, stat) => {
-      const row = files?.find(path) ?? -1;
-      return row >= 0 && files?.isSame(row, stat, Number.POSITIVE_INFINITY) === true;
-    },
-  };
 }
 
 /** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
