@@ -47,6 +47,7 @@ export async function observeFolder(
   const loaded = loadStatCache(target);
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
   if (upToDate === undefined) threads.stop();
+  const mapped = filesMappedForWriting(target.folder);
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
@@ -58,7 +59,7 @@ export async function observeFolder(
     topFolders,
     ignore,
     rereadSince: options.rereadSince,
-    mapped: filesMappedForWriting(target.folder),
+    mapped,
     isInside,
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
     store: async (path, content) => (await objects?.store(`${folder}/${path}`, content, isInside)) ?? true,

@@ -37,6 +37,10 @@ export async function applyPlan(git: Git, plan: CheckoutPlan, folder: TargetFold
         await steps.take(file.path, 'replaced', () => writer.write(file, chunks));
         for await (const _ of chunks); // what a refused file left in the stream
       },
+      (index) => {
+        const { path, oid } = plan.writes[index] as FileToWrite;
+        steps.refuse(path, `its content is missing in the repository (object ${oid})`);
+      },
     );
     for (const [path, bits] of plan.modes) steps.take(path, 'changed', () => writer.setBits(path, bits));
   } finally {
@@ -69,11 +73,15 @@ class Steps {
     }
   }
 
+  refuse(path: string, reason: string): void {
+    this.reasons.set(path, reason);
+  }
+
   private note(path: string, verb: string, error: unknown): void {
     const code = errorCode(error);
     if (error instanceof ConcurrentChange) this.changed.add(error.path);
     else if (['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR'].includes(code)) this.changed.add(path);
     else if (FATAL.includes(code)) throw error;
-    else this.reasons.set(path, failureReason(verb, error));
+    else this.refuse(path, failureReason(verb, error));
   }
 }

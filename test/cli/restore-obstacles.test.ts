@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  globSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -18,7 +19,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const isRoot = process.getuid?.() === 0;
 const at = ({ folder }: TestSession, path: string) => join(folder, path);
@@ -75,6 +76,25 @@ describe('restore goes on after', () => {
     expect(done.stderr).toContain('sandbox/d/a was not restored: cannot be replaced: permission denied');
     expect(done.stdout).not.toContain('verified');
     expect(readFileSync(at(session, 'sandbox/e'), 'utf8')).toBe('e\n');
+  });
+
+  test('a file whose content is missing in the repository', () => {
+    const session = makeSession();
+    for (const name of ['a', 'b', 'c']) write(at(session, `sandbox/${name}`), `${name}\n`);
+    autocommit(session, '--label', 'then');
+    for (const name of ['a', 'b', 'c']) write(at(session, `sandbox/${name}`), 'changed\n');
+    const objects = join(session.repository, '.git/objects');
+    for (const pack of globSync('pack/*.pack', { cwd: objects })) {
+      const input = readFileSync(join(objects, pack));
+      rmSync(join(objects, 'pack'), { recursive: true });
+      mkdirSync(join(objects, 'pack'));
+      run(REAL_GIT, ['unpack-objects', '-q'], { cwd: session.repository, input });
+    }
+    const oid = git(session.repository, 'rev-parse', 'agtsessions/s1:sandbox/b');
+    rmSync(join(objects, oid.slice(0, 2), oid.slice(2)));
+    expectIncomplete(restore(session), `sandbox/b was not restored: its content is missing`);
+    const texts = ['a', 'b', 'c'].map((name) => readFileSync(at(session, `sandbox/${name}`), 'utf8'));
+    expect(texts).toEqual(['a\n', 'changed\n', 'c\n']);
   });
 
   test('a file that cannot be read, before and after', ({ skip }) => {

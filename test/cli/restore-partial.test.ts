@@ -1,5 +1,5 @@
-/** agt session restore --path: the paths that it takes. */
-import { readFileSync } from 'node:fs';
+/** agt session restore --path and --dry-run: the paths that they take and list. */
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
@@ -22,4 +22,16 @@ test('a path that is on disk alone is deleted, as the snapshot does not have it'
   write(join(session.sandbox, 'new'), 'new\n');
   const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then', '--path', 'new');
   expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('restored 1 path, verified') });
+});
+
+test('--dry-run lists what the restore would write, also if the sandbox is no worktree any more', () => {
+  const session = makeSession({ a: 'a\n', b: 'b\n', 'c/d': 'd\n' });
+  autocommit(session, '--label', 'then');
+  write(join(session.sandbox, 'a'), 'changed\n');
+  rmSync(join(session.sandbox, 'b'));
+  rmSync(join(session.sandbox, '.git'));
+  const preview = agt(session.repository, 'session', 'restore', 's1', '--to', 'then', '--dry-run');
+  expect(preview.stdout).toMatch(/^M sandbox\/a\nA sandbox\/b\ns1: would restore 2 paths to \w+\n$/);
+  const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
+  expect(done.stdout).toContain('restored 2 paths, verified');
 });
