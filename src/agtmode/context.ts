@@ -19,6 +19,7 @@ import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
 import { findRepository } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
+import { writer } from './output/writer.ts';
 
 export interface Context {
   readonly cwd: string;
@@ -59,8 +60,8 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
     cwd,
     env,
     now: () => new Date(),
-    out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
+    out: writer(() => process.stdout),
+    err: writer(() => process.stderr),
     colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
     interactive: isatty(0) && isatty(2),
     gitPath,

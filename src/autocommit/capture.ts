@@ -11,6 +11,7 @@ import { FastImportFailed } from '../git/objects/fast-import.ts';
 import type { Git } from '../git/run/git.ts';
 import { IGNORED } from '../snapshot/ignore-file.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
+import { advanceTip } from './advance-tip.ts';
 import { CaptureNotes } from './capture-notes.ts';
 import { type Change, listChanges } from './list-changes.ts';
 import { ObjectStream } from './object-stream.ts';
@@ -79,8 +80,10 @@ async function tryCapture(
   options: CaptureOptions,
   objects: ObjectStream,
 ): Promise<CaptureResult> {
-  const observation = await observeFolder(git, target, options, options.dryRun ? undefined : objects);
+  let observation = await observeFolder(git, target, options, options.dryRun ? undefined : objects);
   failurePoint('capture: scanned');
+  if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
+    observation = await observeFolder(git, target, options, objects);
   const { refs, last } = observation;
   const result = summarize(target, observation);
   if (!(await needsCommit(git, observation, options))) {

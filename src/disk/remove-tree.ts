@@ -1,29 +1,68 @@
 /**
  * Removes a directory with everything in it, like `rm -rf`, but also read-only directories, as some package caches make
- * them, and paths longer than PATH_MAX. It follows no link.
+ * them, and paths longer than PATH_MAX. It follows no link, and enters nothing that is mounted.
  */
-import { chmodSync, lstatSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, rmdirSync, rmSync, type Stats, unlinkSync } from 'node:fs';
+import { errorCode } from '../errors.ts';
 import { entriesOf } from './folder-entries.ts';
 import { systemPath } from './long-path.ts';
+import { refuseMounts } from './mounts.ts';
 
+/** @throws AgtError, before anything is removed, if something is mounted in the directory. */
 export function removeTree(path: string): void {
+  refuseMounts(path);
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
     // Node can do neither of them, and its error does not always tell which one it was.
-    const bytes = Buffer.from(path).toString('latin1');
-    const stat = lstatSync(systemPath(bytes), { throwIfNoEntry: false });
-    if (stat?.isDirectory()) removeDirectory(bytes);
-    else if (stat !== undefined) unlinkSync(systemPath(bytes));
+    removeOnly(path, () => true);
   }
 }
 
-function removeDirectory(directory: string): void {
-  chmodSync(systemPath(directory), 0o700);
-  for (const entry of entriesOf(directory)) {
-    const path = `${directory}/${entry.name}`;
-    if (entry.isDirectory()) removeDirectory(path);
-    else unlinkSync(systemPath(path));
+/**
+ * Removes the entries for which `mayRemove` is true, and the directories that are empty then. Asks about anything but
+ * directories. `path` is as Node has it; the paths asked about and returned are relative to it, one byte per character.
+ *
+ * @returns the paths that remain, without those of directories that contain them
+ */
+export function removeOnly(
+  path: string,
+  mayRemove: (path: string, stat: Stats) => boolean,
+): readonly string[] {
+  refuseMounts(path);
+  const top = Buffer.from(path).toString('latin1');
+  const remaining: string[] = [];
+  const remove = (absolute: string, relative: string): boolean => {
+    const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
+    if (stat === undefined) return true;
+    if (!stat.isDirectory()) {
+      const remains = !mayRemove(relative, stat);
+      if (remains) remaining.push(relative);
+      else unlinkSync(systemPath(absolute));
+      return !remains;
+    }
+    if ((stat.mode & OWNER_ALL) !== OWNER_ALL) chmodSync(systemPath(absolute), stat.mode | OWNER_ALL);
+    const prefix = relative === '' ? '' : `${relative}/`;
+    const isEmpty = entriesOf(absolute)
+      .map(({ name }) => remove(`${absolute}/${name}`, prefix + name))
+      .every(Boolean);
+    return isEmpty && removeDirectory(absolute, relative, remaining);
+  };
+  remove(top, '');
+  return remaining;
+}
+
+/** The owner may list and change the directory. */
+const OWNER_ALL = 0o700;
+
+/** False if something has come into it meanwhile. */
+function removeDirectory(absolute: string, relative: string, remaining: string[]): boolean {
+  try {
+    rmdirSync(systemPath(absolute));
+    return true;
+  } catch (error) {
+    if (errorCode(error) !== 'ENOTEMPTY') throw error;
+    remaining.push(relative);
+    return false;
   }
-  rmdirSync(systemPath(directory));
 }

@@ -2,7 +2,7 @@
  * Paths of all files that agt keeps about a repository. No other module spells them. This one only joins strings and
  * reads nothing, so every module may import it. `common` is the common git directory, `agtDir` is `<common>/agt`.
  */
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /** `<common>/agt`: the directory of these files. */
 export function agtDirectory(common: string): string {
@@ -27,6 +27,11 @@ export function areaConfigFile(area: string): string {
 /** Session folders of an agt clone. */
 export function areaSessions(area: string): string {
   return join(area, 'sessions');
+}
+
+/** Where agt moves a session folder before it deletes it. No session id begins with a dot. */
+export function departingFolder(sessionFolder: string): string {
+  return join(dirname(sessionFolder), `.removing-${basename(sessionFolder)}`);
 }
 
 /** Session metadata, one file for each session. */

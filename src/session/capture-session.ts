@@ -8,7 +8,7 @@ import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
-import { requireSandbox } from './sandbox.ts';
+import { requireSandbox } from './sandbox-place.ts';
 import { isActive } from './state.ts';
 import { recordAddedBytes } from './usage.ts';
 
@@ -59,7 +59,7 @@ function runCapture(
       hints: ['see: agt session list --all'],
     });
   }
-  requireSandbox(record);
+  requireSandbox(repository, record);
   refuseRepositoryInside(repository, sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
   return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });

@@ -2,9 +2,12 @@
  * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
  * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
  */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
+import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
+import { breakStaleRefLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
@@ -52,9 +55,11 @@ export async function withSessionLock<T>(
     while (isLocked(pruneLock) && Date.now() < deadline) await sleep(POLL_MS);
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
     // locks.
-    const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () =>
-      isLocked(pruneLock) ? undefined : { result: await action(new LockedSession(repository, id)) },
-    );
+    const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () => {
+      if (isLocked(pruneLock)) return undefined;
+      await breakRefLocks(repository, id);
+      return { result: await action(new LockedSession(repository, id)) };
+    });
     if (done !== undefined) return done.result;
     if (Date.now() < deadline) continue;
     throw new AgtError('agt gc is deleting objects', {
@@ -62,4 +67,12 @@ export async function withSessionLock<T>(
       hints: ['try again in a few seconds'],
     });
   }
+}
+
+/** A killed agt or git may have left git's locks on the refs of this session. Now nobody else changes them. */
+async function breakRefLocks(repository: Repository, id: SessionId): Promise<void> {
+  const { commonDir, settings, git } = repository;
+  const refs = [tipRef(id), shadowRef(settings, id), workRef(settings, id)];
+  const folder = join(await repository.sessionsDir(), id);
+  await breakStaleRefLocks(commonDir, refs, [commonDir, folder, git.cwd]);
 }

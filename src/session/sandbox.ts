@@ -1,8 +1,4 @@
 /** Asks git about a sandbox: its HEAD and its uncommitted paths. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { AgtError } from '../errors.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
@@ -12,19 +8,6 @@ export interface SandboxHead {
   readonly ref: string | undefined;
   /** Undefined if the branch has no commit yet. */
   readonly commit: string | undefined;
-}
-
-/** Whether the sandbox exists both as a directory and as a registered worktree. */
-export function sandboxExists(record: SessionRecord): boolean {
-  const gitDir = worktreeGitDir(record.sandbox);
-  return gitDir !== undefined && existsSync(join(gitDir, 'HEAD'));
-}
-
-export function requireSandbox(record: SessionRecord): void {
-  if (sandboxExists(record)) return;
-  throw new AgtError(`the sandbox of "${record.session_id}" is gone: ${record.sandbox}`, {
-    hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
-  });
 }
 
 export async function sandboxHead(repository: Repository, record: SessionRecord): Promise<SandboxHead> {

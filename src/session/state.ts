@@ -9,7 +9,14 @@ export type SessionState = (typeof SESSION_STATES)[number];
 
 export type Intent =
   | { readonly operation: 'create' }
-  | { readonly operation: 'remove' }
+  | {
+      readonly operation: 'remove';
+      /**
+       * First agt moves the folder out of the way and captures what came meanwhile; then it deletes. Earlier versions
+       * wrote none: they only deleted.
+       */
+      readonly phase?: 'moving' | 'deleting';
+    }
   | {
       readonly operation: 'restore';
       /** The commit of the snapshot. */

@@ -4,7 +4,8 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
-import { sandboxExists, sandboxHead } from './sandbox.ts';
+import { sandboxHead } from './sandbox.ts';
+import { sandboxExists } from './sandbox-place.ts';
 
 export interface SessionStatus {
   readonly record: SessionRecord;
@@ -25,7 +26,7 @@ export async function readSessionStatus(
   repository: Repository,
   record: SessionRecord,
 ): Promise<SessionStatus> {
-  const sandboxPresent = sandboxExists(record);
+  const sandboxPresent = sandboxExists(repository, record);
   const head = sandboxPresent ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
   const branches = await readBranches(repository, record);
   const autocommits = await countAutocommits(repository, record);

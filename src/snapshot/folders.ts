@@ -1,6 +1,14 @@
 /** The top-level folders of a session folder. A snapshot holds nothing else. */
 export const TOP_FOLDERS: readonly string[] = ['config', 'sandbox', 'xdg'];
 
+/** Why an entry beside them is not captured. */
+export const BESIDE = 'lies beside sandbox/, xdg/ and config/';
+
+/** Whether agt makes an entry of this name in a session folder, for a moment. */
+export function isTemporaryEntry(name: string): boolean {
+  return name.startsWith('.agt-');
+}
+
 /** Whether a path, relative to the session folder, is one of `topFolders` or below one. */
 export function isUnder(path: string, topFolders: readonly string[]): boolean {
   return topFolders.some((top) => path === top || path.startsWith(`${top}/`));

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotFolder } from '../harness/session.ts';
@@ -169,7 +169,8 @@ describe('agt session fork', () => {
 
   test('names the forks it made if one of several fails', () => {
     const session = makeSession();
-    write(join(session.repository, '.git/refs/heads/agt/try-2.lock'), '');
+    // A directory of this name is no lock of a killed git.
+    mkdirSync(join(session.repository, '.git/refs/heads/agt/try-2.lock'));
     const args = ['session', 'fork', '--from', 's1', '--id', 'try', '--count', '3'];
     const outcome = agt(session.repository, ...args);
     expect(outcome.exitCode).not.toBe(0);

@@ -12,7 +12,8 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
-import { IGNORED, ignoreText } from '../../snapshot/ignore-file.ts';
+import { BESIDE, isTemporaryEntry, TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { IGNORE_FILE, IGNORED, ignoreText } from '../../snapshot/ignore-file.ts';
 import {
   type CachedDirectories,
   CachedDirectoriesBuilder,
@@ -44,6 +45,7 @@ export interface Walked {
 export function walk(folder: string, options: ScanOptions): Walked {
   const walker = new Walker(folder, options);
   walker.visitEntries('', options.topFolders);
+  walker.nameOthers();
   return walker;
 }
 
@@ -83,6 +85,16 @@ class Walker implements Walked {
       const row = rows?.get(name);
       if (row !== undefined && this.unchanged[row] === 1 && !this.isNewlyIgnored(path)) this.kept[row] = 1;
       else this.visit(path);
+    }
+  }
+
+  /** Names what lies beside the folders that a snapshot holds: a removal would delete it. */
+  nameOthers(): void {
+    const { ignore } = this.options;
+    for (const name of this.readDirectory('') ?? []) {
+      if (TOP_FOLDERS.includes(name) || name === IGNORE_FILE || isTemporaryEntry(name)) continue;
+      const isIgnored = ignore?.ignores(name, this.lstat(name)?.isDirectory() === true) === true;
+      this.skip(name, isIgnored ? IGNORED : BESIDE);
     }
   }
 

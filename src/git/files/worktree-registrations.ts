@@ -1,9 +1,11 @@
 /** Lists the worktrees that git has registered, and removes registrations that git did not finish. */
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { openFiles } from '../../disk/open-files.ts';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { type Git, gitText } from '../run/git.ts';
+import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
 
 export interface WorktreeEntry {
@@ -61,24 +63,58 @@ export function dropRegistration(gitDir: string, worktree: string): void {
  * works. No file has been checked out yet in either case.
  */
 export function unfinishedWorktrees(commonDir: string): string[] {
-  const found = globSync('worktrees/*', { cwd: commonDir })
-    .map((path) => join(commonDir, path))
-    .filter(isUnfinished);
-  if (found.length === 0) return [];
+  return brokenRegistrations(commonDir, (gitDir) => isUnfinished(gitDir));
+}
+
+/** Registrations that a power cut left with an empty `commondir`: git fails as with the others, but this one has work. */
+export function cutOffWorktrees(commonDir: string): string[] {
+  return brokenRegistrations(commonDir, (gitDir) => isCutOff(gitDir) && hasIndex(gitDir));
+}
+
+/** Writes what `git worktree add` writes. */
+export function reconnect(gitDir: string): void {
+  writeFileAtomic(join(gitDir, 'commondir'), '../..\n');
+}
+
+function brokenRegistrations(commonDir: string, isBroken: (gitDir: string) => boolean): string[] {
+  const find = () =>
+    globSync('worktrees/*', { cwd: commonDir })
+      .map((path) => join(commonDir, path))
+      .filter(isBroken);
+  if (find().length === 0 || gitMayBeCreating(commonDir)) return [];
   const open = openFiles();
   // Checked a second time: a process that had the file open may have finished it by now.
-  return found.filter((path) => open?.has(join(path, 'commondir')) !== true && isUnfinished(path));
+  return find().filter((path) => open?.has(join(path, 'commondir')) !== true);
+}
+
+/** Whether a `git worktree add` is running here. It may stand still for long: on a slow disk, or stopped. */
+function gitMayBeCreating(commonDir: string): boolean {
+  const isAdding = ({ words, cwd }: RunningProcess) =>
+    words.includes('worktree') &&
+    words.includes('add') &&
+    cwd !== undefined &&
+    discoverRepository(cwd, {})?.commonDir === commonDir;
+  return listProcesses()?.some(isAdding) === true;
 }
 
 /** git may still be creating a registration that is younger than this. It needs only a fraction of that time. */
 const MAKING_MS = 1000;
 
 function isUnfinished(gitDir: string): boolean {
-  const has = (name: string) => existsSync(join(gitDir, name));
-  const isNew =
-    Math.abs(Date.now() - (statSync(gitDir, { throwIfNoEntry: false })?.mtimeMs ?? 0)) <= MAKING_MS;
-  const isEmpty = statSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })?.size === 0;
-  return !isNew && (isEmpty || (has('gitdir') && !has('index') && !hasValidHead(gitDir)));
+  if (isNew(gitDir) || hasIndex(gitDir)) return false;
+  return isCutOff(gitDir) || (existsSync(join(gitDir, 'gitdir')) && !hasValidHead(gitDir));
+}
+
+function isNew(gitDir: string): boolean {
+  return Math.abs(Date.now() - (statSync(gitDir, { throwIfNoEntry: false })?.mtimeMs ?? 0)) <= MAKING_MS;
+}
+
+function isCutOff(gitDir: string): boolean {
+  return statSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })?.size === 0;
+}
+
+function hasIndex(gitDir: string): boolean {
+  return existsSync(join(gitDir, 'index'));
 }
 
 /** git first writes a HEAD of zeros. */
@@ -86,7 +122,8 @@ function hasValidHead(gitDir: string): boolean {
   return existsSync(join(gitDir, 'HEAD')) && !/^0+$/.test(readSmallFile(join(gitDir, 'HEAD')) ?? '');
 }
 
-/** git can add a worktree only after these have been deleted. */
-export function dropUnfinishedWorktrees(commonDir: string): void {
+/** git can add a worktree only after these have been deleted or mended. */
+export function mendWorktrees(commonDir: string): void {
+  for (const path of cutOffWorktrees(commonDir)) reconnect(path);
   for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
 }

@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openFiles } from '../../disk/open-files.ts';
+import { openFiles } from '../../disk/processes.ts';
 
 /** Absolute paths. */
 export interface ImportDirectories {

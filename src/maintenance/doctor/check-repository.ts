@@ -5,11 +5,14 @@
  */
 
 import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import {
+  cutOffWorktrees,
   listWorktrees,
+  reconnect,
   unfinishedWorktrees,
   type WorktreeEntry,
 } from '../../git/files/worktree-registrations.ts';
@@ -30,9 +33,12 @@ export async function checkRepository(
   repository: Repository,
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
-  const unfinished = unfinishedWorktrees(repository.commonDir);
+  const broken = [
+    ...unfinishedWorktrees(repository.commonDir).map(describeUnfinishedWorktree),
+    ...cutOffWorktrees(repository.commonDir).map(describeCutOffWorktree),
+  ];
   // With such a registration git can refuse every other question.
-  if (unfinished.length > 0) return unfinished.map(describeUnfinishedWorktree);
+  if (broken.length > 0) return broken;
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
@@ -62,6 +68,13 @@ function describeUnfinishedWorktree(path: string): Finding {
   return { level: 'error', about: path, problem, mend, fix: () => removeTree(path) };
 }
 
+function describeCutOffWorktree(path: string): Finding {
+  const problem =
+    'the commondir of this worktree is empty, probably after a power cut, and other git commands fail because of it';
+  const mend = `echo ../.. > ${shellQuote(join(path, 'commondir'))}`;
+  return { level: 'error', about: path, problem, mend, fix: () => reconnect(path) };
+}
+
 function describeDamaged(repository: Repository, { session_id: id, problem }: DamagedRecord): Finding {
   const branch = shortBranch(shadowRef(repository.settings, id));
   const mend = `restore the file, or delete it: the snapshots stay on ${branch}`;
@@ -74,9 +87,10 @@ function checkRegistration(
   records: readonly SessionRecord[],
   sessionsDir: string,
 ): Finding[] {
-  if (prunable === undefined) return [];
-  const isInSessions = path.startsWith(`${sessionsDir}/`);
+  // A prune would delete what is staged in a session: check-sandbox.ts says how to connect it again.
   const isSandbox = records.some((record) => record.sandbox === path && isActive(record));
+  if (prunable === undefined || isSandbox) return [];
+  const isInSessions = path.startsWith(`${sessionsDir}/`);
   // An earlier fix can have removed it already, so the exit code does not matter.
   const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', path]);
   return [
@@ -85,7 +99,7 @@ function checkRegistration(
       about: path,
       problem: `git would prune this worktree: ${prunable}`,
       mend: 'agt git worktree prune',
-      ...(isInSessions && !isSandbox ? { fix } : {}),
+      ...(isInSessions ? { fix } : {}),
     },
   ];
 }

@@ -1,6 +1,5 @@
 /** Checks one session: its intent, its refs, its sandbox. */
 
-import { existsSync } from 'node:fs';
 import { isLocked } from '../../disk/lock.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -12,6 +11,7 @@ import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
+import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
@@ -76,17 +76,12 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   );
   if (branchCommit === tipCommit) return [];
   const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
-  const finding = {
-    level: 'warning',
-    about,
-    problem,
-    mend: `agt git update-ref ${record.branch} ${tip}`,
-  } as const;
-  if (!isActive(record)) return [finding];
+  const finding = { level: 'warning', about, problem } as const;
+  if (!isActive(record)) return [{ ...finding, mend: 'nothing to do: a restore keeps what the branch has' }];
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
   const fix = () =>
     withSessionLock(repository, about, (session) => captureSession(session, record, { now: new Date() }));
-  return [{ ...finding, fix }];
+  return [{ ...finding, mend: `agt autocommit --session-id ${about}`, fix }];
 }
 
 function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Finding[] {
@@ -95,23 +90,4 @@ function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Find
   // The third parent of a snapshot is the agent's commit.
   const mend = `agt git branch ${branch} ${record.branch}^3`;
   return [{ level: 'warning', about: record.session_id, problem: `${branch} is missing`, mend }];
-}
-
-async function checkSandbox(
-  repository: Repository,
-  record: SessionRecord,
-  worktrees: readonly WorktreeEntry[],
-): Promise<Finding[]> {
-  const { session_id: about, sandbox } = record;
-  if (!existsSync(sandbox)) {
-    const tip = await resolveObject(repository.git, tipRef(about));
-    const hasSnapshots = tip !== record.from_commit;
-    const mend = hasSnapshots ? `agt session restore ${about} --to @` : `agt session remove --id ${about}`;
-    return [{ level: 'error', about, problem: `its sandbox is gone: ${sandbox}`, mend }];
-  }
-  if (worktrees.some(({ path }) => path === sandbox)) return [];
-  const fix = () =>
-    withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
-  const problem = 'its sandbox is not a worktree of this repository';
-  return [{ level: 'error', about, problem, mend: `agt git worktree repair ${sandbox}`, fix }];
 }

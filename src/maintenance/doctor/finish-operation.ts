@@ -8,7 +8,7 @@ import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { complete } from '../../session/operation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox-place.ts';
 import { uncapturedFiles } from './uncaptured.ts';
 
 /**
@@ -29,7 +29,7 @@ async function captureWork(session: LockedSession, record: SessionRecord, now: D
   if (session.read()?.intent?.operation !== 'create')
     throw new AgtError(`another agt is using session "${session.id}"`);
   if (!(await hasWork(session.repository, record))) return false;
-  if (!sandboxExists(record))
+  if (!sandboxExists(session.repository, record))
     throw new AgtError(`${sessionFolder(record)} contains files that agt did not capture`);
   await captureSession(session, { ...record, state: 'active' }, { now, label: 'before doctor' });
   complete(session, record, 'create');
@@ -45,11 +45,18 @@ async function hasWork(repository: Repository, record: SessionRecord): Promise<b
 
 /** @throws AgtError if somebody has worked in the folder since the capture before the removal. */
 export async function finishRemoval(repository: Repository, record: SessionRecord): Promise<void> {
-  const lost = existsSync(sessionFolder(record)) ? await uncapturedFiles(repository, record) : [];
+  const lost = mayHaveChanged(record) ? await uncapturedFiles(repository, record) : [];
   if (lost.length > 0) {
     const advice = 'copy what you need, then run the command that agt doctor names';
     throw new AgtError(`not captured: ${lost.join(', ')} (${advice})`);
   }
   const plan = await planRemoval(repository, record, false);
   await removeSession(repository, plan, { force: false, now: new Date() });
+}
+
+/** A removal that is still moving the folder captures it once more itself. */
+function mayHaveChanged(record: SessionRecord): boolean {
+  const { intent } = record;
+  const isMoving = intent?.operation === 'remove' && intent.phase === 'moving';
+  return !isMoving && existsSync(sessionFolder(record));
 }

@@ -7,7 +7,7 @@
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isLocked, ownerIsGone } from '../../disk/lock.ts';
-import { openFiles } from '../../disk/open-files.ts';
+import { openFiles } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { errorCode } from '../../errors.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';

@@ -12,7 +12,7 @@ import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
+import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import { FSYNC_ARGS, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
@@ -170,7 +170,7 @@ async function addWorktree(
   record: SessionRecord,
   wanted: NewSession,
 ): Promise<void> {
-  dropUnfinishedWorktrees(repository.commonDir);
+  mendWorktrees(repository.commonDir);
   const options = [
     wanted.checkOut ? '--checkout' : '--no-checkout',
     ...(wanted.showProgress ? [] : ['--quiet']),

@@ -9,7 +9,8 @@ import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../record.ts';
-import { requireSandbox, type SandboxHead, sandboxHead, uncommittedPaths } from '../sandbox.ts';
+import { type SandboxHead, sandboxHead, uncommittedPaths } from '../sandbox.ts';
+import { requireSandbox } from '../sandbox-place.ts';
 
 interface ExportRequest {
   /** Branch name at the remote; by default the name of the work branch. */
@@ -48,7 +49,7 @@ async function exportableCommit(
   record: SessionRecord,
   allowDirty: boolean,
 ): Promise<string> {
-  requireSandbox(record);
+  requireSandbox(repository, record);
   const commit = commitOnWorkBranch(record, await sandboxHead(repository, record));
   const uncommitted = await uncommittedPaths(repository, record);
   if (uncommitted.length > 0 && !allowDirty) {

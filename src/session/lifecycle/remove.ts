@@ -7,18 +7,19 @@ import { existsSync, rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
-import { removeTree } from '../../disk/remove-tree.ts';
+import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { shadowNamespace, tipRef } from '../../filter/agent-refs.ts';
-import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
-import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { gitText, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
-import { begin, complete } from '../operation.ts';
+import { complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
-import { sandboxExists, sandboxHead, uncommittedPaths } from '../sandbox.ts';
+import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
+import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { isActive } from '../state.ts';
+import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 
 interface RefAndCommit {
   readonly ref: string;
@@ -66,7 +67,7 @@ async function existingRefs(repository: Repository, record: SessionRecord): Prom
 /** Files that are not committed, and commits that are neither exported nor merged. */
 async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
   const unsaved: string[] = [];
-  if (sandboxExists(record)) {
+  if (sandboxExists(repository, record)) {
     const uncommitted = await uncommittedPaths(repository, record);
     if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
     const { commit } = await sandboxHead(repository, record);
@@ -98,12 +99,6 @@ function count(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
-interface RemovalOptions {
-  /** Remove the session even if agt could not capture all of it. */
-  readonly force: boolean;
-  readonly now: Date;
-}
-
 export function removeSession(
   repository: Repository,
   plan: RemovalPlan,
@@ -115,12 +110,12 @@ export function removeSession(
 async function remove(session: LockedSession, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
-  if (isActive(record)) {
-    await captureLastTime(session, record, options);
-    begin(session, record, { operation: 'remove' });
-  }
-  await removeWorktree(session, record);
-  if (repository.area === undefined) removeEmptyParents(sessionFolder(record));
+  const folder = sessionFolder(record);
+  if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
+  refuseMounts(folder);
+  if (isActive(record)) await captureLastTime(session, record, options);
+  const left = await deleteFolder(session, record, options);
+  if (repository.area === undefined) removeEmptyParents(folder);
   if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
     await deleteRefs(session, record);
     failurePoint('remove: refs deleted');
@@ -128,6 +123,7 @@ async function remove(session: LockedSession, plan: RemovalPlan, options: Remova
   } else {
     complete(session, record, 'remove', options.now);
   }
+  if (left.length > 0) throw leftFiles(record, left);
 }
 
 /** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
@@ -136,23 +132,13 @@ async function captureLastTime(
   record: SessionRecord,
   { force, now }: RemovalOptions,
 ): Promise<void> {
-  if (!sandboxExists(record)) {
+  if (!sandboxExists(session.repository, record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     return;
   }
   const captured = await captureSession(session, record, { now, label: 'before remove' });
-  const lost = [...captured.skipped, ...captured.failed];
-  if (lost.length === 0 || force) return;
-  throw new AgtError(`cannot capture ${count(lost.length, 'file')} of session "${record.session_id}"`, {
-    hints: [
-      ...lost.slice(0, LISTED_FILES).map(({ path, reason }) => `${path}: ${reason}`),
-      'move them away, or delete them together with the session: --force',
-    ],
-  });
+  if (!force) refuseLoss(record, captured);
 }
-
-/** Files that a message lists. */
-const LISTED_FILES = 10;
 
 function cannotCapture(record: SessionRecord): AgtError {
   return new AgtError(`cannot capture session "${record.session_id}": its sandbox is no longer a worktree`, {
@@ -164,16 +150,16 @@ function cannotCapture(record: SessionRecord): AgtError {
   });
 }
 
-async function removeWorktree({ repository }: LockedSession, record: SessionRecord): Promise<void> {
-  const registration = registrationOf(repository.commonDir, record.sandbox);
-  // With --force given twice, git also removes a locked worktree. If git does not know the worktree, that is
-  // fine.
-  await runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]);
-  failurePoint('remove: worktree removed');
-  removeTree(sessionFolder(record));
-  // git leaves the registration if it could not remove all of the worktree.
-  if (registration !== undefined) dropRegistration(registration, record.sandbox);
-  failurePoint('remove: folder removed');
+function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
+  return new AgtError(
+    `session "${record.session_id}" is removed, but ${count(left.length, 'file')} came meanwhile`,
+    {
+      hints: [
+        `agt did not capture and did not delete: ${listPaths(left)}`,
+        `they are in ${sessionFolder(record)}`,
+      ],
+    },
+  );
 }
 
 /** Beside an ordinary repository agt leaves no empty folder: `sessions`, and `<repository>.agt` above it. */

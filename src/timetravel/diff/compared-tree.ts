@@ -19,7 +19,7 @@ import { type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { requireSandbox } from '../../session/sandbox.ts';
+import { requireSandbox } from '../../session/sandbox-place.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -53,7 +53,7 @@ export async function treeOfDisk(
   scratch: ScratchObjects,
   now: Date,
 ): Promise<ComparedTree> {
-  requireSandbox(record);
+  requireSandbox(repository, record);
   const { agentEmail, maxFileSize } = repository.settings;
   const target = captureTarget(repository, record);
   const { refs, last, scanned, manifest } = await observeFolder(repository.git, target, {

@@ -10,7 +10,7 @@ import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
@@ -52,7 +52,7 @@ export function showDiff(
       await agentTree(git, after, ambiguous, tops),
     ];
     // In the sandbox git applies the .gitattributes of the files that it compares.
-    const diffGit = sandboxExists(record) ? inDirectory(git, record.sandbox) : git;
+    const diffGit = sandboxExists(repository, record) ? inDirectory(git, record.sandbox) : git;
     const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
     return { exitCode: await runGitOnTerminal(diffGit, ['diff', ...options, ...trees, '--', ...paths]) };
   });

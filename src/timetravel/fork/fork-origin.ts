@@ -9,7 +9,7 @@ import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isActive } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -40,7 +40,7 @@ export function readForkOrigin(
   request: OriginRequest,
   id: SessionId,
 ): Promise<ForkOrigin> {
-  return request.snapshot === undefined && isActive(source) && sandboxExists(source)
+  return request.snapshot === undefined && isActive(source) && sandboxExists(repository, source)
     ? captureOrigin(repository, source, id, request.now)
     : findOrigin(repository, source, request);
 }

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { AgtError } from '../../errors.ts';
-import { dropUnfinishedWorktrees } from '../../git/files/worktree-registrations.ts';
+import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
 
 /** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';
@@ -21,23 +21,28 @@ export async function ensureWorktree(
   record: SessionRecord,
   commit: string,
 ): Promise<FoundFolder> {
-  if (sandboxExists(record)) return 'files';
-  if (statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) {
-    throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
-      hints: ['move its .git directory away first: agt does not capture .git directories'],
-    });
-  }
+  if (sandboxExists(repository, record)) return 'files';
   const wasEmpty = !holdsFiles(sessionFolder(record));
   mkdirSync(record.sandbox, { recursive: true });
-  dropUnfinishedWorktrees(repository.commonDir);
+  mendWorktrees(repository.commonDir);
   failurePoint('worktree: folder made');
   // If only the `.git` file is missing, git writes it again.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
-  const isRegistered = sandboxExists(record);
+  const isRegistered = sandboxExists(repository, record);
   if (!isRegistered) await register(repository, record, commit);
-  if (!sandboxExists(record)) throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
+  if (!sandboxExists(repository, record))
+    throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
   if (!wasEmpty) return 'files';
   return isRegistered ? 'registered' : 'new';
+}
+
+/** @throws AgtError if something is at the sandbox's place that is not to be replaced. */
+export function refuseToReplace(repository: Repository, record: SessionRecord): void {
+  refuseForeign(record, sandboxPlace(repository, record));
+  if (!statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
+    hints: ['agt does not capture a .git directory; move it out of the sandbox with: agt doctor --fix'],
+  });
 }
 
 /** git adds no worktree in a directory that has files. So agt adds one beside it and moves its `.git` file. */

@@ -8,7 +8,7 @@ import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { sandboxExists } from '../../session/sandbox-place.ts';
 import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
 import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -86,7 +86,7 @@ async function observe(
   record: SessionRecord,
   now: Date,
 ): Promise<ObservedFiles | undefined> {
-  if (!sandboxExists(record))
+  if (!sandboxExists(repository, record))
     return holdsFiles(sessionFolder(record)) ? observeFiles(repository, record) : undefined;
   const { agentEmail, maxFileSize } = repository.settings;
   const target = captureTarget(repository, record);

@@ -20,12 +20,13 @@ import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, requireAllowed } from '../../session/operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox.ts';
+import { placeToRestore } from '../../session/relocate.ts';
+import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
-import { ensureWorktree } from './ensure-worktree.ts';
+import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
 import { openSessionFolder } from './session-folder.ts';
 import { verifyRestore } from './verify.ts';
@@ -99,17 +100,19 @@ interface RestoreStart {
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
 async function prepare(
   session: LockedSession,
-  found: SessionRecord,
+  recorded: SessionRecord,
   { now, scope, choose }: RestoreRequest,
 ): Promise<RestoreStart> {
   const { repository } = session;
+  const found = await placeToRestore(repository, recorded);
   const { intent: _, ...rest } = found;
   const record: SessionRecord = { ...rest, state: 'active' };
   const beginWith = ({ commit }: Snapshot) =>
     begin(session, found, { operation: 'restore', snapshot: commit, scope });
 
+  refuseToReplace(repository, record);
   // If agt has to create the sandbox again, the intent must be written before that.
-  const chosenEarly = sandboxExists(record) ? undefined : await choose(false);
+  const chosenEarly = sandboxExists(repository, record) ? undefined : await choose(false);
   if (chosenEarly !== undefined) {
     if (!holdsFiles(sessionFolder(record)))
       await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });

@@ -1,0 +1,38 @@
+/** What is mounted inside a directory. agt deletes no directory with a mount in it: the files belong somewhere else. */
+import { readFileSync, realpathSync } from 'node:fs';
+import { AgtError } from '../errors.ts';
+
+const TABLE = '/proc/self/mountinfo';
+
+/** The mount points at or below a directory. Empty where the system has no such table. */
+export function mountsIn(directory: string): string[] {
+  let table: string;
+  let place: string;
+  try {
+    table = readFileSync(TABLE, 'latin1');
+    place = Buffer.from(realpathSync(directory)).toString('latin1');
+  } catch {
+    return [];
+  }
+  return table
+    .split('\n')
+    .map((line) => decode(line.split(' ')[4] ?? ''))
+    .filter((point) => point === place || point.startsWith(`${place}/`))
+    .map((point) => Buffer.from(point, 'latin1').toString());
+}
+
+/** @throws AgtError */
+export function refuseMounts(directory: string): void {
+  const [mounted] = mountsIn(directory);
+  if (mounted === undefined) return;
+  throw new AgtError(`${mounted} is a mount point; agt does not delete what is mounted there`, {
+    hints: [`umount ${mounted}`, 'then try again'],
+  });
+}
+
+/** The table has blanks, line breaks and backslashes as octal numbers: proc_pid_mountinfo(5). */
+function decode(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}

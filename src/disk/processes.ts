@@ -1,0 +1,49 @@
+/** Asks /proc about other processes. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+export interface RunningProcess {
+  /** The command line; empty for one that has ended. */
+  readonly words: readonly string[];
+  /** The current directory; undefined for one that has ended or belongs to another user. */
+  readonly cwd: string | undefined;
+}
+
+/** Undefined without /proc. */
+export function listProcesses(): RunningProcess[] | undefined {
+  return processIds()?.map((pid) => ({
+    words: attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))?.split('\0') ?? [],
+    cwd: attempt(() => readlinkSync(`/proc/${pid}/cwd`)),
+  }));
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The files that any process of this user has open, or any process at all for root; undefined without /proc. */
+export function openFiles(): Set<string> | undefined {
+  const open = new Set<string>();
+  const processes = processIds();
+  if (processes === undefined) return undefined;
+  for (const pid of processes) {
+    try {
+      for (const fd of readdirSync(`/proc/${pid}/fd`)) open.add(readlinkSync(`/proc/${pid}/fd/${fd}`));
+    } catch {
+      // the process has ended, or belongs to another user
+    }
+  }
+  return open;
+}
+
+function processIds(): string[] | undefined {
+  try {
+    const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    return ids.length === 0 ? undefined : ids;
+  } catch {
+    return undefined;
+  }
+}

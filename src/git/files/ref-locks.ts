@@ -1,0 +1,60 @@
+/**
+ * Breaks the locks of killed gits on refs of a session. git creates `<ref>.lock` to change a ref, and refuses while the
+ * file is there; killed, it leaves it. A git that is alive may have closed the file and still need it. So a lock is stale
+ * only if no git runs that could hold it.
+ */
+import { existsSync, realpathSync, unlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listProcesses, type RunningProcess } from '../../disk/processes.ts';
+
+/** A git changes its refs in less than this, unless it is stopped. */
+const LONGEST_CHANGE_MS = 3000;
+const POLL_MS = 20;
+
+/** The caller holds the session's lock. `places`: the directories that a git at work on these refs runs in. */
+export async function breakStaleRefLocks(
+  commonDir: string,
+  refs: readonly string[],
+  places: readonly string[],
+): Promise<void> {
+  const locks = refs.map((ref) => join(commonDir, `${ref}.lock`));
+  const left = () => locks.filter((path) => existsSync(path));
+  if (left().length === 0) return;
+  const real = places.filter((place) => existsSync(place)).map((place) => realpathSync(place));
+  const deadline = Date.now() + LONGEST_CHANGE_MS;
+  while (left().length > 0 && Date.now() < deadline) {
+    // Asked in this order: a git that took the lock before is still among the processes.
+    const stale = left();
+    if (someGitMayHoldThem(real)) await sleep(POLL_MS);
+    else if (!stale.every(remove)) return;
+  }
+}
+
+/** False if the system refuses: git then says why it cannot work. */
+function remove(path: string): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch {
+    return !existsSync(path);
+  }
+}
+
+/** Commands that change no ref. They may run for long, as in a pager. */
+const READERS = new Set(
+  'blame cat-file diff diff-files diff-index diff-tree for-each-ref grep log ls-files ls-tree rev-list rev-parse shortlog show status'.split(
+    ' ',
+  ),
+);
+
+/** Also true where the system does not say which processes run. */
+function someGitMayHoldThem(places: readonly string[]): boolean {
+  const processes = listProcesses();
+  return processes === undefined || processes.some((running) => mayHold(running, places));
+}
+
+function mayHold({ words, cwd }: RunningProcess, places: readonly string[]): boolean {
+  if (!/^git(-|$)/.test(basename(words[0] ?? '')) || words.some((word) => READERS.has(word))) return false;
+  return cwd === undefined || places.some((place) => cwd === place || cwd.startsWith(`${place}/`));
+}

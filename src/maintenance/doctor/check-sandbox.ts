@@ -1,0 +1,86 @@
+/** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { tipRef } from '../../filter/agent-refs.ts';
+import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
+import { gitText, resolveObject } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { withSessionLock } from '../../session/lock.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { connect, type FoundSandbox, findAgain } from '../../session/relocate.ts';
+import { type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
+import type { Finding } from './finding.ts';
+
+export async function checkSandbox(
+  repository: Repository,
+  record: SessionRecord,
+  worktrees: readonly WorktreeEntry[],
+): Promise<Finding[]> {
+  const place = sandboxPlace(repository, record);
+  if (place === 'here') return checkWorktree(repository, record, worktrees);
+  const found = await findAgain(repository, record);
+  const { session_id: about } = record;
+  const finding = { level: 'error', about, problem: describe(record, place, found) } as const;
+  if (found === undefined) return [{ ...finding, mend: await advice(repository, record, place, worktrees) }];
+  const fix = () =>
+    withSessionLock(repository, about, async (session) => {
+      if (found.hasGitDirectory) setAside(record);
+      connect(session, record, found);
+    });
+  return [{ ...finding, mend: 'agt doctor --fix', fix }];
+}
+
+function checkWorktree(
+  repository: Repository,
+  { session_id: about, sandbox }: SessionRecord,
+  worktrees: readonly WorktreeEntry[],
+): Finding[] {
+  if (worktrees.some(({ path }) => path === sandbox)) return [];
+  const fix = () =>
+    withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
+  const problem = 'its sandbox is not a worktree of this repository';
+  const mend = `agt git worktree repair ${shellQuote(sandbox)}`;
+  return [{ level: 'error', about, problem, mend, fix }];
+}
+
+function describe({ sandbox }: SessionRecord, place: SandboxPlace, found: FoundSandbox | undefined): string {
+  switch (place) {
+    case 'not a directory':
+      return `its sandbox is no directory but a link or a file, and is not captured: ${sandbox}`;
+    case 'no link':
+      return found?.hasGitDirectory
+        ? `a repository of its own has replaced the .git file of its sandbox: ${sandbox}`
+        : `its sandbox has lost its .git file: ${sandbox}`;
+    case 'broken link':
+      return `its sandbox belongs to a repository that is gone: ${sandbox}`;
+    case 'elsewhere':
+      return `its sandbox belongs to another repository, of which this one is a copy: ${sandbox}`;
+    default:
+      return found === undefined
+        ? `its sandbox is gone: ${sandbox}`
+        : `its sandbox has moved to ${found.sandbox}`;
+  }
+}
+
+async function advice(
+  repository: Repository,
+  record: SessionRecord,
+  place: SandboxPlace,
+  worktrees: readonly WorktreeEntry[],
+): Promise<string> {
+  const { session_id: id, sandbox, work_branch } = record;
+  if (place === 'not a directory') return `put the directory itself at ${sandbox}`;
+  const moved = worktrees.find(({ branch, prunable }) => branch === work_branch && prunable === undefined);
+  if (moved !== undefined && moved.path !== sandbox)
+    return `agt git worktree move ${shellQuote(moved.path)} ${shellQuote(sandbox)}`;
+  const tip = await resolveObject(repository.git, tipRef(id));
+  const hasSnapshots = tip !== record.from_commit;
+  return hasSnapshots ? `agt session restore ${id} --to @` : `agt session remove --id ${id}`;
+}
+
+/** Moves a repository that somebody made in the sandbox out of it, with all that it holds. */
+function setAside(record: SessionRecord): void {
+  const aside = join(sessionFolder(record), `replaced-git-${Date.now()}`);
+  renameSync(join(record.sandbox, '.git'), aside);
+}

@@ -1,0 +1,176 @@
+/**
+ * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
+ * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
+ */
+import { existsSync, renameSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CaptureResult } from '../../autocommit/capture.ts';
+import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { readFileClock } from '../../disk/file-clock.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { removeOnly, removeTree } from '../../disk/remove-tree.ts';
+import { AgtError } from '../../errors.ts';
+import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
+import { departingFolder, statCacheFile } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { isTemporaryEntry } from '../../snapshot/folders.ts';
+import { IGNORE_FILE, readIgnoreFile } from '../../snapshot/ignore-file.ts';
+import { captureSession } from '../capture-session.ts';
+import type { LockedSession } from '../lock.ts';
+import { begin } from '../operation.ts';
+import { type SessionRecord, sessionFolder } from '../record.ts';
+import { sandboxExists } from '../sandbox-place.ts';
+import { isActive } from '../state.ts';
+
+export interface RemovalOptions {
+  /** Delete also what agt could not capture. */
+  readonly force: boolean;
+  readonly now: Date;
+}
+
+/** @returns readable paths that came too late to be captured. agt leaves them in the session folder. */
+export async function deleteFolder(
+  session: LockedSession,
+  record: SessionRecord,
+  options: RemovalOptions,
+): Promise<readonly string[]> {
+  const { repository } = session;
+  const begun = isActive(record)
+    ? begin(session, record, {
+        operation: 'remove',
+        phase: sandboxExists(repository, record) ? 'moving' : 'deleting',
+      })
+    : record;
+  const isMoving = begun.intent?.operation === 'remove' && begun.intent.phase === 'moving';
+  if (isMoving) await moveAndCapture(session, begun, options);
+  const moved = departing(record);
+  const place = existsSync(sessionFolder(moved)) ? moved : record;
+  const left = deleteCaptured(repository, place, options.force);
+  for (const { sandbox } of [record, moved]) {
+    const registration = registrationOf(repository.commonDir, sandbox);
+    if (registration !== undefined) dropRegistration(registration, sandbox);
+  }
+  failurePoint('remove: folder removed');
+  return [...left, ...takeBack(record, moved)].map(displayPath);
+}
+
+/** The record of the session while its folder is out of the way. */
+export function departing(record: SessionRecord): SessionRecord {
+  return { ...record, sandbox: join(departingFolder(sessionFolder(record)), 'sandbox') };
+}
+
+async function moveAndCapture(
+  session: LockedSession,
+  record: SessionRecord,
+  { force, now }: RemovalOptions,
+): Promise<void> {
+  const moved = departing(record);
+  const place = move(session.repository, record, moved) ? moved : record;
+  failurePoint('remove: moved away');
+  try {
+    await nextTick(sessionFolder(place));
+    const captured = await captureSession(
+      session,
+      { ...place, state: 'active' },
+      { now, label: 'before remove' },
+    );
+    if (!force) refuseLoss(record, captured);
+  } catch (error) {
+    move(session.repository, moved, record);
+    const { intent: _, ...active } = record;
+    session.write({ ...active, state: 'active' });
+    throw error;
+  }
+  session.write({ ...record, intent: { operation: 'remove', phase: 'deleting' } });
+  failurePoint('remove: captured again');
+}
+
+/** Moves the session folder, and tells git where the sandbox is now. False if the system refuses. */
+function move(repository: Repository, from: SessionRecord, to: SessionRecord): boolean {
+  const target = sessionFolder(to);
+  try {
+    if (!existsSync(target)) renameSync(sessionFolder(from), target);
+  } catch {
+    return false;
+  }
+  const registration = registrationOf(repository.commonDir, from.sandbox);
+  if (registration !== undefined) writeFileAtomic(join(registration, 'gitdir'), `${to.sandbox}/.git\n`);
+  return true;
+}
+
+/** Waits until later changes have later times than everything that is there. */
+async function nextTick(folder: string): Promise<void> {
+  const start = readFileClock(folder);
+  for (let tries = 0; tries < LONGEST_TICK_MS && readFileClock(folder) <= start; tries++) await sleep(1);
+}
+
+/** The clocks of some file systems stand still for so long: FAT's 2 s are longer, and no sandbox is there. */
+const LONGEST_TICK_MS = 50;
+
+/** Paths that a message lists. */
+const LISTED = 10;
+
+/** @throws AgtError if a capture is not complete. */
+export function refuseLoss({ session_id }: SessionRecord, { skipped, failed }: CaptureResult): void {
+  const lost = [...skipped, ...failed];
+  if (lost.length === 0) return;
+  const what = lost.length === 1 ? '1 file' : `${lost.length} files`;
+  throw new AgtError(`cannot capture ${what} of session "${session_id}"`, {
+    hints: [
+      ...lost.slice(0, LISTED).map(({ path, reason }) => `${path}: ${reason}`),
+      'move them away, or delete them together with the session: --force',
+    ],
+  });
+}
+
+/** @returns the paths that remain. */
+function deleteCaptured(repository: Repository, record: SessionRecord, force: boolean): readonly string[] {
+  const folder = sessionFolder(record);
+  const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
+  if (force || cache === undefined) {
+    removeTree(folder);
+    return [];
+  }
+  const ignore = readIgnoreFile(folder);
+  const isCaptured = (path: string, stat: Stats): boolean => {
+    const row = cache.files.find(path);
+    return row >= 0 && cache.files.isSame(row, stat, Number.POSITIVE_INFINITY) && stat.ctimeMs < cache.clock;
+  };
+  const remaining = removeOnly(
+    folder,
+    (path, stat) => isOwn(path) || isCaptured(path, stat) || ignore?.ignores(path, false) === true,
+  );
+  // It goes last: after a kill agt still needs it.
+  const left = remaining.filter((path) => path !== IGNORE_FILE);
+  if (left.length === 0) removeTree(folder);
+  return left;
+}
+
+/** A file of git or agt that a restore writes anew. */
+function isOwn(path: string): boolean {
+  return path === 'sandbox/.git' || isTemporaryEntry(path);
+}
+
+function readStatCacheIfUsable(path: string) {
+  try {
+    return readStatCache(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Brings what remains back to its place. @returns what an agent has made there meanwhile. */
+function takeBack(record: SessionRecord, moved: SessionRecord): readonly string[] {
+  const folder = sessionFolder(record);
+  const made = existsSync(folder) ? removeOnly(folder, () => false) : [];
+  if (existsSync(sessionFolder(moved)) && !existsSync(folder)) renameSync(sessionFolder(moved), folder);
+  return made;
+}
+
+export function listPaths(paths: readonly string[]): string {
+  const more = paths.length > LISTED ? `, and ${paths.length - LISTED} more` : '';
+  return paths.slice(0, LISTED).join(', ') + more;
+}

@@ -1,0 +1,87 @@
+/** Finds the sandbox of a session whose repository or folder was moved or copied, and connects them again. */
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { AgtError } from '../errors.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { registrationOf } from '../git/files/worktree-registrations.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { LockedSession } from './lock.ts';
+import type { SessionRecord } from './record.ts';
+import { sandboxPlace } from './sandbox-place.ts';
+import { isRemoved } from './state.ts';
+
+export interface FoundSandbox {
+  /** Absolute. */
+  readonly sandbox: string;
+  /** Its registration in this repository. */
+  readonly registration: string;
+  /** Whether its `.git` is a directory: somebody has made a repository there. */
+  readonly hasGitDirectory: boolean;
+}
+
+/** Undefined if git's links do not say where it is. */
+export async function findAgain(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<FoundSandbox | undefined> {
+  const sandbox = await placeNow(repository, record);
+  if (sandbox === undefined) return undefined;
+  const registration =
+    registrationOf(repository.commonDir, record.sandbox) ?? registrationNamedBy(repository, sandbox);
+  if (registration === undefined || !existsSync(join(registration, 'HEAD'))) return undefined;
+  return { sandbox, registration, hasGitDirectory: isDirectory(join(sandbox, '.git')) };
+}
+
+/** The place in the metadata, unless that is gone or belongs to the original of this copy. */
+async function placeNow(repository: Repository, record: SessionRecord): Promise<string | undefined> {
+  const place = sandboxPlace(repository, record);
+  if (place === 'no link' || place === 'broken link') return record.sandbox;
+  if (place === 'not a directory') return undefined;
+  const usual = await usualPlace(repository, record);
+  if (usual === record.sandbox) return undefined;
+  // A copy without session folders gets the usual place, and a restore fills it.
+  return place === 'elsewhere' || isDirectory(usual) ? usual : undefined;
+}
+
+async function usualPlace(repository: Repository, { session_id }: SessionRecord): Promise<string> {
+  return join(await repository.sessionsDir(), session_id, 'sandbox');
+}
+
+/**
+ * The record with the place at which a restore makes a missing sandbox: beside the repository, wherever that is now.
+ *
+ * @throws AgtError if the sandbox is not missing, but has moved
+ */
+export async function placeToRestore(repository: Repository, record: SessionRecord): Promise<SessionRecord> {
+  if (sandboxPlace(repository, record) !== 'missing') return record;
+  const found = isRemoved(record) ? undefined : await findAgain(repository, record);
+  if (found === undefined) return { ...record, sandbox: await usualPlace(repository, record) };
+  throw new AgtError(`the sandbox of "${record.session_id}" has moved to ${found.sandbox}`, {
+    hints: ['connect it again: agt doctor --fix'],
+  });
+}
+
+/** The registration of this repository that has the name in the `.git` file, which leads to the old place. */
+function registrationNamedBy({ commonDir }: Repository, sandbox: string): string | undefined {
+  const named = worktreeGitDir(sandbox);
+  if (named === undefined || basename(dirname(named)) !== 'worktrees') return undefined;
+  const path = join(commonDir, 'worktrees', basename(named));
+  return existsSync(path) ? path : undefined;
+}
+
+/** Writes both links and the metadata. */
+export function connect(
+  session: LockedSession,
+  record: SessionRecord,
+  { sandbox, registration }: FoundSandbox,
+): void {
+  mkdirSync(sandbox, { recursive: true });
+  writeFileAtomic(join(registration, 'gitdir'), `${sandbox}/.git\n`);
+  writeFileAtomic(join(sandbox, '.git'), `gitdir: ${registration}\n`);
+  session.write({ ...record, sandbox });
+}
+
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

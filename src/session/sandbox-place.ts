@@ -1,0 +1,81 @@
+/**
+ * Where the sandbox of a session is, as the links between a worktree and its repository say: the `.git` file of the
+ * worktree names the registration in the repository, and the registration's `gitdir` names the worktree. One of them is
+ * wrong after a move; after a copy, the copy's links still lead to the original.
+ */
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { AgtError } from '../errors.ts';
+import { readSmallFile } from '../git/files/read-small-file.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from './record.ts';
+
+export type SandboxPlace =
+  /** A worktree of this repository. */
+  | 'here'
+  /** There is nothing. */
+  | 'missing'
+  /** There is a link or a file instead of a directory. */
+  | 'not a directory'
+  /** Its `.git` is missing, or is not a file that names a registration. */
+  | 'no link'
+  /** Its `.git` file names a registration that does not exist. */
+  | 'broken link'
+  /** It is a worktree of another repository, of which this one is a copy. */
+  | 'elsewhere';
+
+type Place = Pick<SessionRecord, 'sandbox'>;
+
+export function sandboxPlace({ commonDir }: Pick<Repository, 'commonDir'>, { sandbox }: Place): SandboxPlace {
+  const stat = lstatSync(sandbox, { throwIfNoEntry: false });
+  if (stat === undefined) return 'missing';
+  if (!stat.isDirectory()) return 'not a directory';
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) return 'no link';
+  if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
+  return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+}
+
+function commonDirOf(gitDir: string): string {
+  return resolve(gitDir, readSmallFile(join(gitDir, 'commondir')) || '.');
+}
+
+function isSame(a: string, b: string): boolean {
+  try {
+    return a === b || realpathSync(a) === realpathSync(b);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the sandbox is a worktree of this repository. */
+export function sandboxExists(repository: Repository, record: SessionRecord): boolean {
+  return sandboxPlace(repository, record) === 'here';
+}
+
+/** @throws AgtError unless the sandbox is a worktree of this repository. */
+export function requireSandbox(repository: Repository, record: SessionRecord): void {
+  const place = sandboxPlace(repository, record);
+  refuseForeign(record, place);
+  if (place === 'here') return;
+  throw new AgtError(`the sandbox of "${record.session_id}" is gone: ${record.sandbox}`, {
+    hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
+  });
+}
+
+/** @throws AgtError if something is at the sandbox's place that agt must not touch. */
+export function refuseForeign({ session_id, sandbox }: SessionRecord, place: SandboxPlace): void {
+  if (place === 'elsewhere') {
+    throw new AgtError(`the sandbox of "${session_id}" belongs to another repository: ${sandbox}`, {
+      hints: [
+        'this repository is a copy of that one; give the session a folder of its own: agt doctor --fix',
+      ],
+    });
+  }
+  if (place === 'not a directory') {
+    throw new AgtError(`the sandbox of "${session_id}" is no directory, but a link or a file: ${sandbox}`, {
+      hints: ['agt captures only what is in the directory itself: move it back to its place'],
+    });
+  }
+}
