@@ -19,7 +19,7 @@ import { type Observation, observeFolder } from './observe.ts';
 import { listUnreachable } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import type { LeftOut } from './scan/scan-options.ts';
-import type { RefsAtStart } from './starting-refs.ts';
+import { directoryForGit, type RefsAtStart } from './starting-refs.ts';
 import { writeShadowCommit } from './write-commit.ts';
 
 export interface NotCaptured {
@@ -61,7 +61,7 @@ export async function capture(
   // A partial clone must not fetch: objects that are missing here are not on disk either (git 2.45 and newer).
   const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
   for (let attempt = 1; ; attempt++) {
-    const objects = new ObjectStream(git, target.commonDir, target.sandbox);
+    const objects = new ObjectStream(git, target.commonDir, directoryForGit(git, target));
     try {
       return await tryCapture(git, target, options, objects);
     } catch (error) {
@@ -98,7 +98,7 @@ async function tryCapture(
 
 function summarize(
   target: CaptureTarget,
-  { refs, last, scanned, manifest }: Observation,
+  { refs, last, index, scanned, manifest }: Observation,
 ): Omit<CaptureResult, 'outcome' | 'commit'> {
   const isIgnored = ({ reason }: LeftOut) => reason === IGNORED;
   return {
@@ -106,7 +106,13 @@ function summarize(
     skipped: readable(scanned.skipped.filter((entry) => !isIgnored(entry))),
     ignored: readable(scanned.skipped.filter(isIgnored)).map(({ path }) => path),
     failed: readable(scanned.failed),
-    warnings: [...last.warnings, ...warnOfMovedBranch(target, refs)],
+    warnings: [
+      ...last.warnings,
+      ...refs.warnings,
+      ...index.warnings,
+      ...refs.gitDirFiles.unreadable.map(({ path, reason }) => `${path} ${reason}; agt did not capture it`),
+      ...warnOfMovedBranch(target, refs),
+    ],
     read: scanned.readCount,
   };
 }

@@ -14,9 +14,9 @@ export class ObjectStream {
   private readonly git: Git;
   private readonly commonDir: string;
 
-  /** `commonDir` receives the objects. git runs in the sandbox, and leaves crash reports there. */
-  constructor(git: Git, commonDir: string, sandbox: string) {
-    this.git = inDirectory(git, sandbox);
+  /** `commonDir` receives the objects. git runs in `cwd`, and leaves crash reports in the git directory of that. */
+  constructor(git: Git, commonDir: string, cwd: string) {
+    this.git = inDirectory(git, cwd);
     this.commonDir = commonDir;
   }
 

@@ -1,6 +1,9 @@
 /** Compares a session folder with its last snapshot. */
+import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
 import { insideCheck } from '../disk/is-inside.ts';
+import { systemPath } from '../disk/long-path.ts';
+import { filesMappedForWriting } from '../disk/mapped-files.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
@@ -11,7 +14,7 @@ import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
-import { type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
+import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
 import { RefreshThreads } from './stat-cache/refresh-in-threads.ts';
 
 export interface Observation {
@@ -44,17 +47,19 @@ export async function observeFolder(
   const loaded = loadStatCache(target);
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
   if (upToDate === undefined) threads.stop();
+  const mapped = filesMappedForWriting(target.folder);
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
-  const sandboxGit = inDirectory(git, target.sandbox);
-  const index = await readStagedIndex(sandboxGit, refs.gitDir, refs.tip.length / 2, last.cache);
+  const workGit = inDirectory(git, directoryForGit(git, target));
+  const index = await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last);
   const scanned = await scan(folder, last, {
     hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     topFolders,
     ignore,
     rereadSince: options.rereadSince,
+    mapped,
     isInside,
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
     store: async (path, content) => (await objects?.store(`${folder}/${path}`, content, isInside)) ?? true,
@@ -62,11 +67,17 @@ export async function observeFolder(
   const manifest = buildManifest(scanned, last.manifest, {
     session: target.sessionId,
     head: refs.head,
-    operation: refs.operation,
+    gitDirFiles: refs.gitDirFiles,
     label: options.label,
     tool: options.tool,
     ignore: ignore?.lines,
     topFolders,
+    ownerOf: (path) => ownerOf(`${folder}/${path}`),
   });
   return { refs, last, index, scanned, clock, manifest };
+}
+
+function ownerOf(path: string): string | undefined {
+  const stat = lstatSync(systemPath(path), { throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.uid}:${stat.gid}`;
 }

@@ -1,13 +1,13 @@
 /** The parents of a shadow commit, which keep reachable what nothing else does. */
 import { type Git, gitAnswer } from '../git/run/git.ts';
-import { commitsOf } from '../snapshot/git-operation.ts';
+import { commitsOf } from '../snapshot/git-dir-files.ts';
 import type { LastSnapshot } from './last-snapshot.ts';
 import type { CaptureOptions } from './request.ts';
 import type { RefsAtStart } from './starting-refs.ts';
 
 /**
  * The last snapshot, the tip of the user branch, and commits that would otherwise be unreachable: the agent's own since
- * then, those that somebody put on the shadow branch, those of an unfinished git operation, and `options.keep`.
+ * then, those that somebody put on the shadow branch, those that files of the worktree name, and `options.keep`.
  */
 export async function listParents(
   git: Git,
@@ -19,9 +19,8 @@ export async function listParents(
   const head = refs.head.commit;
   if (head !== null && head !== last.manifest?.head.commit && !(await isReachable(git, head, parents)))
     parents.push(head);
-  const operation = refs.operation === undefined ? [] : commitsOf(refs.operation);
   const shadow = refs.shadow === undefined ? [] : [refs.shadow];
-  const wanted = [...shadow, ...(options.keep ?? []), ...operation];
+  const wanted = [...shadow, ...(options.keep ?? []), ...commitsOf(refs.gitDirFiles)];
   return [...parents, ...(await listUnreachable(git, wanted, parents))];
 }
 
@@ -32,7 +31,9 @@ export async function listUnreachable(
   from: readonly string[],
 ): Promise<string[]> {
   const found: string[] = [];
-  for (const commit of commits) {
+  const others = commits.filter((commit) => !from.includes(commit));
+  if (others.length > 1 && (await areReachable(git, others, from))) return found;
+  for (const commit of others) {
     if (!(await isReachable(git, commit, [...from, ...found])) && (await isCommit(git, commit)))
       found.push(commit);
   }
@@ -44,7 +45,11 @@ async function isCommit(git: Git, commit: string): Promise<boolean> {
 }
 
 async function isReachable(git: Git, commit: string, from: readonly string[]): Promise<boolean> {
-  if (from.includes(commit)) return true;
-  const answer = await gitAnswer(git, ['rev-list', '--max-count=1', commit, '--not', ...from, '--']);
-  return answer === '';
+  return from.includes(commit) || areReachable(git, [commit], from);
+}
+
+/** False also if one of them is missing. */
+async function areReachable(git: Git, commits: readonly string[], from: readonly string[]): Promise<boolean> {
+  const args = ['rev-list', '--max-count=1', ...commits, '--not', ...from, '--'];
+  return (await gitAnswer(git, args)) === '';
 }

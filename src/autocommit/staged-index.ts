@@ -1,103 +1,86 @@
 /**
- * The sandbox's index: its raw bytes, a digest of its entries and flags, and the tree of what is staged. `git status`
- * often rewrites the stat data in an index; the digest ignores them. agt never locks the sandbox's index: git works on a
- * copy.
+ * The sandbox's index: its raw bytes and a digest of its entries and flags. `git status` often rewrites the stat data in
+ * an index; the digest ignores them. agt never locks the sandbox's index: git works on a copy.
  */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failurePoint } from '../disk/failure-point.ts';
-import { errorCode } from '../errors.ts';
+import { readRegularFile } from '../disk/read-regular-file.ts';
+import { isAgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
-import type { StatCache } from './stat-cache/stat-cache.ts';
+import { type Git, gitText } from '../git/run/git.ts';
+import { failureReason } from '../snapshot/failure.ts';
+import { withIndexCopy } from './index-copy.ts';
+import type { LastSnapshot } from './last-snapshot.ts';
 
 export interface StagedIndex {
-  /** Undefined if its stat data show that it has not changed since the last scan. */
+  /** Undefined if its stat data show that it has not changed since the last scan, or if it is damaged. */
   readonly content: IndexContent | undefined;
-  /** Empty if there is no index. */
+  /** Empty if there is no index. Of a damaged one, that of the last snapshot. */
   readonly digest: string;
   /** Its stat data for the stat cache. */
   readonly stat: string;
+  readonly warnings: readonly string[];
 }
 
-interface IndexContent {
+export interface IndexContent {
   readonly raw: Buffer;
-  /** Whether it has entries of a merge conflict. */
-  readonly conflicted: boolean;
+  /** Whether it names objects that `git write-tree` leaves out. */
+  readonly hasMoreThanTree: boolean;
 }
 
-/** `git` runs in the sandbox; `gitDir` is the sandbox's own. `oidLength` is in bytes. */
+/** `gitDir` is the sandbox's own. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
 export async function readStagedIndex(
   git: Git,
   gitDir: string,
   oidLength: number,
-  cache: StatCache | undefined,
+  { cache, indexDigest }: Pick<LastSnapshot, 'cache' | 'indexDigest'>,
 ): Promise<StagedIndex> {
   const stat = statText(gitDir, cache?.clock);
-  if (cache !== undefined && stat !== '' && stat === cache.index.stat) {
-    return { content: undefined, digest: cache.index.digest, stat };
-  }
-  let raw: Buffer;
+  if (cache !== undefined && stat !== '' && stat === cache.index.stat)
+    return { content: undefined, digest: cache.index.digest, stat, warnings: [] };
   try {
-    raw = readFileSync(join(gitDir, 'index'));
+    return { ...(await readIndex(git, gitDir, oidLength)), stat, warnings: [] };
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    return { content: { raw: Buffer.alloc(0), conflicted: false }, digest: '', stat };
+    const warning = `the index of the sandbox ${damage(error)}; the snapshot has the last one`;
+    return { content: undefined, digest: indexDigest ?? '', stat: '', warnings: [warning] };
   }
-  let summary = summarizeIndex(raw, oidLength);
-  if (summary.split) {
-    raw = await joinSplitIndex(git, gitDir);
-    summary = summarizeIndex(raw, oidLength);
-  }
-  const { digest, conflicted } = summary;
-  return { content: { raw, conflicted }, digest, stat };
+}
+
+async function readIndex(
+  git: Git,
+  gitDir: string,
+  oidLength: number,
+): Promise<Pick<StagedIndex, 'content' | 'digest'>> {
+  const found = readRegularFile(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+  if (found === undefined) return { content: { raw: Buffer.alloc(0), hasMoreThanTree: false }, digest: '' };
+  if (found.length === 0) throw new SyntaxError('no bytes');
+  const summary = summarizeIndex(found, oidLength);
+  const raw = summary.split ? await joinSplitIndex(git, gitDir, found) : found;
+  const { digest, hasMoreThanTree } = summary.split ? summarizeIndex(raw, oidLength) : summary;
+  return { content: { raw, hasMoreThanTree }, digest };
+}
+
+/** What is wrong with an index. @throws every error that is not the fault of the file. */
+function damage(error: unknown): string {
+  const isGarbage = error instanceof SyntaxError || error instanceof RangeError;
+  if (isGarbage) return 'is damaged';
+  return isAgtError(error) ? error.message : failureReason('read', error);
 }
 
 /** Empty if the file may have changed in the clock tick of the last scan: its stat data would not show it. */
 function statText(gitDir: string, clock = 0): string {
-  const stat = statSync(join(gitDir, 'index'), { throwIfNoEntry: false });
+  const stat = lstatSync(join(gitDir, 'index'), { throwIfNoEntry: false });
   if (stat === undefined) return 'none';
   const { mtimeMs, ctimeMs, size, ino } = stat;
   return clock !== 0 && ctimeMs >= clock ? '' : `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
 }
 
 /** A split index keeps its entries in a shared file that git may remove. A snapshot needs them in one file. */
-async function joinSplitIndex(git: Git, gitDir: string): Promise<Buffer> {
-  return withCopy(gitDir, readFileSync(join(gitDir, 'index')), async (copy) => {
+async function joinSplitIndex(git: Git, gitDir: string, raw: Buffer): Promise<Buffer> {
+  return withIndexCopy(gitDir, raw, async (copy) => {
     await gitText(git, ['update-index', '--no-split-index', '--force-write-index'], {
       env: { GIT_INDEX_FILE: copy },
     });
     return readFileSync(copy);
   });
-}
-
-/** Writes the tree of what is staged. Undefined in a conflict, if an object is missing, or if the tree is empty. */
-export async function writeStagedTree(
-  git: Git,
-  gitDir: string,
-  { raw, conflicted }: IndexContent,
-): Promise<string | undefined> {
-  if (conflicted || raw.length === 0) return undefined;
-  return withCopy(gitDir, raw, async (copy) => {
-    const tree = await gitAnswer(git, [...FSYNC_ARGS, 'write-tree'], { env: { GIT_INDEX_FILE: copy } });
-    return tree === undefined || (await isEmptyTree(git, tree)) ? undefined : tree;
-  });
-}
-
-/** git-fsck refuses an empty tree inside another one. */
-async function isEmptyTree(git: Git, tree: string): Promise<boolean> {
-  return (await gitText(git, ['cat-file', '-s', tree])) === '0';
-}
-
-/** The copy is beside the original: git looks there for the shared part of a split index. */
-async function withCopy<T>(gitDir: string, raw: Buffer, action: (copy: string) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(gitDir, `agt-index-${process.pid}-`));
-  try {
-    const copy = join(directory, 'index');
-    writeFileSync(copy, raw);
-    failurePoint('capture: index copied');
-    return await action(copy);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
 }

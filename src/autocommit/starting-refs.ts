@@ -1,12 +1,11 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
+import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
-import { type Operation, readOperation } from '../snapshot/git-operation.ts';
+import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
+import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import type { CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
@@ -22,15 +21,17 @@ export interface RefsAtStart {
   /** The tip of the user branch; the start commit if there is no such branch. */
   readonly user: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
-  readonly operation: Operation | undefined;
+  readonly gitDirFiles: GitDirFiles;
+  readonly warnings: readonly string[];
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
-  const sandboxGit = inDirectory(git, target.sandbox);
   const gitDir = worktreeGitDir(target.sandbox);
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
+  const isDamaged = !isReadableHead(gitDir);
+  const workGit = inDirectory(git, directoryForGit(git, target));
   const names = [
-    'HEAD^{commit}',
+    isDamaged ? 'of a damaged HEAD' : 'HEAD^{commit}',
     target.tipRef,
     `${target.tipRef}^{tree}`,
     target.shadowRef,
@@ -38,8 +39,8 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
   ];
   const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
-    runBatchCommand(sandboxGit, questions),
-    headRef(gitDir) ?? gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
+    runBatchCommand(workGit, questions),
+    isDamaged ? '' : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', 'HEAD'])),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
   const [commit, tip, tipTree, shadow, user, manifest] = lines.map(
@@ -50,25 +51,35 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
       hints: ['see: agt doctor'],
     });
   }
+  const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');
   return {
     gitDir,
     tip,
     tipTree,
-    tipManifest: manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n'),
+    tipManifest,
     shadow,
     user: user ?? target.startCommit,
-    head: { ref: ref || null, commit: commit ?? null },
-    operation: readOperation(gitDir),
+    head: isDamaged ? lastHead(tipManifest, target) : { ref: ref || null, commit: commit ?? null },
+    warnings: isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : [],
+    gitDirFiles: readGitDirFiles(gitDir),
   };
 }
 
 /** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
 function headRef(gitDir: string): string | undefined {
-  const path = join(gitDir, 'HEAD');
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
-  const text = readSmallFile(path) ?? '';
-  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return '';
-  const ref = /^ref: (refs\/\S+)$/.exec(text)?.[1];
+  const head = readHeadFile(gitDir);
+  if (head === undefined || 'commit' in head) return head && '';
   // In a repository with reftables HEAD always names this one.
-  return ref === 'refs/heads/.invalid' ? undefined : ref;
+  return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
+}
+
+function lastHead(tipManifest: string | undefined, { startCommit }: CaptureTarget): RefsAtStart['head'] {
+  if (tipManifest === undefined) return { ref: null, commit: startCommit };
+  return (JSON.parse(tipManifest) as SnapshotManifest).head;
+}
+
+/** The directory for git to work in: the sandbox, unless its HEAD is damaged, so that git takes it for no worktree. */
+export function directoryForGit(git: Git, { sandbox }: Pick<CaptureTarget, 'sandbox'>): string {
+  const gitDir = worktreeGitDir(sandbox);
+  return gitDir !== undefined && isReadableHead(gitDir) ? sandbox : git.cwd;
 }

@@ -1,8 +1,8 @@
 /** Writes a shadow commit into the `git fast-import` that already has the blobs of the scan. */
 import { failurePoint } from '../disk/failure-point.ts';
 import { type FastImport, fastImportPath } from '../git/objects/fast-import.ts';
-import { type Git, inDirectory, runGit } from '../git/run/git.ts';
-import { operationDigest } from '../snapshot/git-operation.ts';
+import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
+import { autoMergeTree } from '../snapshot/git-dir-files.ts';
 import { serializeManifest } from '../snapshot/manifest.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
 import { commitHeader } from './commit-message.ts';
@@ -10,7 +10,8 @@ import type { ObjectStream } from './object-stream.ts';
 import type { Observation } from './observe.ts';
 import { listParents } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
-import { writeStagedTree } from './staged-index.ts';
+import { NO_TREES, type StagedTrees, writeStagedTrees } from './staged-trees.ts';
+import { directoryForGit } from './starting-refs.ts';
 
 /**
  * Returns the new commit. The refs move last, when everything is on disk. `beforeRefsMove` gets the commit's name, and
@@ -34,8 +35,8 @@ export async function writeShadowCommit(
   if (last.isFirst) await writeStartTree(stream, observation);
   await writeFiles(stream, observation);
   await writeManifest(stream, observation);
-  await writeIndex(stream, observation, staged.tree);
-  await writeOperation(stream, observation);
+  await writeIndex(stream, observation, staged.trees);
+  await writeGitDirFiles(git, stream, observation);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
   failurePoint('capture: stream written');
   const commit = await stream.oidOfFirstMark();
@@ -51,13 +52,13 @@ export async function writeShadowCommit(
 }
 
 interface Staged {
-  /** The tree of what is staged; undefined if there is none, or if the index has not changed. */
-  readonly tree: string | undefined;
+  /** None if the index has not changed. */
+  readonly trees: StagedTrees;
   readonly indexStored: Promise<void>;
   readonly restoreIfPruned: () => Promise<void>;
 }
 
-/** Stores a new index as a blob, `:2`, while another git writes the tree of what is staged. */
+/** Stores a new index as a blob, `:2`, while another git writes the trees of what is staged. */
 async function storeIndex(
   git: Git,
   target: CaptureTarget,
@@ -67,17 +68,27 @@ async function storeIndex(
   const { refs, last } = observation;
   const content = newIndex(observation);
   if (content === undefined)
-    return { tree: undefined, indexStored: Promise.resolve(), restoreIfPruned: async () => {} };
-  const writeTree = () => writeStagedTree(inDirectory(git, target.sandbox), refs.gitDir, content);
+    return { trees: NO_TREES, indexStored: Promise.resolve(), restoreIfPruned: async () => {} };
+  const writeTrees = () =>
+    writeStagedTrees(
+      inDirectory(git, directoryForGit(git, target)),
+      refs.gitDir,
+      content,
+      refs.tip.length / 2,
+    );
   const indexStored = storeBlob(stream, content.raw);
-  indexStored.catch(() => {}); // if the tree cannot be written, nobody awaits it
-  const tree = await writeTree();
+  indexStored.catch(() => {}); // if the trees cannot be written, nobody awaits it
+  const trees = await writeTrees();
   // No ref led to these trees until now, so a `git gc --prune=now` may have deleted them. Writing them again helps.
-  const mayBePruned = tree !== undefined && !(last.isFirst && tree === refs.tipTree);
+  const mayBePruned = [trees.staged, trees.stages].filter(
+    (tree) => tree !== undefined && !(last.isFirst && tree === refs.tipTree),
+  );
   const restoreIfPruned = async () => {
-    if (mayBePruned && !(await hasAllTrees(git, tree))) await writeTree();
+    for (const tree of mayBePruned) {
+      if (tree !== undefined && !(await hasAllTrees(git, tree))) await writeTrees();
+    }
   };
-  return { tree, indexStored, restoreIfPruned };
+  return { trees, indexStored, restoreIfPruned };
 }
 
 /** Undefined if the last snapshot has the same. */
@@ -104,9 +115,18 @@ async function writeStartTree(stream: FastImport, { refs, last }: Observation): 
 }
 
 async function writeFiles(stream: FastImport, { scanned }: Observation): Promise<void> {
-  for (const path of scanned.deletions) await stream.write(deletion(encodePath(path)));
-  for (const [path, { mode, oid }] of scanned.writes)
+  for (const path of scanned.deletions)
+    for (const name of treePaths(path)) await stream.write(deletion(name));
+  for (const [path, { mode, oid }] of scanned.writes) {
+    for (const name of treePaths(path).slice(1)) await stream.write(deletion(name));
     await stream.write(command(`M ${mode} ${oid} `, encodePath(path)));
+  }
+}
+
+/** The path in the tree, and the plain one, under which an earlier build may have stored the file. */
+function treePaths(path: string): string[] {
+  const encoded = encodePath(path);
+  return encoded === path ? [path] : [encoded, path];
 }
 
 async function writeManifest(stream: FastImport, { manifest }: Observation): Promise<void> {
@@ -117,24 +137,31 @@ async function writeManifest(stream: FastImport, { manifest }: Observation): Pro
 async function writeIndex(
   stream: FastImport,
   observation: Observation,
-  stagedTree: string | undefined,
+  { staged, stages }: StagedTrees,
 ): Promise<void> {
   const content = newIndex(observation);
   if (content === undefined) return;
-  await stream.write('D _/staged\nD _/index\n');
-  if (stagedTree !== undefined) await stream.write(`M 040000 ${stagedTree} _/staged\n`);
+  await stream.write('D _/staged\nD _/stages\nD _/index\n');
+  if (staged !== undefined) await stream.write(`M 040000 ${staged} _/staged\n`);
+  if (stages !== undefined) await stream.write(`M 040000 ${stages} _/stages\n`);
   if (content.raw.length > 0) await stream.write('M 100644 :2 _/index\n');
 }
 
 /** If one of the files has changed, all are written again. */
-async function writeOperation(stream: FastImport, { refs, last }: Observation): Promise<void> {
-  const digest = refs.operation === undefined ? undefined : operationDigest(refs.operation);
-  if (digest === last.manifest?.operation_digest) return;
-  await stream.write('D _/operation\n');
-  for (const [path, bytes] of refs.operation?.files ?? []) {
-    await stream.write(command('M 100644 inline ', `_/operation/${path}`));
+async function writeGitDirFiles(
+  git: Git,
+  stream: FastImport,
+  { refs, last, manifest }: Observation,
+): Promise<void> {
+  if (manifest.git_dir_digest === last.manifest?.git_dir_digest) return;
+  await stream.write('D _/operation\nD _/git-dir\nD _/auto-merge\n');
+  for (const [path, bytes] of refs.gitDirFiles.files) {
+    await stream.write(command('M 100644 inline ', `_/git-dir/${encodePath(path)}`));
     await stream.data(bytes);
   }
+  const tree = autoMergeTree(refs.gitDirFiles);
+  const size = tree === undefined ? '0' : await gitAnswer(git, ['cat-file', '-s', `${tree}^{tree}`]);
+  if (size !== undefined && size !== '0') await stream.write(`M 040000 ${tree} _/auto-merge\n`);
 }
 
 function deletion(path: string): Buffer {

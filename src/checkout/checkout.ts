@@ -3,6 +3,8 @@
  * Files that both snapshots have are not touched. sandbox-git-dir.ts restores the sandbox's index, HEAD and branch.
  */
 
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
 import type { Git } from '../git/run/git.ts';
 import { diffSnapshots } from '../snapshot/diff.ts';
 import { listDirectories } from '../snapshot/directories.ts';
@@ -43,7 +45,9 @@ export async function checkOutSnapshot(git: Git, commit: string, folder: string)
   const content = await readSnapshotMetadata(git, commit);
   const plan = await prepareCheckout(git, undefined, content, TOP_FOLDERS);
   const path = Buffer.from(folder).toString('latin1');
-  await applyPlan(git, plan, { path, isCaptured: () => false });
+  const { changed, refused } = await applyPlan(git, plan, { path, isCaptured: () => false });
+  const [problem] = [...refused, ...changed.map((name) => ({ path: name, reason: 'is there already' }))];
+  if (problem !== undefined) throw new AgtError(`${displayPath(problem.path)} ${problem.reason}`);
   restoreIgnoreFile(folder, content.manifest.agtignore);
   return content;
 }

@@ -5,7 +5,7 @@
 
 import type { ChangedFile } from '../snapshot/diff.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
-import { isUnder } from '../snapshot/folders.ts';
+import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 import type { TreeEntry } from '../snapshot/tree.ts';
 
@@ -29,6 +29,8 @@ export interface CheckoutPlan {
   readonly writes: readonly FileToWrite[];
   /** Permission bits to set on files and directories that stay. */
   readonly modes: ReadonlyMap<string, number>;
+  /** Of files with a set-user-ID or set-group-ID bit, as far as the snapshot records them. */
+  readonly owners: SnapshotMetadata['owners'];
   /** Paths that cannot be restored, because something that was never captured is in the way. */
   readonly blocked: readonly string[];
 }
@@ -68,6 +70,7 @@ export function planCheckout(request: CheckoutRequest): CheckoutPlan {
     directories: directoriesToMake(writes, emptyDirectories, to),
     writes,
     modes: changedModes(request, changes),
+    owners: to.owners,
     blocked: wanted.filter(({ path }) => obstacles.block(path)).map(({ path }) => path),
   };
 }
@@ -117,7 +120,9 @@ function emptiedDirectories(
   { from, directories, scope }: CheckoutRequest,
   deletions: readonly string[],
 ): string[] {
-  const candidates = new Set(deletions.flatMap(parentDirectories));
+  // A new session has all of its top-level folders. In the snapshot one of them may be a link.
+  const made = from === undefined ? TOP_FOLDERS.filter((top) => isUnder(top, scope)) : [];
+  const candidates = new Set([...made, ...deletions.flatMap(parentDirectories)]);
   for (const path of from?.emptyDirectories ?? []) {
     if (isUnder(path, scope)) for (const part of [path, ...parentDirectories(path)]) candidates.add(part);
   }
@@ -147,7 +152,7 @@ export function defaultModesDiffer(from: SnapshotMetadata | undefined, to: Snaps
 function changedModes(request: CheckoutRequest, changes: readonly ChangedFile[]): Map<string, number> {
   const { from, to, directories, directoriesBefore, files, scope } = request;
   const modes = new Map<string, number>();
-  if (from === undefined) return modes;
+  if (from === undefined) return topFolderModes(request);
   const changed = new Set(changes.map(({ path }) => path));
   for (const path of pathsToCompare(request, from)) {
     if (changed.has(path) || !isUnder(path, scope)) continue;
@@ -162,6 +167,12 @@ function changedModes(request: CheckoutRequest, changes: readonly ChangedFile[])
     if (bits !== permissionBits(from, path, kind)) modes.set(path, bits);
   }
   return modes;
+}
+
+/** Somebody else made the top-level folders of an empty session folder. */
+function topFolderModes({ to, directories, scope }: CheckoutRequest): Map<string, number> {
+  const folders = TOP_FOLDERS.filter((top) => directories.has(top) && isUnder(top, scope));
+  return new Map(folders.map((top) => [top, permissionBits(to, top, 'directory')]));
 }
 
 /** The paths whose bits one of the snapshots lists; all paths if the bits of most files differ. */

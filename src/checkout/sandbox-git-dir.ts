@@ -1,85 +1,63 @@
-/** Restores what a sandbox's git directory holds: the index, HEAD, the work branch and an unfinished merge or rebase. */
+/** Restores what git has of a sandbox: the index, HEAD, the work branch and the files that are the sandbox's alone. */
 
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
+import { readRegularFile } from '../disk/read-regular-file.ts';
 import { AgtError } from '../errors.ts';
+import { branchUser } from '../git/files/branch-user.ts';
+import { isReadableHead } from '../git/files/head-file.ts';
+import { summarizeIndex } from '../git/files/index-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { listWorktrees } from '../git/files/worktree-registrations.ts';
-import { listTree } from '../git/objects/ls-tree.ts';
-import {
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  inDirectory,
-  resolveObject,
-  runGit,
-} from '../git/run/git.ts';
-import { haveSameIndex } from '../snapshot/diff.ts';
-import { operationPaths, readOperation } from '../snapshot/git-operation.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import type { SnapshotMetadata } from '../snapshot/metadata.ts';
+import type { WorkBranches } from './git-dir-files.ts';
 
-/** Full names of branches. */
-export interface SandboxBranches {
+export interface SandboxBranches extends WorkBranches {
   readonly sandbox: string;
-  /** The session's own work branch: the only branch that a restore moves. */
-  readonly workBranch: string;
-  /** The work branch of the session that made the snapshot: another one if this session is a fork. */
-  readonly snapshotWorkBranch: string;
 }
 
 /**
- * Restores the index of a snapshot. `current` is the last snapshot of the sandbox: if it has the same index, that index is
- * kept. An older one has the stat data of files that have been replaced, so git would read all of these again.
+ * Restores the index of a snapshot. If the sandbox has an equal one, that one is kept: the snapshot's has the stat data of
+ * files that have been replaced, so git would read all of these again.
  */
-export async function restoreIndex(
-  git: Git,
-  current: string | undefined,
-  content: SnapshotMetadata,
-  sandbox: string,
-): Promise<void> {
+export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox: string): Promise<void> {
   const gitDir = requireGitDir(sandbox);
-  if (current !== undefined && (await haveSameIndex(git, current, content.commit))) return;
   const index = await runGit(git, ['cat-file', 'blob', `${content.commit}:_/index`]);
+  const oidLength = content.commit.length / 2;
+  if (
+    index.exitCode === 0 &&
+    digestOnDisk(gitDir, oidLength) === summarizeIndex(index.stdout, oidLength).digest
+  )
+    return;
   if (index.exitCode !== 0) {
-    rmSync(join(gitDir, 'index'), { force: true });
+    rmSync(join(gitDir, 'index'), { recursive: true, force: true });
     return;
   }
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
-  writeFileSync(temporary, index.stdout);
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, index.stdout, { flag: 'wx' });
   failurePoint('sandbox: index written');
   renameSync(temporary, join(gitDir, 'index'));
 }
 
-function requireGitDir(sandbox: string): string {
+/** Undefined if there is no index that git could read as it is. */
+function digestOnDisk(gitDir: string, oidLength: number): string | undefined {
+  try {
+    const bytes = readRegularFile(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+    const summary = bytes === undefined || bytes.length === 0 ? undefined : summarizeIndex(bytes, oidLength);
+    return summary?.split === false ? summary.digest : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function requireGitDir(sandbox: string): string {
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`"${sandbox}" is not a worktree`);
   return gitDir;
-}
-
-/** Puts the sandbox back into the middle of a merge or rebase that the snapshot was in, or ends one that it was not in. */
-export async function restoreOperation(
-  git: Git,
-  content: SnapshotMetadata,
-  { sandbox, workBranch, snapshotWorkBranch }: SandboxBranches,
-): Promise<void> {
-  const gitDir = requireGitDir(sandbox);
-  if (readOperation(gitDir) !== undefined)
-    for (const path of operationPaths(gitDir)) rmSync(path, { recursive: true });
-  if (content.manifest.operation === null) return;
-  const tree = `${content.commit}:_/operation`;
-  if ((await resolveObject(git, tree)) === undefined) return;
-  for (const { path } of await listTree(git, tree, { recurse: 'files' })) {
-    mkdirSync(dirname(join(gitDir, path)), { recursive: true });
-    const bytes = await gitBytes(git, ['cat-file', 'blob', `${tree}/${path}`]);
-    // At its end a rebase moves the branch that is named here. It must be the branch of this session.
-    const namesBranch =
-      /^rebase-\w+\/head-name$/.test(path) && bytes.toString().trim() === snapshotWorkBranch;
-    writeFileSync(join(gitDir, path), namesBranch ? `${workBranch}\n` : bytes);
-  }
 }
 
 const REFLOG_MESSAGE = 'agt: restore';
@@ -96,18 +74,28 @@ export async function restoreHead(
     ];
   }
   const sandboxGit = inDirectory(git, sandbox);
-  if (ref === snapshotWorkBranch) {
-    await moveBranch(git, workBranch, commit);
-    await attachHead(sandboxGit, workBranch);
-    return [];
-  }
-  const obstacle = ref === null ? undefined : await whyBranchIsUnusable(git, ref, commit, sandbox);
-  if (ref !== null && obstacle === undefined) {
-    await attachHead(sandboxGit, ref);
+  await mendHead(sandboxGit, commit);
+  const isWorkBranch = ref === snapshotWorkBranch;
+  const branch = isWorkBranch ? workBranch : ref;
+  const obstacle =
+    branch === null ? undefined : await whyBranchIsUnusable(git, branch, { sandbox, commit, isWorkBranch });
+  if (branch !== null && obstacle === undefined) {
+    if (isWorkBranch) await moveBranch(git, workBranch, commit);
+    await attachHead(sandboxGit, branch);
     return [];
   }
   await gitText(sandboxGit, ['update-ref', '--no-deref', '-m', REFLOG_MESSAGE, 'HEAD', commit]);
   return obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
+}
+
+/** With a HEAD that git does not understand, it takes the sandbox for no worktree. */
+async function mendHead(sandboxGit: Git, commit: string): Promise<void> {
+  const gitDir = requireGitDir(sandboxGit.cwd);
+  if (isReadableHead(gitDir)) return;
+  const temporary = join(gitDir, `HEAD.agt-${process.pid}.tmp`);
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, `${commit}\n`, { flag: 'wx' });
+  renameSync(temporary, join(gitDir, 'HEAD'));
 }
 
 async function moveBranch(git: Git, branch: string, commit: string): Promise<void> {
@@ -122,17 +110,25 @@ async function attachHead(sandboxGit: Git, branch: string): Promise<void> {
   await gitText(sandboxGit, ['symbolic-ref', '-m', REFLOG_MESSAGE, 'HEAD', branch]);
 }
 
-/** Why HEAD cannot be on a branch that is not agt's; undefined if it can. */
+interface BranchUse {
+  readonly sandbox: string;
+  readonly commit: string;
+  /** agt moves no other branch. */
+  readonly isWorkBranch: boolean;
+}
+
+/** Why HEAD cannot be on a branch; undefined if it can. */
 async function whyBranchIsUnusable(
   git: Git,
   ref: string,
-  commit: string,
-  sandbox: string,
+  { sandbox, commit, isWorkBranch }: BranchUse,
 ): Promise<string | undefined> {
   const branch = `branch "${shortBranch(ref)}"`;
   const current = await resolveObject(git, ref);
-  if (current === undefined) return `${branch} was deleted, and agt creates only its own branches`;
-  if (current !== commit) return `${branch} has moved since, and agt moves only its own branches`;
-  const other = (await listWorktrees(git)).find((entry) => entry.branch === ref && entry.path !== sandbox);
-  return other === undefined ? undefined : `${branch} is checked out in ${other.path}`;
+  if (!isWorkBranch && current === undefined)
+    return `${branch} was deleted, and agt creates only its own branches`;
+  if (!isWorkBranch && current !== commit)
+    return `${branch} has moved since, and agt moves only its own branches`;
+  const other = await branchUser(git, ref, sandbox);
+  return other === undefined ? undefined : `${branch} is ${other.use} in ${other.worktree}`;
 }

@@ -7,8 +7,13 @@ const MIB = 1024 * 1024;
 const RESERVED_SHARE = 1 / 20;
 const MOST_RESERVED = 64 * MIB;
 
+const OF_CAPTURE = [
+  'nothing was captured; the last snapshot stays as it is',
+  'free some space, or leave files out (.agtignore in the session folder, agt.maxFileSize)',
+];
+
 /** @throws AgtError if writing `bytes` more below `path` would leave too little free space. */
-export function requireSpace(path: string, bytes: number): void {
+export function requireSpace(path: string, bytes: number, hints: readonly string[] = OF_CAPTURE): void {
   const { bavail, blocks, bsize } = statfsSync(path);
   if (blocks === 0) return; // the file system does not tell
   const free = bavail * bsize;
@@ -16,12 +21,7 @@ export function requireSpace(path: string, bytes: number): void {
   if (free - bytes >= reserved) return;
   throw new AgtError(
     `not enough space in ${path}: ${inMib(bytes)} to write, ${inMib(free)} free, ${inMib(reserved)} of it reserved`,
-    {
-      hints: [
-        'nothing was captured; the last snapshot stays as it is',
-        'free some space, or leave files out (.agtignore in the session folder, agt.maxFileSize)',
-      ],
-    },
+    { hints: [...hints] },
   );
 }
 

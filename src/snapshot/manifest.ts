@@ -10,8 +10,11 @@ export interface SnapshotManifest {
   readonly head: { readonly ref: string | null; readonly commit: string | null };
   /** The git operation in progress: `merge`, `rebase`, … */
   readonly operation: string | null;
-  /** Digest of the operation's files in `_/operation`; missing if there is no operation. */
-  readonly operation_digest?: string;
+  /**
+   * Digest of the files in `_/git-dir`. Snapshots of earlier builds have none: they have the files of an operation alone,
+   * in `_/operation`.
+   */
+  readonly git_dir_digest?: string;
   readonly label: string | null;
   readonly tool: string | null;
   /** Permission bits, octal: the usual ones of files, programs and directories, then all others by path. */
@@ -21,6 +24,8 @@ export interface SnapshotManifest {
     readonly directory: string;
     readonly others: Readonly<Record<string, string>>;
   };
+  /** `uid:gid` of every file with a set-user-ID or set-group-ID bit; missing if there is none. */
+  readonly owners?: Readonly<Record<string, string>>;
   readonly empty_directories: readonly string[];
   /** Paths that the git tree has under an encoded name (tree-names.ts). */
   readonly encoded: readonly string[];
@@ -42,4 +47,13 @@ export function readModes(manifest: SnapshotManifest) {
     usual: { file: parse(file), program: parse(program), directory: parse(directory) },
     others: new Map(Object.entries(others).map(([path, mode]) => [pathFromJson(path), parse(mode)])),
   };
+}
+
+/** Owners by path, one byte per character. */
+export function readOwners({ owners = {} }: SnapshotManifest) {
+  const parse = (owner: string) => {
+    const [uid, gid] = owner.split(':').map(Number);
+    return { uid: uid ?? -1, gid: gid ?? -1 };
+  };
+  return new Map(Object.entries(owners).map(([path, owner]) => [pathFromJson(path), parse(owner)]));
 }

@@ -2,12 +2,13 @@
 
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { type Git, gitText } from '../git/run/git.ts';
-import { readModes, type SnapshotManifest } from './manifest.ts';
+import { readModes, readOwners, type SnapshotManifest } from './manifest.ts';
 
 export interface SnapshotMetadata {
   readonly commit: string;
   readonly manifest: SnapshotManifest;
   readonly modes: ReturnType<typeof readModes>;
+  readonly owners: ReturnType<typeof readOwners>;
   readonly emptyDirectories: readonly string[];
   /** Paths that were on disk but are not in the snapshot, by a rule or because of a failure. */
   readonly skipped: readonly string[];
@@ -20,6 +21,7 @@ export async function readSnapshotMetadata(git: Git, commit: string): Promise<Sn
     commit,
     manifest,
     modes: readModes(manifest),
+    owners: readOwners(manifest),
     emptyDirectories: manifest.empty_directories.map(pathFromJson),
     skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
   };

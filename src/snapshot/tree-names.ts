@@ -11,18 +11,20 @@ const PREFIX = '%agt-';
 const HFS_IGNORED = /\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf/g;
 
 /** Matches every path with a name that must be encoded, and few others. */
-const SUSPECT = /%agt-|git|\\|\xe2\x80|\xe2\x81|\xef\xbb/i;
+const SUSPECT = /%agt-|git|~|\\|\xe2\x80|\xe2\x81|\xef\xbb/i;
 
 export function encodePath(path: string): string {
-  return SUSPECT.test(path) ? path.split('/').map(encodeName).join('/') : path;
+  if (!SUSPECT.test(path)) return path;
+  const names = path.split('/');
+  return names.map((name, i) => encodeName(name, i < names.length - 1)).join('/');
 }
 
 export function decodePath(path: string): string {
   return path.includes(PREFIX) ? path.split('/').map(decodeName).join('/') : path;
 }
 
-function encodeName(name: string): string {
-  return isRefused(name) || name.startsWith(PREFIX)
+function encodeName(name: string, isDirectory: boolean): string {
+  return isRefused(name) || (isDirectory && isAttributes(name)) || name.startsWith(PREFIX)
     ? PREFIX + Buffer.from(name, 'latin1').toString('hex')
     : name;
 }
@@ -36,10 +38,31 @@ function isRefused(name: string): boolean {
   const hfs = name.replace(HFS_IGNORED, '').toLowerCase();
   if (hfs === '.git' || hfs === '.gitmodules') return true;
   const lower = name.toLowerCase();
-  // On NTFS a name ends at a backslash, a colon, or trailing dots and blanks; and a backslash separates names.
-  const ntfs = (lower.split(/[\\:]/, 1)[0] ?? '').replace(/[. ]+$/, '');
-  if (/^(\.git|git~1|\.gitmodules|gitmod~[1-4]|gi[0-9a-f]{4}~[0-9])$/.test(ntfs)) return true;
+  const ntfs = ntfsName(lower);
+  if (/^(\.git|git~1)$/.test(ntfs) || isShortName(ntfs, '.gitmodules', 'gi7eba')) return true;
   return (
     lower.includes('\\') && lower.split('\\').some((part) => /^(\.{1,2}|\.git|git~1)[. ]*(:|$)/.test(part))
   );
+}
+
+/** `.gitattributes`, which git-fsck accepts only as a file, in the spelling of any file system. */
+function isAttributes(name: string): boolean {
+  const isHfs = name.replace(HFS_IGNORED, '').toLowerCase() === '.gitattributes';
+  return isHfs || isShortName(ntfsName(name.toLowerCase()), '.gitattributes', 'gi7d29');
+}
+
+/** On NTFS a name ends at a backslash, a colon, or trailing dots and blanks; and a backslash separates names. */
+function ntfsName(lower: string): string {
+  return (lower.split(/[\\:]/, 1)[0] ?? '').replace(/[. ]+$/, '');
+}
+
+/**
+ * Whether NTFS may take a name for `long`. Its short names are the first six letters and `~1` to `~4`; if those are taken,
+ * a hash, of which git looks at the beginning: eight characters that end in a tilde and a number.
+ */
+function isShortName(name: string, long: string, hash: string): boolean {
+  if (name === long) return true;
+  if (new RegExp(`^${long.slice(1, 7)}~[1-4]$`).test(name)) return true;
+  const [, letters, number] = /^([^~]{0,6})~([1-9][0-9]*)$/.exec(name) ?? [];
+  return letters !== undefined && number !== undefined && name.length === 8 && hash.startsWith(letters);
 }

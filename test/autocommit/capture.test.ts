@@ -31,6 +31,7 @@ describe('an autocommit', () => {
     const before = git(session.repository, 'for-each-ref', 'refs/heads/agt', 'refs/heads/main');
     autocommit(session);
     expect(git(session.repository, 'ls-tree', '-r', '--name-only', 'agtsessions/s1').split('\n')).toEqual([
+      '_/git-dir/ORIG_HEAD',
       '_/index',
       '_/manifest.json',
       '_/staged/a.txt',

@@ -23,7 +23,7 @@ describe('_/', () => {
     expect(existsSync(join(gitDir, 'index.lock'))).toBe(false);
   });
 
-  test('_/staged is left out in a conflict, and the operation is named', () => {
+  test('_/stages holds every stage of a conflict, and the operation is named', () => {
     const session = makeSession({ 'a.txt': 'a\n' });
     git(session.sandbox, 'checkout', '-q', '-b', 'other');
     write(join(session.sandbox, 'a.txt'), 'theirs\n');
@@ -34,10 +34,18 @@ describe('_/', () => {
     expect(run(REAL_GIT, ['merge', '-q', 'other'], { cwd: session.sandbox }).exitCode).toBe(1);
     autocommit(session);
     expect(git(session.repository, 'ls-tree', '--name-only', 'agtsessions/s1:_').split('\n')).toEqual([
+      'auto-merge',
+      'git-dir',
       'index',
       'manifest.json',
-      'operation',
+      'stages',
     ]);
+    for (const [stage, text] of [
+      ['1', 'a'],
+      ['2', 'ours'],
+      ['3', 'theirs'],
+    ])
+      expect(git(session.repository, 'show', `agtsessions/s1:_/stages/${stage}/a.txt`)).toBe(text);
     expect(manifestOf(session).operation).toBe('merge');
     git(session.sandbox, 'add', 'a.txt');
     git(session.sandbox, 'commit', '-q', '-m', 'merged');
@@ -57,6 +65,7 @@ describe('_/', () => {
       session: 's1',
       head: { ref: 'refs/heads/agt/s1', commit: git(session.repository, 'rev-parse', 'main') },
       operation: null,
+      git_dir_digest: expect.stringMatching(/^[0-9a-f]{40}$/),
       label: 'tests pass',
       tool: 'edit',
       modes: {

@@ -70,7 +70,9 @@ export class PermissionBits {
   private mostFrequent(kind: Kind, fallback: number): number {
     const counts = new Map<number, number>();
     const count = (of: Kind | undefined, bits: number) => {
-      if (of === kind) counts.set(bits, (counts.get(bits) ?? 0) + 1);
+      // A file that gives its owner's rights to others is listed with its owner.
+      const isListed = of !== 'directory' && (bits & SET_ID) !== 0;
+      if (of === kind && !isListed) counts.set(bits, (counts.get(bits) ?? 0) + 1);
     };
     for (const [, of, bits] of this.noted) count(of, bits);
     for (const { files, kept } of this.cached) {
@@ -84,6 +86,7 @@ export class PermissionBits {
 
 /** The permission bits of st_mode, with set-user-ID, set-group-ID and sticky. */
 const BITS = 0o7777;
+export const SET_ID = 0o6000;
 
 /** As git tells them apart. Undefined for a link, whose bits mean nothing. */
 function kindOf(mode: number): 'file' | 'program' | undefined {

@@ -13,6 +13,8 @@ export interface ScanOptions {
   readonly ignore: IgnoreFile | undefined;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince: number | undefined;
+  /** Files that are read now and by the next scan, since their stat data may not show a change. */
+  readonly mapped?: ReadonlySet<string>;
   readonly isInside: IsInside;
   /** Undefined: every file is read. */
   readonly refreshed: RefreshedCache | undefined;

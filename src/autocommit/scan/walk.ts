@@ -182,9 +182,13 @@ class Walker implements Walked {
 }
 
 /** The marks of the files that are up to date and not to be read again. */
-function unchangedFiles({ refreshed, rereadSince }: ScanOptions): Uint8Array {
+function unchangedFiles({ refreshed, rereadSince, mapped }: ScanOptions): Uint8Array {
   if (refreshed === undefined) return new Uint8Array();
-  const { files } = refreshed.upToDate;
+  const files = refreshed.upToDate.files.slice();
+  for (const path of mapped ?? []) {
+    const row = refreshed.cache.files.find(path);
+    if (row >= 0) files[row] = 0;
+  }
   if (rereadSince === undefined) return files;
   return files.map((mark, row) => (refreshed.cache.files.mtimeMs(row) < rereadSince * 1000 ? mark : 0));
 }

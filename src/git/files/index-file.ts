@@ -19,13 +19,18 @@ export interface IndexEntry {
 
 interface IndexContent {
   readonly entries: IndexEntry[];
+  /** The conflicts that were resolved, from which git can make them again. */
+  readonly resolved: ResolvedEntry[];
   readonly split: boolean;
 }
+
+export type ResolvedEntry = Pick<IndexEntry, 'path' | 'mode' | 'oid' | 'stage'>;
 
 interface IndexSummary {
   /** Covers the meaning of all entries. It does not depend on their stat data or on the version of the file. */
   readonly digest: string;
-  readonly conflicted: boolean;
+  /** Whether the index names objects that `git write-tree` leaves out: of a conflict, or of a mere intent to add. */
+  readonly hasMoreThanTree: boolean;
   readonly split: boolean;
 }
 
@@ -39,13 +44,15 @@ const MODE_LENGTH = 4;
 const ASSUME_VALID = 0x8000;
 /** A second flag word follows. */
 const EXTENDED = 0x4000;
+/** In the second flag word. */
+export const INTENT_TO_ADD = 0x2000;
 /** The length of the path in the first flag word; this value means "so long or longer". */
 const NAME_MASK = 0x0fff;
 
 /** @throws RangeError or SyntaxError if the bytes are not an index. */
 export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
   const entries: IndexEntry[] = [];
-  const split = walkEntries(bytes, oidLength, (entry) => {
+  const end = walkEntries(bytes, oidLength, (entry) => {
     const { offset, stage, flags } = entry;
     entries.push({
       offset,
@@ -56,17 +63,18 @@ export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
       flags,
     });
   });
-  return { entries, split };
+  const resolved = readResolved(findExtension(bytes, end, oidLength, 'REUC'), oidLength);
+  return { entries, resolved, split: findExtension(bytes, end, oidLength, 'link') !== undefined };
 }
 
 /** Makes no string or object for an entry, because an index may hold a million of them. @throws as parseIndex. */
 export function summarizeIndex(bytes: Buffer, oidLength: number): IndexSummary {
   const hash = new BufferedHash();
-  let conflicted = false;
+  let hasMoreThanTree = false;
   const fixed = Buffer.alloc(3);
-  const split = walkEntries(bytes, oidLength, (entry) => {
+  const end = walkEntries(bytes, oidLength, (entry) => {
     const { offset, stage, flags } = entry;
-    conflicted ||= stage > 0;
+    hasMoreThanTree ||= stage > 0 || (flags & INTENT_TO_ADD) !== 0;
     fixed[0] = stage;
     fixed[1] = flags >> 8;
     fixed[2] = flags & 0xff;
@@ -76,7 +84,9 @@ export function summarizeIndex(bytes: Buffer, oidLength: number): IndexSummary {
     hash.update(entry.pathBytes, entry.pathStart, entry.pathEnd);
     hash.update(NUL, 0, NUL.length);
   });
-  return { digest: hash.digest(), conflicted, split };
+  const hasExtension = (name: string) => findExtension(bytes, end, oidLength, name) !== undefined;
+  hasMoreThanTree ||= hasExtension('REUC');
+  return { digest: hash.digest(), hasMoreThanTree, split: hasExtension('link') };
 }
 
 const NUL = Buffer.alloc(1);
@@ -119,9 +129,9 @@ interface CurrentEntry {
   pathEnd: number;
 }
 
-/** Returns whether the index is split. @throws RangeError or SyntaxError if the bytes are not an index. */
-function walkEntries(bytes: Buffer, oidLength: number, visit: (entry: CurrentEntry) => void): boolean {
-  if (bytes.length === 0) return false;
+/** Returns the offset after the last entry. @throws RangeError or SyntaxError if the bytes are not an index. */
+function walkEntries(bytes: Buffer, oidLength: number, visit: (entry: CurrentEntry) => void): number {
+  if (bytes.length === 0) return 0;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC') throw new SyntaxError('not an index');
   const version = bytes.readUInt32BE(4);
   if (version < 2 || version > 4) throw new SyntaxError(`unknown index version ${version}`);
@@ -138,7 +148,8 @@ function walkEntries(bytes: Buffer, oidLength: number, visit: (entry: CurrentEnt
         : readPaddedPath(bytes, pathOffset, oidLength, entry);
     visit(entry);
   }
-  return hasExtension(bytes, offset, oidLength, 'link');
+  if (offset + oidLength > bytes.length) throw new RangeError('index is cut off');
+  return offset;
 }
 
 /** Returns the offset of the path, which follows the flags. */
@@ -190,11 +201,34 @@ function readVariableWidth(bytes: Buffer, start: number): [value: number, next: 
 }
 
 /** Each extension is a name of four bytes, a size and the content. The checksum ends the file. */
-function hasExtension(bytes: Buffer, start: number, oidLength: number, wanted: string): boolean {
+function findExtension(bytes: Buffer, start: number, oidLength: number, wanted: string): Buffer | undefined {
   let offset = start;
   while (offset + 8 <= bytes.length - oidLength) {
-    if (bytes.toString('latin1', offset, offset + 4) === wanted) return true;
-    offset += 8 + bytes.readUInt32BE(offset + 4);
+    const end = offset + 8 + bytes.readUInt32BE(offset + 4);
+    if (bytes.toString('latin1', offset, offset + 4) === wanted) return bytes.subarray(offset + 8, end);
+    offset = end;
   }
-  return false;
+  return undefined;
+}
+
+/** The extension `REUC`: path, three modes in octal, each ended by NUL; then a name for each mode that is not 0. */
+function readResolved(extension: Buffer | undefined, oidLength: number): ResolvedEntry[] {
+  const found: ResolvedEntry[] = [];
+  let offset = 0;
+  const readText = () => {
+    const end = extension?.indexOf(0, offset) ?? -1;
+    if (extension === undefined || end < 0) throw new SyntaxError('damaged extension REUC');
+    const text = extension.toString('latin1', offset, end);
+    offset = end + 1;
+    return text;
+  };
+  while (extension !== undefined && offset < extension.length) {
+    const path = readText();
+    const modes = [1, 2, 3].map((stage) => ({ stage, mode: Number.parseInt(readText(), 8) }));
+    for (const { stage, mode } of modes.filter(({ mode }) => mode !== 0)) {
+      found.push({ path, stage, mode, oid: extension.toString('hex', offset, offset + oidLength) });
+      offset += oidLength;
+    }
+  }
+  return found;
 }

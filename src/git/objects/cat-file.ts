@@ -36,11 +36,15 @@ export function runBatchCommand(git: Git, commands: readonly string[]): Promise<
 
 const BATCH = ['cat-file', '--batch', '--buffer'];
 
-/** `visit` must read all chunks before it returns. @throws AgtError for an object that is missing. */
+/**
+ * `visit` must read all chunks before it returns. Without `onMissing`, an object that is missing is an error.
+ * @throws AgtError
+ */
 export async function readBlobs(
   git: Git,
   oids: readonly string[],
   visit: (index: number, chunks: AsyncGenerator<Buffer>) => Promise<void>,
+  onMissing?: (index: number) => void,
 ): Promise<void> {
   if (oids.length === 0) return;
   traceCommand(git.env, git.path, BATCH);
@@ -56,6 +60,10 @@ export async function readBlobs(
     for (const [index, oid] of oids.entries()) {
       const header = await reader.readLine();
       const size = /^[0-9a-f]+ blob (\d+)$/.exec(header ?? '')?.[1];
+      if (onMissing !== undefined && header?.endsWith(' missing') === true) {
+        onMissing(index);
+        continue;
+      }
       if (size === undefined) throw unreadable(oid, header);
       await visit(index, reader.take(Number(size)));
       await reader.readLine();

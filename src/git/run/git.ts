@@ -46,6 +46,14 @@ export const FSYNC_ARGS = [
   'core.fsyncMethod=batch',
 ];
 
+/** Settings of the user that would make git write another kind of index, or not a whole one. */
+export const PLAIN_INDEX = [
+  'core.splitIndex=false',
+  'core.fsmonitor=false',
+  'index.sparse=false',
+  'core.sparseCheckout=false',
+].flatMap((setting) => ['-c', setting]);
+
 export function openGit(path: string, cwd: string, env: NodeJS.ProcessEnv): Git {
   return { path, cwd, env: cleanGitEnvironment(env), userLocale: localeOf(env) };
 }

@@ -15,7 +15,7 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitText } from '../../git/run/git.ts';
+import { type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -125,14 +125,6 @@ async function storeFile(
   }
   return undefined;
 }
-
-/** Settings of the user that would make git write another kind of index, or not a whole one. */
-const PLAIN_INDEX = [
-  'core.splitIndex=false',
-  'core.fsmonitor=false',
-  'index.sparse=false',
-  'core.sparseCheckout=false',
-].flatMap((setting) => ['-c', setting]);
 
 interface BaseTree {
   readonly tree: string;

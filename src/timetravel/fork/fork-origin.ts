@@ -120,8 +120,9 @@ function branchBeforeRebase(
   repository: Repository,
   { commit, manifest }: SnapshotMetadata,
 ): Promise<string | undefined> {
+  const folder = manifest.git_dir_digest === undefined ? 'operation' : 'git-dir';
   return manifest.operation === 'rebase'
-    ? gitAnswer(repository.git, ['cat-file', 'blob', `${commit}:_/operation/rebase-merge/orig-head`])
+    ? gitAnswer(repository.git, ['cat-file', 'blob', `${commit}:_/${folder}/rebase-merge/orig-head`])
     : Promise.resolve(undefined);
 }
 

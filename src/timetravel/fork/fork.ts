@@ -4,7 +4,8 @@
  */
 
 import { checkOutSnapshot } from '../../checkout/checkout.ts';
-import { restoreIndex, restoreOperation } from '../../checkout/sandbox-git-dir.ts';
+import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
+import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { inDirectory, runGit } from '../../git/run/git.ts';
@@ -92,9 +93,9 @@ async function fillFolder(
   const { sandbox, work_branch: workBranch } = record;
   await checkOutSnapshot(git, content.commit, sessionFolder(record));
   failurePoint('fork: files written');
-  await restoreIndex(git, undefined, content, sandbox);
+  await restoreIndex(git, content, sandbox);
   failurePoint('fork: index written');
-  await restoreOperation(git, content, { sandbox, workBranch, snapshotWorkBranch });
+  await restoreGitDirFiles(git, requireGitDir(sandbox), content, { workBranch, snapshotWorkBranch });
   if (detached !== undefined)
     await runGit(inDirectory(git, sandbox), ['update-ref', '--no-deref', 'HEAD', detached]);
 }

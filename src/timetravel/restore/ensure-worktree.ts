@@ -13,23 +13,27 @@ import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
 
-/** Returns true if the session folder was empty: there is no file to capture, and no index. */
+/** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
+type FoundFolder = 'files' | 'registered' | 'new';
+
 export async function ensureWorktree(
   repository: Repository,
   record: SessionRecord,
   commit: string,
-): Promise<boolean> {
-  if (sandboxExists(repository, record)) return false;
+): Promise<FoundFolder> {
+  if (sandboxExists(repository, record)) return 'files';
   const wasEmpty = !holdsFiles(sessionFolder(record));
   mkdirSync(record.sandbox, { recursive: true });
   mendWorktrees(repository.commonDir);
   failurePoint('worktree: folder made');
   // If only the `.git` file is missing, git writes it again.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
-  if (!sandboxExists(repository, record)) await register(repository, record, commit);
+  const isRegistered = sandboxExists(repository, record);
+  if (!isRegistered) await register(repository, record, commit);
   if (!sandboxExists(repository, record))
     throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
-  return wasEmpty;
+  if (!wasEmpty) return 'files';
+  return isRegistered ? 'registered' : 'new';
 }
 
 /** @throws AgtError if something is at the sandbox's place that is not to be replaced. */

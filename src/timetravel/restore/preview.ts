@@ -3,16 +3,18 @@
 import { observeFolder } from '../../autocommit/observe.ts';
 import { readFilesIfNeeded } from '../../checkout/checkout.ts';
 import { type CheckoutPlan, planCheckout } from '../../checkout/plan.ts';
+import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
 import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readModes } from '../../snapshot/manifest.ts';
+import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { type ObservedFiles, observeFiles } from './observe-files.ts';
 import type { RestoreRequest } from './restore.ts';
 
 export interface Preview {
@@ -60,26 +62,36 @@ interface CurrentFolder {
 }
 
 async function readCurrent(repository: Repository, record: SessionRecord, now: Date): Promise<CurrentFolder> {
-  if (!sandboxExists(repository, record))
-    return { content: undefined, directories: new Set(), differences: [] };
-  const { agentEmail, maxFileSize } = repository.settings;
-  const { refs, last, scanned, manifest } = await observeFolder(
-    repository.git,
-    captureTarget(repository, record),
-    { agentEmail, maxFileSize, now },
-  );
+  const observed = await observe(repository, record, now);
+  if (observed === undefined) return { content: undefined, directories: new Set(), differences: [] };
+  const { tip, last, scanned, manifest } = observed;
   const differences = [
     ...[...scanned.writes].map(([path, after]) => ({ path, before: last.find(path), after })),
     ...scanned.deletions.map((path) => ({ path, before: last.find(path), after: undefined })),
   ];
   const content = {
-    commit: refs.tip,
+    commit: tip,
     manifest,
     modes: readModes(manifest),
+    owners: readOwners(manifest),
     emptyDirectories: scanned.emptyDirectories,
     skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
   };
   return { content, directories: scanned.directories, differences };
+}
+
+/** Undefined if the folder has no files. */
+async function observe(
+  repository: Repository,
+  record: SessionRecord,
+  now: Date,
+): Promise<ObservedFiles | undefined> {
+  if (!sandboxExists(repository, record))
+    return holdsFiles(sessionFolder(record)) ? observeFiles(repository, record) : undefined;
+  const { agentEmail, maxFileSize } = repository.settings;
+  const target = captureTarget(repository, record);
+  const found = await observeFolder(repository.git, target, { agentEmail, maxFileSize, now });
+  return { ...found, tip: found.refs.tip };
 }
 
 /** From the disk to the wanted snapshot, given how each of them differs from the last snapshot. */

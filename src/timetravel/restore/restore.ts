@@ -4,17 +4,17 @@
  */
 
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
-import { applyPlan, ConcurrentChange, type TargetFolder } from '../../checkout/apply.ts';
+import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
+import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
-import { restoreHead, restoreIndex, restoreOperation } from '../../checkout/sandbox-git-dir.ts';
+import { requireSpaceFor } from '../../checkout/required-space.ts';
+import { requireGitDir, restoreHead, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { AgtError } from '../../errors.ts';
 import { workRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
-import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -22,10 +22,13 @@ import { begin, complete, requireAllowed } from '../../session/operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
+import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
+import { keepGitState } from './keep-git-state.ts';
+import { openSessionFolder } from './session-folder.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreRequest {
@@ -110,17 +113,34 @@ async function prepare(
   refuseToReplace(repository, record);
   // If agt has to create the sandbox again, the intent must be written before that.
   const chosenEarly = sandboxExists(repository, record) ? undefined : await choose(false);
-  if (chosenEarly !== undefined) beginWith(chosenEarly);
-  const wasEmpty = await ensureWorktree(repository, record, record.from_commit);
-  const before = wasEmpty
-    ? undefined
-    : await captureSession(session, record, { now, keep: await unkeptWorkTip(repository, record) });
+  if (chosenEarly !== undefined) {
+    if (!holdsFiles(sessionFolder(record)))
+      await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });
+    beginWith(chosenEarly);
+  }
+  const folder = await ensureWorktree(repository, record, record.from_commit);
+  const keep = await unkeptWorkTip(repository, record);
+  if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
+  const before = folder === 'files' ? await captureSession(session, record, { now, keep }) : undefined;
   const snapshot = chosenEarly ?? (await choose(false));
   failurePoint('restore: captured before');
+  if (before !== undefined)
+    await requireRoom(repository, record, { from: before.commit, to: snapshot, scope });
   const begun = beginWith(snapshot);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
-  if (wasEmpty) restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
+  if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return { record, begun, snapshot, wanted, before };
+}
+
+/** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
+async function requireRoom(
+  { git }: Repository,
+  record: SessionRecord,
+  { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
+): Promise<void> {
+  const content = from === undefined ? undefined : await readSnapshotMetadata(git, from);
+  const plan = await prepareCheckout(git, content, await readSnapshotMetadata(git, to.commit), scope);
+  await requireSpaceFor(git, plan, sessionFolder(record));
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
@@ -138,23 +158,29 @@ async function bringBack(
   { record, snapshot, wanted, before }: RestoreStart,
   request: RestoreRequest,
 ): Promise<{ changed: number; warnings: string[] }> {
-  const { changed, captured } = await restoreFiles(session, record, before?.commit, wanted, request);
+  const { changed, warnings: notRestored } = await restoreFiles(
+    session,
+    record,
+    before?.commit,
+    wanted,
+    request,
+  );
   const notCaptured = (before?.failed ?? []).map(
     ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
   );
-  const warnings = [...(before?.warnings ?? []), ...notCaptured];
+  const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
   if (request.scope.includes('sandbox')) {
-    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, captured, wanted)));
+    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted)));
   }
   return { changed, warnings };
 }
 
-/** How often agt captures the folder again, if other processes change it during the restore, before it gives up. */
+/** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
 const ATTEMPTS = 3;
 
 /**
  * Restores files, links, directories and permissions. `lastCapture` is the last snapshot; undefined if the folder is
- * empty. Returns the number of paths that were not as wanted, and the commit of the last capture.
+ * empty. Returns the number of paths that were not as wanted.
  */
 async function restoreFiles(
   session: LockedSession,
@@ -162,29 +188,24 @@ async function restoreFiles(
   lastCapture: string | undefined,
   wanted: SnapshotMetadata,
   { scope, now }: RestoreRequest,
-): Promise<{ changed: number; captured: string | undefined }> {
-  const { repository } = session;
-  const changed = new Set<string>();
+): Promise<{ changed: number; warnings: string[] }> {
+  const { git } = session.repository;
+  const paths = new Set<string>();
   let captured = lastCapture;
   for (let attempt = 1; ; attempt++) {
-    const from = captured === undefined ? undefined : await readSnapshotMetadata(repository.git, captured);
-    const plan = await prepareCheckout(repository.git, from, wanted, scope);
-    for (const path of pathsOf(plan)) changed.add(path);
-    try {
-      await applyPlan(repository.git, plan, openFolder(repository, record));
-      return { changed: changed.size, captured };
-    } catch (error) {
-      if (!(error instanceof ConcurrentChange)) throw error;
-      if (attempt === ATTEMPTS) throw keepsChanging(error.path);
-      captured = (await captureSession(session, record, { now })).commit;
+    const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
+    const plan = await prepareCheckout(git, from, wanted, scope);
+    for (const path of pathsOf(plan)) paths.add(path);
+    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
+    if (changed.length === 0 || attempt === ATTEMPTS) {
+      const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
+      const warnings = [...refused, ...busy].map(
+        ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
+      );
+      return { changed: paths.size, warnings };
     }
+    captured = (await captureSession(session, record, { now })).commit;
   }
-}
-
-function keepsChanging(path: string): AgtError {
-  return new AgtError(`"${displayPath(path)}" keeps changing during the restore`, {
-    hints: ['a process is writing to the session: stop it and run this again', 'no snapshot is lost'],
-  });
 }
 
 /** Every path that a plan changes. */
@@ -192,35 +213,31 @@ function pathsOf(plan: CheckoutPlan): string[] {
   return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
 }
 
-/** The session folder, with the stat data that the last capture recorded for its files. */
-function openFolder(repository: Repository, record: SessionRecord): TargetFolder {
-  const files = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
-  return {
-    path: Buffer.from(sessionFolder(record)).toString('latin1'),
-    isCaptured: (path, stat) => {
-      const row = files?.find(path) ?? -1;
-      return row >= 0 && files?.isSame(row, stat, Number.POSITIVE_INFINITY) === true;
-    },
-  };
-}
-
-/** Restores HEAD, the work branch, the index and an unfinished operation. Returns warnings. */
+/** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
 async function restoreGitDir(
   repository: Repository,
-  { sandbox, work_branch: workBranch }: SessionRecord,
+  record: SessionRecord,
   snapshot: Snapshot,
-  captured: string | undefined,
   wanted: SnapshotMetadata,
 ): Promise<string[]> {
-  const sessionOfSnapshot = snapshot.session as SessionRecord['session_id'];
-  const snapshotWorkBranch =
-    readRecord(repository, sessionOfSnapshot)?.work_branch ?? workRef(repository.settings, sessionOfSnapshot);
-  const branches = { sandbox, workBranch, snapshotWorkBranch };
-  const warnings = await restoreHead(repository.git, wanted.manifest.head, branches);
+  const { git } = repository;
+  const { sandbox } = record;
+  const branches = workBranches(repository, record, snapshot);
+  const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
   failurePoint('restore: head moved');
-  await restoreIndex(repository.git, captured, wanted, sandbox);
-  await restoreOperation(repository.git, wanted, branches);
-  return warnings;
+  await restoreIndex(git, wanted, sandbox);
+  return [...warnings, ...(await restoreGitDirFiles(git, requireGitDir(sandbox), wanted, branches))];
+}
+
+function workBranches(
+  repository: Repository,
+  { work_branch: workBranch }: SessionRecord,
+  snapshot: Snapshot,
+): WorkBranches {
+  const session = snapshot.session as SessionRecord['session_id'];
+  const snapshotWorkBranch =
+    readRecord(repository, session)?.work_branch ?? workRef(repository.settings, session);
+  return { workBranch, snapshotWorkBranch };
 }
 
 async function captureAndVerify(
@@ -228,10 +245,13 @@ async function captureAndVerify(
   { record, snapshot, wanted }: RestoreStart,
   { now, by, scope }: RestoreRequest,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
+  const { repository } = session;
   const restored = { commit: snapshot.commit, by };
-  const { commit = '' } = await captureSession(session, record, { now, restored });
-  const after = await readSnapshotMetadata(session.repository.git, commit);
-  const { mismatches, ignored } = await verifyRestore(session.repository.git, after, wanted, scope);
+  const { commit = '', failed } = await captureSession(session, record, { now, restored });
+  const after = await readSnapshotMetadata(repository.git, commit);
+  const branches = workBranches(repository, record, snapshot);
+  const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, branches);
+  const unread = failed.map(({ path }) => path).filter((path) => isUnder(path, scope.map(displayPath)));
   const warnings = ignored.map((path) => `${path} was not compared, because .agtignore matches it`);
-  return { commit, mismatches, warnings };
+  return { commit, mismatches: [...new Set([...mismatches, ...unread])], warnings };
 }

@@ -84,7 +84,14 @@ async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> 
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
-  const withoutNames = ({ manifest }: SnapshotMetadata) =>
-    serializeManifest({ ...manifest, session: '', label: null, tool: null });
+  const isOld = [one, other].some(({ manifest }) => manifest.git_dir_digest === undefined);
+  const withoutNames = ({ manifest: { git_dir_digest: digest = '', ...manifest } }: SnapshotMetadata) =>
+    serializeManifest({
+      ...manifest,
+      git_dir_digest: isOld ? '' : digest,
+      session: '',
+      label: null,
+      tool: null,
+    });
   return withoutNames(one) === withoutNames(other);
 }

@@ -1,6 +1,7 @@
 /** Verifies a restore: compares the snapshot that was made after it with the snapshot that was wanted. */
 
 import { prepareCheckout } from '../../checkout/checkout.ts';
+import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
@@ -8,6 +9,7 @@ import { haveSameIndex } from '../../snapshot/diff.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
+import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
 
 interface Verification {
@@ -22,6 +24,7 @@ export async function verifyRestore(
   after: SnapshotMetadata,
   wanted: SnapshotMetadata,
   scope: readonly string[],
+  branches: WorkBranches,
 ): Promise<Verification> {
   const plan = await prepareCheckout(git, after, wanted, scope);
   const paths = new Set([
@@ -36,8 +39,10 @@ export async function verifyRestore(
   const ignored = sorted.filter(isIgnored).map(displayPath);
   const mismatches = sorted.filter((path) => !isIgnored(path)).map(displayPath);
   if (!scope.includes('sandbox')) return { mismatches, ignored };
-  if (after.manifest.operation_digest !== wanted.manifest.operation_digest)
-    mismatches.push(`the ${wanted.manifest.operation ?? after.manifest.operation} in the sandbox`);
+  const gitDirFiles = await differingGitDirFiles(git, after, wanted, branches);
+  mismatches.push(...gitDirFiles.map((path) => `${path} in the git directory of the sandbox`));
+  if (!hasSameHead(after.manifest.head, wanted.manifest.head, branches))
+    mismatches.push('HEAD of the sandbox');
   if (!(await hasEquivalentIndex(git, after, wanted))) mismatches.push('the index of the sandbox');
   return { mismatches, ignored };
 }
@@ -53,6 +58,15 @@ function missingDirectories(
 ): string[] {
   const present = new Set(after.emptyDirectories);
   return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !present.has(path));
+}
+
+function hasSameHead(
+  after: SnapshotManifest['head'],
+  wanted: SnapshotManifest['head'],
+  { workBranch, snapshotWorkBranch }: WorkBranches,
+): boolean {
+  const ref = wanted.ref === snapshotWorkBranch ? workBranch : wanted.ref;
+  return after.ref === ref && after.commit === wanted.commit;
 }
 
 /** Whether the indexes are equal but for their stat data. */

@@ -63,7 +63,7 @@ test('agt reads the entries that git lists, in every version, and the digest is 
       );
       expect(listed.join('')).toBe(git(repository, 'ls-files', '-z', '--stage'));
       const summary = summarizeIndex(indexOf(repository), 20);
-      expect(summary.conflicted).toBe(entries.some(({ stage }) => stage > 0));
+      expect(summary.hasMoreThanTree).toBe(entries.some(({ stage }) => stage > 0));
       expect([read.split, summary.split]).toEqual([false, false]);
       return summary.digest;
     });
@@ -131,5 +131,5 @@ test('bytes that are not an index are refused', () => {
     expect(() => parseIndex(broken, 20)).toThrow();
     expect(() => summarizeIndex(broken, 20)).toThrow();
   }
-  expect(summarizeIndex(Buffer.alloc(0), 20)).toMatchObject({ conflicted: false, split: false });
+  expect(summarizeIndex(Buffer.alloc(0), 20)).toMatchObject({ hasMoreThanTree: false, split: false });
 });

@@ -3,6 +3,7 @@ import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
@@ -52,6 +53,7 @@ export const sessionRestore = defineCommand({
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const namesakes = await readAmbiguousFolders(repository.git, [snapshot.commit]);
     const paths = (args.path ?? []).map((path) => pathInSession(record, path, context.cwd, namesakes));
+    await requireKnownPaths(repository.git, record, snapshot, paths);
     const folders = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request = {
       scope: paths.length > 0 ? paths : folders,

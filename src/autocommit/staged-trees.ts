@@ -1,0 +1,96 @@
+/**
+ * Trees that keep every object of the sandbox's index reachable. `git write-tree` makes one of what is staged. It refuses
+ * an index in conflict, and leaves out what `git add --intent-to-add` names and the conflicts that git could make again.
+ * A second tree has those, by stage.
+ */
+import { INTENT_TO_ADD, parseIndex, type ResolvedEntry } from '../git/files/index-file.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitText, PLAIN_INDEX } from '../git/run/git.ts';
+import { withIndexCopy } from './index-copy.ts';
+import type { IndexContent } from './staged-index.ts';
+
+export interface StagedTrees {
+  /** What is staged; undefined if nothing is. */
+  readonly staged: string | undefined;
+  /** Undefined if there is nothing but what is staged. Its directories are stages: `0` of an intent to add, `1` to `3`. */
+  readonly stages: string | undefined;
+}
+
+export const NO_TREES: StagedTrees = { staged: undefined, stages: undefined };
+
+/** `git` runs where it finds the repository; `gitDir` is the sandbox's own. `oidLength` is in bytes. */
+export async function writeStagedTrees(
+  git: Git,
+  gitDir: string,
+  { raw, hasMoreThanTree }: IndexContent,
+  oidLength: number,
+): Promise<StagedTrees> {
+  if (raw.length === 0) return NO_TREES;
+  return withIndexCopy(gitDir, raw, async (copy) => {
+    const whole = hasMoreThanTree ? undefined : await writeTree(git, copy);
+    if (whole !== undefined) return { staged: await unlessEmpty(git, whole), stages: undefined };
+    const { leftOut, unstorable } = await sortEntries(git, raw, oidLength);
+    const zeros = '0'.repeat(2 * oidLength);
+    await editIndex(
+      git,
+      copy,
+      [...unstorable].map((path) => `0 ${zeros}\t${path}`),
+    );
+    const others = `${copy}-of-stages`;
+    await editIndex(
+      git,
+      others,
+      leftOut.map(({ mode, oid, stage, path }) => `${mode.toString(8)} ${oid}\t${stage}/${path}`),
+    );
+    const staged = await writeTree(git, copy);
+    const stages = leftOut.length === 0 ? undefined : await writeTree(git, others);
+    return { staged: staged && (await unlessEmpty(git, staged)), stages };
+  });
+}
+
+interface SortedEntries {
+  /** Entries that `git write-tree` leaves out, as far as their objects exist. */
+  readonly leftOut: ResolvedEntry[];
+  /** Paths for which `git write-tree` would refuse the index: in conflict, or without their object. */
+  readonly unstorable: Set<string>;
+}
+
+const SUBMODULE = 0o160000;
+const SPARSE_DIRECTORY = 0o040000;
+
+async function sortEntries(git: Git, raw: Buffer, oidLength: number): Promise<SortedEntries> {
+  const { entries, resolved } = parseIndex(raw, oidLength);
+  const missing = await listMissing(git, [...entries, ...resolved]);
+  const isIntent = ({ flags }: { flags: number }) => (flags & INTENT_TO_ADD) !== 0;
+  const wanted = [...entries.filter((entry) => entry.stage > 0 || isIntent(entry)), ...resolved];
+  return {
+    leftOut: wanted.filter(({ oid, mode }) => !missing.has(oid) && mode !== SPARSE_DIRECTORY),
+    unstorable: new Set(
+      entries.filter(({ stage, oid }) => stage > 0 || missing.has(oid)).map(({ path }) => path),
+    ),
+  };
+}
+
+async function listMissing(git: Git, entries: readonly ResolvedEntry[]): Promise<Set<string>> {
+  const oids = new Set(entries.filter(({ mode }) => mode !== SUBMODULE).map(({ oid }) => oid));
+  const input = [...oids].map((oid) => `${oid}\n`).join('');
+  const answers = await gitText(git, ['cat-file', '--buffer', '--batch-check=ok'], { input });
+  return new Set(answers.split('\n').flatMap((line) => /^([0-9a-f]+) missing$/.exec(line)?.[1] ?? []));
+}
+
+/** `lines` are in the format of `git update-index --index-info`. Without a file the index is empty. */
+async function editIndex(git: Git, index: string, lines: readonly string[]): Promise<void> {
+  if (lines.length === 0) return;
+  const input = Buffer.from(lines.map((line) => `${line}\0`).join(''), 'latin1');
+  const env = { GIT_INDEX_FILE: index };
+  await gitText(git, [...PLAIN_INDEX, 'update-index', '-z', '--index-info'], { env, input });
+}
+
+/** Undefined if git cannot write it. */
+function writeTree(git: Git, index: string): Promise<string | undefined> {
+  return gitAnswer(git, [...FSYNC_ARGS, 'write-tree'], { env: { GIT_INDEX_FILE: index } });
+}
+
+/** git-fsck refuses an empty tree inside another one. */
+async function unlessEmpty(git: Git, tree: string): Promise<string | undefined> {
+  return (await gitText(git, ['cat-file', '-s', tree])) === '0' ? undefined : tree;
+}

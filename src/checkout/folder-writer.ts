@@ -1,0 +1,211 @@
+/**
+ * Changes single paths of a session folder. It writes each file under a temporary name and renames it, so that a file is
+ * never half written. It follows no link, also if a directory becomes one meanwhile. It replaces and deletes only files
+ * that are still as they were captured. If a directory is read-only, it becomes writable for as long as agt works.
+ */
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  symlinkSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { failurePoint } from '../disk/failure-point.ts';
+import { OpenDirectories } from '../disk/open-directories.ts';
+import { parentPath } from '../disk/parent-path.ts';
+import { errorCode } from '../errors.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
+import { allowedBits, giveTo, type Owner, openGiveTo, ownerOf } from './owner.ts';
+import type { FileToWrite } from './plan.ts';
+
+export interface TargetFolder {
+  /** Absolute, one byte per character. */
+  readonly path: string;
+  /** Whether a file is still as it was captured. */
+  readonly isCaptured: (path: string, stat: Stats) => boolean;
+}
+
+/** Another process changed a file since the last capture. */
+export class ConcurrentChange extends Error {
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`${path} was changed by another process`);
+    this.path = path;
+  }
+}
+
+/** Paths are relative to the session folder, one byte per character. Every method throws ConcurrentChange and system errors. */
+export class FolderWriter {
+  /** Files that got fewer permissions than the snapshot has, with the reason. */
+  readonly limited: { path: string; reason: string }[] = [];
+  private readonly isCaptured: TargetFolder['isCaptured'];
+  private readonly owners: ReadonlyMap<string, Owner>;
+  private readonly disk: OpenDirectories;
+  /** Directories that are writable. */
+  private readonly checked = new Set<string>();
+  private readonly made = new Set<string>();
+  /** The permission bits that directories had before they were made writable. */
+  private readonly unlocked = new Map<string, number>();
+
+  /** `owners`: of files with a set-user-ID or set-group-ID bit. */
+  constructor({ path, isCaptured }: TargetFolder, owners: ReadonlyMap<string, Owner>) {
+    this.isCaptured = isCaptured;
+    this.owners = owners;
+    this.disk = new OpenDirectories(path);
+  }
+
+  removeFile(path: string): void {
+    const stat = this.disk.lstat(path);
+    if (stat === undefined) return;
+    if (!this.isCaptured(path, stat)) throw new ConcurrentChange(path);
+    this.prepareParents(path);
+    unlinkSync(this.disk.entry(path));
+  }
+
+  removeIfEmpty(path: string): void {
+    if (this.disk.lstat(path)?.isDirectory() !== true) return;
+    this.prepareParents(path);
+    this.disk.forget(path);
+    try {
+      rmdirSync(this.disk.entry(path));
+    } catch (error) {
+      // It holds a file that was never captured.
+      if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
+    }
+  }
+
+  makeDirectory(path: string): void {
+    const stat = this.disk.lstat(path);
+    if (stat?.isDirectory()) return;
+    if (stat !== undefined) throw new ConcurrentChange(path);
+    this.prepareParents(path);
+    mkdirSync(this.disk.entry(path), 0o700);
+    this.checked.add(path);
+    this.made.add(path);
+    giveTo(this.disk.entry(path), this.ownerOfNew(path));
+  }
+
+  async write(file: FileToWrite, chunks: AsyncGenerator<Buffer>): Promise<void> {
+    const { path, kind, isNew } = file;
+    const stat = this.disk.lstat(path);
+    if (stat !== undefined && (isNew || !this.isCaptured(path, stat))) throw new ConcurrentChange(path);
+    this.prepareParents(path);
+    const owner = stat === undefined ? this.ownerOfNew(path) : stat;
+    const parent = parentPath(path);
+    const temporary = `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`;
+    try {
+      if (kind === 'link') await this.writeLink(temporary, chunks, owner);
+      else await this.writeFile(temporary, chunks, owner, file);
+      failurePoint('checkout: file written');
+      renameSync(this.disk.entry(temporary), this.disk.entry(path));
+      failurePoint('checkout: file in place');
+    } catch (error) {
+      this.removeTemporary(temporary);
+      throw error;
+    }
+  }
+
+  setBits(path: string, bits: number): void {
+    this.disk.withItself(path, (itself, stat) => {
+      this.unlocked.delete(path);
+      chmodSync(itself, this.limit(path, bits, stat));
+    });
+  }
+
+  /** Sets the permission bits of directories, deepest first: in a read-only directory it could set no others. */
+  lastSteps(bits: ReadonlyMap<string, number>): [path: string, step: () => void][] {
+    const final = [
+      ...[...this.made].map((path): [string, number] => [path, bits.get(path) ?? 0o755]),
+      ...this.unlocked,
+    ];
+    return final.reverse().map(([path, mode]) => [path, () => this.setDirectoryBits(path, mode)]);
+  }
+
+  close(): void {
+    this.disk.close();
+  }
+
+  private setDirectoryBits(path: string, bits: number): void {
+    if (this.disk.lstat(path)?.isDirectory() !== true) return;
+    this.disk.withItself(path, (itself, stat) => {
+      if (stat.isDirectory()) chmodSync(itself, bits);
+    });
+  }
+
+  /** Makes sure that all directories above `path` are directories and not links, and that they are writable. */
+  private prepareParents(path: string): void {
+    for (const directory of parentDirectories(path).reverse()) {
+      if (this.checked.has(directory)) continue;
+      const stat = this.disk.lstat(directory);
+      if (stat?.isDirectory() !== true) throw new ConcurrentChange(directory);
+      const bits = stat.mode & 0o7777;
+      if ((bits & 0o300) !== 0o300) {
+        this.disk.withItself(directory, (itself) => chmodSync(itself, bits | 0o700));
+        this.unlocked.set(directory, bits);
+      }
+      this.checked.add(directory);
+    }
+  }
+
+  private async writeFile(
+    temporary: string,
+    chunks: AsyncGenerator<Buffer>,
+    owner: Owner | undefined,
+    { path, bits }: FileToWrite,
+  ): Promise<void> {
+    this.removeTemporary(temporary);
+    const fd = openSync(this.disk.entry(temporary), 'wx', 0o600);
+    try {
+      for await (const chunk of chunks) writeAll(fd, chunk);
+      openGiveTo(fd, owner);
+      fchmodSync(fd, this.limit(path, bits, fstatSync(fd)));
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  private async writeLink(
+    temporary: string,
+    chunks: AsyncGenerator<Buffer>,
+    owner: Owner | undefined,
+  ): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const chunk of chunks) parts.push(chunk);
+    this.removeTemporary(temporary);
+    symlinkSync(Buffer.concat(parts), this.disk.entry(temporary));
+    giveTo(this.disk.entry(temporary), owner);
+  }
+
+  private removeTemporary(temporary: string): void {
+    try {
+      unlinkSync(this.disk.entry(temporary));
+    } catch {
+      // There is none, or it cannot be removed: then the next step fails.
+    }
+  }
+
+  /** Leaves off set-user-ID and set-group-ID if they would give somebody more rights than the file gave. */
+  private limit(path: string, bits: number, stat: Stats): number {
+    const allowed = allowedBits(bits, stat, this.owners.get(path));
+    const reason = 'its set-user-ID or set-group-ID bit was left off, because it has not the same owner';
+    if (allowed !== bits) this.limited.push({ path, reason });
+    return allowed;
+  }
+
+  /** The owner of a path that root makes; undefined for everybody else, whose it is. */
+  private ownerOfNew(path: string): Owner | undefined {
+    return ownerOf(() => this.disk.lstat(parentPath(path) === '' ? '.' : parentPath(path)));
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+}

@@ -1,0 +1,138 @@
+/** Restores the files that git keeps for the sandbox alone (snapshot/git-dir-files.ts). */
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { OpenDirectories } from '../disk/open-directories.ts';
+import { systemFailure } from '../errors.ts';
+import { readBlobs } from '../git/objects/cat-file.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
+import { type Git, resolveObject } from '../git/run/git.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
+import {
+  GIT_DIR_FILES,
+  type GitDirFiles,
+  OPERATION_FILES,
+  readGitDirFiles,
+} from '../snapshot/git-dir-files.ts';
+import type { SnapshotMetadata } from '../snapshot/metadata.ts';
+import { decodePath } from '../snapshot/tree-names.ts';
+
+/** Full names of branches. */
+export interface WorkBranches {
+  /** The session's own work branch. */
+  readonly workBranch: string;
+  /** The work branch of the session that made the snapshot: another one if this session is a fork. */
+  readonly snapshotWorkBranch: string;
+}
+
+type Files = ReadonlyMap<string, Buffer>;
+
+/** Restores them. Returns what could not be restored, for people. */
+export async function restoreGitDirFiles(
+  git: Git,
+  gitDir: string,
+  content: SnapshotMetadata,
+  branches: WorkBranches,
+): Promise<string[]> {
+  const wanted = await readCapturedFiles(git, content, branches);
+  const current = readGitDirFiles(gitDir);
+  const disk = new OpenDirectories(Buffer.from(gitDir).toString('latin1'));
+  const warnings: string[] = [];
+  try {
+    for (const root of recordedRoots(content, current)) {
+      try {
+        warnings.push(...replaceRoot(disk, root, filesIn(wanted, root), current));
+      } catch (error) {
+        warnings.push(`${root} in the git directory was not restored: ${reasonOf(error)}`);
+      }
+    }
+  } finally {
+    disk.close();
+  }
+  return warnings;
+}
+
+/** The names of recorded files or directories that differ between two snapshots. */
+export async function differingGitDirFiles(
+  git: Git,
+  after: SnapshotMetadata,
+  wanted: SnapshotMetadata,
+  branches: WorkBranches,
+): Promise<string[]> {
+  const own = { ...branches, snapshotWorkBranch: branches.workBranch };
+  const [found, expected] = [
+    await readCapturedFiles(git, after, own),
+    await readCapturedFiles(git, wanted, branches),
+  ];
+  return recordedRoots(wanted, after.manifest).filter(
+    (root) => !isSame(filesIn(found, root), filesIn(expected, root)),
+  );
+}
+
+/** The files and directories that a snapshot tells something of, if only that they do not exist. */
+function recordedRoots(
+  { manifest }: SnapshotMetadata,
+  { operation }: Pick<GitDirFiles, 'operation'>,
+): readonly string[] {
+  if (manifest.git_dir_digest !== undefined) return GIT_DIR_FILES;
+  // An earlier build of agt captured the files of an operation alone.
+  return manifest.operation === null && operation === null ? [] : OPERATION_FILES;
+}
+
+async function readCapturedFiles(
+  git: Git,
+  { commit, manifest }: SnapshotMetadata,
+  { workBranch, snapshotWorkBranch }: WorkBranches,
+): Promise<Files> {
+  const tree = `${commit}:_/${manifest.git_dir_digest === undefined ? 'operation' : 'git-dir'}`;
+  const files = new Map<string, Buffer>();
+  if ((await resolveObject(git, tree)) === undefined) return files;
+  const listed = await listTree(git, tree, { recurse: 'files' });
+  await readBlobs(
+    git,
+    listed.map(({ oid }) => oid),
+    async (index, chunks) => {
+      const parts: Buffer[] = [];
+      for await (const chunk of chunks) parts.push(chunk);
+      const path = decodePath(listed[index]?.path ?? '');
+      const bytes = Buffer.concat(parts);
+      // At its end a rebase moves the branch that is named here. It must be the branch of this session.
+      const namesBranch =
+        /^rebase-\w+\/head-name$/.test(path) && bytes.toString().trim() === snapshotWorkBranch;
+      files.set(path, namesBranch ? Buffer.from(`${workBranch}\n`) : bytes);
+    },
+  );
+  return files;
+}
+
+function filesIn(files: Files, root: string): Files {
+  return new Map([...files].filter(([path]) => path === root || path.startsWith(`${root}/`)));
+}
+
+function isSame(a: Files, b: Files): boolean {
+  return a.size === b.size && [...a].every(([path, bytes]) => b.get(path)?.equals(bytes) === true);
+}
+
+/** Returns warnings. */
+function replaceRoot(disk: OpenDirectories, root: string, wanted: Files, current: GitDirFiles): string[] {
+  const lost = current.unreadable.filter(({ path }) => path === root || path.startsWith(`${root}/`));
+  const isEmptyDirectory = wanted.size === 0 && disk.lstat(root) !== undefined;
+  if (lost.length === 0 && !isEmptyDirectory && isSame(filesIn(current.files, root), wanted)) return [];
+  if (disk.lstat(root) !== undefined) rmSync(disk.entry(root), { recursive: true, force: true });
+  disk.forget(root);
+  for (const [path, bytes] of wanted) {
+    for (const directory of parentDirectories(path).reverse())
+      if (disk.lstat(directory) === undefined) mkdirSync(disk.entry(directory));
+    const fd = openSync(disk.entry(path), 'wx');
+    try {
+      writeFileSync(fd, bytes);
+    } finally {
+      closeSync(fd);
+    }
+  }
+  return lost.map(({ path, reason }) => `${path} in the git directory ${reason}; agt removed it uncaptured`);
+}
+
+function reasonOf(error: unknown): string {
+  const reason = systemFailure(error);
+  if (reason === undefined) throw error;
+  return reason;
+}

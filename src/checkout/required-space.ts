@@ -1,0 +1,100 @@
+/** Checks that a plan fits on the disk before its first step: half a restore on a full disk could not even be repeated. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { requireSpace } from '../disk/free-space.ts';
+import { OpenDirectories } from '../disk/open-directories.ts';
+import { parentPath } from '../disk/parent-path.ts';
+import { type Git, gitText } from '../git/run/git.ts';
+import type { CheckoutPlan } from './plan.ts';
+
+const HINTS = ['agt restored nothing', 'free some space, then run this again'];
+
+/** What a plan writes to one file system and frees there; in bytes. */
+interface Share {
+  /** A directory of it, as Node has it. */
+  readonly path: string;
+  written: number;
+  largest: number;
+  freed: number;
+}
+
+/** `folder` is absolute. @throws AgtError if the plan does not fit. */
+export async function requireSpaceFor(git: Git, plan: CheckoutPlan, folder: string): Promise<void> {
+  if (plan.writes.length === 0) return;
+  const sizes = await readSizes(git, plan);
+  for (const { path, written, largest, freed } of sharesOf(plan, sizes, folder)) {
+    // A file is written before the one that it replaces is gone.
+    if (written > 0) requireSpace(path, Math.max(0, written + largest - freed), HINTS);
+  }
+}
+
+async function readSizes(git: Git, { writes }: CheckoutPlan): Promise<number[]> {
+  const input = writes.map(({ oid }) => `${oid}\n`).join('');
+  const sizes = await gitText(git, ['cat-file', '--buffer', '--batch-check=%(objectsize)'], { input });
+  return sizes.split('\n').map((size) => Number(size) || 0);
+}
+
+function sharesOf(
+  { deletions, writes }: CheckoutPlan,
+  sizes: readonly number[],
+  folder: string,
+): Iterable<Share> {
+  const shares = new Shares(folder);
+  for (const path of deletions) shares.of(path).freed += shares.bytesOnDisk(path);
+  for (const [i, { path }] of writes.entries()) {
+    const share = shares.of(path);
+    const size = sizes[i] ?? 0;
+    share.written += size;
+    share.largest = Math.max(share.largest, size);
+    share.freed += shares.bytesOnDisk(path);
+  }
+  return shares.close();
+}
+
+/** What `st_blocks` counts, in bytes. */
+const BLOCK = 512;
+
+class Shares {
+  /** The folder, or the nearest directory above that exists. */
+  private readonly existing: string;
+  private readonly disk: OpenDirectories;
+  private readonly byDevice = new Map<number, Share>();
+  private readonly byDirectory = new Map<string, Share>();
+
+  constructor(folder: string) {
+    this.existing = existingDirectory(folder);
+    this.disk = new OpenDirectories(Buffer.from(folder).toString('latin1'));
+  }
+
+  /** The share of the file system that a path is on, or would be on. */
+  of(path: string): Share {
+    const directory = parentPath(path);
+    const known = this.byDirectory.get(directory);
+    if (known !== undefined) return known;
+    const stat = directory === '' ? statSync(this.existing) : this.disk.lstat(directory);
+    const share = stat?.isDirectory() ? this.onDevice(stat.dev, directory) : this.of(directory);
+    this.byDirectory.set(directory, share);
+    return share;
+  }
+
+  bytesOnDisk(path: string): number {
+    const stat = this.disk.lstat(path);
+    return stat?.nlink === 1 ? stat.blocks * BLOCK : 0;
+  }
+
+  close(): Iterable<Share> {
+    this.disk.close();
+    return this.byDevice.values();
+  }
+
+  private onDevice(device: number, directory: string): Share {
+    const path = `${this.existing}/${Buffer.from(directory, 'latin1').toString()}`;
+    const share = this.byDevice.get(device) ?? { path, written: 0, largest: 0, freed: 0 };
+    this.byDevice.set(device, share);
+    return share;
+  }
+}
+
+function existingDirectory(folder: string): string {
+  return existsSync(folder) ? folder : existingDirectory(dirname(folder));
+}

@@ -1,0 +1,110 @@
+/**
+ * Reaches the files of a folder through directories that are open, so that nobody can lead agt elsewhere by replacing a
+ * directory with a link: a system call gets `/proc/self/fd/N/name`. Without /proc, agt looks at all directories on the way
+ * before each call. Paths are relative to the folder and hold one byte per character.
+ */
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
+import { systemPath } from './long-path.ts';
+import { parentPath } from './parent-path.ts';
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+/** Opens what may not be read. Node does not name this flag. */
+const O_PATH = process.platform === 'linux' ? 0o10000000 : 0;
+const OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_PATH;
+
+/** How many directories stay open. */
+const MOST_OPEN = 64;
+
+export class OpenDirectories {
+  private readonly folder: string;
+  private readonly hasProc = existsSync('/proc/self/fd');
+  /** By path, the one that was used last at the end. */
+  private readonly open = new Map<string, number>();
+
+  /** `folder` is absolute. */
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** A path for the next system call. @throws ENOENT or ENOTDIR if a directory on the way is gone, or is none any more. */
+  entry(path: string): string | Buffer {
+    const parent = parentPath(path);
+    const name = path.slice(parent === '' ? 0 : parent.length + 1);
+    if (this.hasProc) return systemPath(`/proc/self/fd/${this.directory(parent)}/${name}`);
+    for (let above = parent; above !== ''; above = parentPath(above)) this.requireDirectory(above);
+    return systemPath(`${this.folder}/${path}`);
+  }
+
+  /** Undefined if nothing is there. */
+  lstat(path: string): Stats | undefined {
+    try {
+      return lstatSync(this.entry(path), { throwIfNoEntry: false });
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Calls `action` with a path that leads to this very file or directory, whatever its name leads to meanwhile. For a link
+   * and for nothing it does not call it.
+   */
+  withItself(path: string, action: (itself: string | Buffer, stat: Stats) => void): void {
+    const entry = this.entry(path);
+    if (O_PATH === 0 || !this.hasProc) {
+      const stat = this.lstat(path);
+      if (stat !== undefined && !stat.isSymbolicLink()) action(entry, stat);
+      return;
+    }
+    const fd = openSync(entry, O_PATH | O_NOFOLLOW);
+    try {
+      const stat = fstatSync(fd);
+      if (!stat.isSymbolicLink()) action(`/proc/self/fd/${fd}`, stat);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** To be called when a directory was deleted. */
+  forget(path: string): void {
+    for (const [known, fd] of this.open) {
+      if (known !== path && !known.startsWith(`${path}/`)) continue;
+      this.open.delete(known);
+      closeSync(fd);
+    }
+  }
+
+  close(): void {
+    for (const fd of this.open.values()) closeSync(fd);
+    this.open.clear();
+  }
+
+  private directory(path: string): number {
+    const known = this.open.get(path);
+    if (known !== undefined) {
+      this.open.delete(path);
+      this.open.set(path, known);
+      return known;
+    }
+    const isTop = path === '';
+    const fd = openSync(
+      isTop ? systemPath(this.folder) : this.entry(path),
+      isTop ? OPEN_DIRECTORY & ~O_NOFOLLOW : OPEN_DIRECTORY,
+    );
+    this.open.set(path, fd);
+    if (this.open.size > MOST_OPEN) this.closeOldest();
+    return fd;
+  }
+
+  private closeOldest(): void {
+    const [path, fd] = this.open.entries().next().value as [string, number];
+    this.open.delete(path);
+    closeSync(fd);
+  }
+
+  private requireDirectory(path: string): void {
+    const stat = lstatSync(systemPath(`${this.folder}/${path}`));
+    if (!stat.isDirectory())
+      throw Object.assign(new Error(`${path} is not a directory`), { code: 'ENOTDIR' });
+  }
+}

@@ -1,0 +1,27 @@
+/** The file HEAD of a worktree. */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSmallFile } from './read-small-file.ts';
+
+/** The branch that HEAD names, or a commit if HEAD is detached. */
+export type HeadFile = { readonly ref: string } | { readonly commit: string };
+
+/** Undefined if agt cannot tell what HEAD is. In a repository with reftables HEAD always names the same branch. */
+export function readHeadFile(gitDir: string): HeadFile | undefined {
+  // git follows a link, or takes it for the name of a branch.
+  if (lstatSync(join(gitDir, 'HEAD'), { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  const text = readHead(gitDir);
+  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return { commit: text };
+  const ref = /^ref:\s*(refs\/\S+)$/.exec(text)?.[1];
+  return ref === undefined ? undefined : { ref };
+}
+
+/** Whether git takes it for a HEAD. With another one, git takes the worktree for none. */
+export function isReadableHead(gitDir: string): boolean {
+  const stat = lstatSync(join(gitDir, 'HEAD'), { throwIfNoEntry: false });
+  return stat?.isSymbolicLink() === true || /^(ref:\s*refs\/|[0-9a-f]{40})/.test(readHead(gitDir));
+}
+
+function readHead(gitDir: string): string {
+  return (readSmallFile(join(gitDir, 'HEAD')) ?? '').trimEnd();
+}

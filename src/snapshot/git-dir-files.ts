@@ -1,0 +1,143 @@
+/**
+ * The files that git keeps for one worktree alone, in the worktree's git directory, beside the index and HEAD: those of a
+ * merge, rebase, cherry-pick, revert, am or bisect in progress, messages that are prepared, refs of the worktree, and its
+ * settings. agt captures all of them. In a repository with reftables some are refs, which agt does not see.
+ */
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync } from 'node:fs';
+import { insideCheck } from '../disk/is-inside.ts';
+import { systemPath } from '../disk/long-path.ts';
+import { readRegularFile } from '../disk/read-regular-file.ts';
+import { errorCode, isAgtError } from '../errors.ts';
+import { failureReason } from './failure.ts';
+
+/** All paths are relative to the git directory, one byte per character. */
+export interface GitDirFiles {
+  /** The operation in progress; null if there is none. */
+  readonly operation: string | null;
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Links, named pipes and others that agt does not read. */
+  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/** The first one that exists tells which operation it is. */
+const SIGNS: readonly (readonly [file: string, name: string])[] = [
+  ['rebase-merge', 'rebase'],
+  ['rebase-apply', 'rebase'],
+  ['MERGE_HEAD', 'merge'],
+  ['CHERRY_PICK_HEAD', 'cherry-pick'],
+  ['REVERT_HEAD', 'revert'],
+  ['BISECT_LOG', 'bisect'],
+];
+
+/** Between two picks, this file alone tells that there are more to come. */
+const SEQUENCE = 'sequencer/todo';
+
+/** The files and directories of all operations. */
+export const OPERATION_FILES: readonly string[] = [
+  'rebase-merge',
+  'rebase-apply',
+  'sequencer',
+  'MERGE_HEAD',
+  'MERGE_MODE',
+  'MERGE_MSG',
+  'MERGE_AUTOSTASH',
+  'AUTO_MERGE',
+  'SQUASH_MSG',
+  'CHERRY_PICK_HEAD',
+  'REVERT_HEAD',
+  'REBASE_HEAD',
+  'BISECT_LOG',
+  'BISECT_NAMES',
+  'BISECT_START',
+  'BISECT_TERMS',
+  'BISECT_ANCESTORS_OK',
+  'BISECT_EXPECTED_REV',
+  'NOTES_MERGE_PARTIAL',
+  'NOTES_MERGE_REF',
+  'NOTES_MERGE_WORKTREE',
+];
+
+export const GIT_DIR_FILES: readonly string[] = [
+  ...OPERATION_FILES,
+  'ORIG_HEAD',
+  'config.worktree',
+  'info/sparse-checkout',
+  'refs/bisect',
+  'refs/rewritten',
+  'refs/worktree',
+];
+
+/** Files that hold names of commits that git needs in order to continue or to go back. */
+const COMMIT_FILES =
+  /^((MERGE|CHERRY_PICK|REVERT|REBASE|ORIG)_HEAD|MERGE_AUTOSTASH|rebase-(merge|apply)\/(orig-head|onto|autostash)|sequencer\/(head|abort-safety)|refs\/.*)$/;
+
+/** In bytes. git's own are far smaller, and agt holds all of them in memory. */
+const LARGEST = 256 * 1024 * 1024;
+
+export function readGitDirFiles(gitDir: string): GitDirFiles {
+  const directory = Buffer.from(gitDir).toString('latin1');
+  const present = new Set(readdirSync(gitDir));
+  const reader = new Reader(directory);
+  for (const path of GIT_DIR_FILES) if (present.has(path.replace(/\/.*/, ''))) reader.read(path);
+  const { files, unreadable } = reader;
+  return { operation: operationIn(present, files), files, unreadable };
+}
+
+function operationIn(present: ReadonlySet<string>, files: ReadonlyMap<string, Buffer>): string | null {
+  const name = SIGNS.find(([file]) => present.has(file))?.[1];
+  const sequence = files.get(SEQUENCE);
+  if (name !== undefined || sequence === undefined) return name ?? null;
+  return sequence.toString().startsWith('revert') ? 'revert' : 'cherry-pick';
+}
+
+class Reader {
+  readonly files = new Map<string, Buffer>();
+  readonly unreadable: { path: string; reason: string }[] = [];
+  private readonly directory: string;
+  private readonly rules: Parameters<typeof readRegularFile>[1];
+
+  constructor(directory: string) {
+    this.directory = directory;
+    this.rules = { largest: LARGEST, isInside: insideCheck(directory) };
+  }
+
+  read(path: string): void {
+    try {
+      const absolute = `${this.directory}/${path}`;
+      const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
+      if (stat?.isDirectory()) {
+        const names = readdirSync(systemPath(absolute), 'latin1').sort();
+        for (const name of names) this.read(`${path}/${name}`);
+      } else if (stat !== undefined) {
+        const bytes = readRegularFile(absolute, this.rules);
+        if (bytes !== undefined) this.files.set(path, bytes);
+      }
+    } catch (error) {
+      // git may continue the operation meanwhile.
+      if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return;
+      const reason = isAgtError(error) ? error.message : failureReason('read', error);
+      this.unreadable.push({ path, reason });
+    }
+  }
+}
+
+/** Changes with the content of any of the files. */
+export function gitDirDigest({ files }: GitDirFiles): string {
+  const hash = createHash('sha1');
+  for (const [path, bytes] of files) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
+  return hash.digest('hex');
+}
+
+/** Commits that the files name. */
+export function commitsOf({ files }: GitDirFiles): string[] {
+  const named = [...files]
+    .filter(([path]) => COMMIT_FILES.test(path))
+    .flatMap(([, bytes]) => bytes.toString().match(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/gm) ?? []);
+  return [...new Set(named)];
+}
+
+/** The tree of a merge with its conflicts in it, which nothing but a file names. */
+export function autoMergeTree({ files }: GitDirFiles): string | undefined {
+  return /^[0-9a-f]{40,64}$/.exec(files.get('AUTO_MERGE')?.toString().trim() ?? '')?.[0];
+}

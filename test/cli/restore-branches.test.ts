@@ -1,0 +1,103 @@
+/** agt session restore moves no branch that somebody else uses, and leaves no commit behind that nothing keeps. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+
+const isKept = ({ repository }: TestSession, commit: string) =>
+  git(repository, 'merge-base', '--is-ancestor', commit, 'agtsessions/s1');
+
+function commit(directory: string, name: string): string {
+  write(join(directory, name), `${name}\n`);
+  git(directory, 'add', name);
+  git(directory, 'commit', '-q', '-m', name);
+  return git(directory, 'rev-parse', 'HEAD');
+}
+
+describe('restore keeps commits that the work branch alone has', () => {
+  test('of a removed session, to which the user has added a commit', () => {
+    const session = makeSession();
+    commit(session.sandbox, 'agent');
+    autocommit(session);
+    agtOk(session.repository, 'session', 'remove', 's1');
+    git(session.repository, 'switch', '-q', 'agt/s1');
+    const fixUp = commit(session.repository, 'user');
+    git(session.repository, 'switch', '-q', 'main');
+    agtOk(session.repository, 'session', 'restore', 's1', '--to', '@');
+    isKept(session, fixUp);
+    expect(git(session.sandbox, 'log', '-1', '--format=%s')).toBe('agent');
+    expect(git(session.sandbox, 'status', '--porcelain')).toBe('');
+  });
+
+  test('of a session whose folder is gone, with and without its registration', () => {
+    for (const prune of [false, true]) {
+      const session = makeSession();
+      autocommit(session);
+      const late = commit(session.sandbox, 'late');
+      rmSync(session.folder, { recursive: true });
+      if (prune) git(session.repository, 'worktree', 'prune');
+      agtOk(session.repository, 'session', 'restore', 's1', '--to', '@');
+      isKept(session, late);
+    }
+  });
+
+  test('and what was staged, if the folder is gone and the index is still there', () => {
+    const session = makeSession();
+    autocommit(session);
+    write(join(session.sandbox, 'staged'), 'staged\n');
+    git(session.sandbox, 'add', 'staged');
+    git(session.sandbox, 'commit', '-q', '-m', 'detached');
+    git(session.sandbox, 'switch', '-q', '--detach');
+    const detached = commit(session.sandbox, 'more');
+    write(join(session.sandbox, 'staged'), 'staged again\n');
+    git(session.sandbox, 'add', 'staged');
+    rmSync(session.folder, { recursive: true });
+    agtOk(session.repository, 'session', 'restore', 's1', '--to', '@');
+    isKept(session, detached);
+    expect(git(session.repository, 'show', 'agtsessions/s1~1:_/staged/staged')).toBe('staged again');
+  });
+});
+
+describe('restore detaches HEAD instead of moving a work branch that', () => {
+  const captured = (): { session: TestSession; then: string } => {
+    const session = makeSession();
+    autocommit(session, '--label', 'then');
+    const then = git(session.sandbox, 'rev-parse', 'HEAD');
+    commit(session.sandbox, 'later');
+    agtOk(session.repository, 'session', 'remove', 's1');
+    return { session, then };
+  };
+  const expectDetached = ({ repository, sandbox }: TestSession, then: string, reason: RegExp) => {
+    const tip = git(repository, 'rev-parse', 'agt/s1');
+    const done = agt(repository, 'session', 'restore', 's1', '--to', 'then');
+    expect(done.stderr).toMatch(reason);
+    expect(done.stdout).not.toContain('verified');
+    expect(done.exitCode).toBe(1);
+    expect(git(repository, 'rev-parse', 'agt/s1')).toBe(tip);
+    expect(git(sandbox, 'rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD')).toBe(`${then}\nHEAD`);
+  };
+
+  test('the user has checked out', () => {
+    const { session, then } = captured();
+    git(session.repository, 'switch', '-q', 'agt/s1');
+    expectDetached(session, then, /branch "agt\/s1" is checked out in /);
+    expect(git(session.repository, 'status', '--porcelain')).toBe('');
+  });
+
+  test('another worktree has checked out', () => {
+    const { session, then } = captured();
+    git(session.repository, 'worktree', 'add', '-q', join(makeTempDir(), 'other'), 'agt/s1');
+    expectDetached(session, then, /branch "agt\/s1" is checked out in .*other/);
+  });
+
+  test('the user is rebasing', () => {
+    const { session, then } = captured();
+    git(session.repository, 'switch', '-q', 'agt/s1');
+    const env = { GIT_SEQUENCE_EDITOR: 'sed -i 1s/pick/edit/' };
+    const rebase = ['rebase', '-q', '-i', '--no-ff', 'HEAD~1'];
+    expect(run(REAL_GIT, rebase, { cwd: session.repository, env }).exitCode).toBe(0);
+    expectDetached(session, then, /branch "agt\/s1" is being rebased in /);
+    expect(git(session.repository, 'rebase', '--continue')).toBe('');
+  });
+});
