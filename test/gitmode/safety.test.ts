@@ -235,3 +235,24 @@ function primaryWorktree(dir: string): string {
   });
   return join(found.stdout.split('\n')[0] ?? '', '..');
 }
+
+describe('an option that lacks its value at the end of the line', () => {
+  test('gets none of the words that git mode adds', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agt/s1');
+    git(repository, 'tag', 'agtsessions/s1', git(repository, 'commit-tree', '-m', 'x', 'HEAD^{tree}'));
+    const options = `-L -n -S -G -O -I --max-count --skip --since --until --author --committer --grep --glob --exclude
+      --date --decorate-refs --decorate-refs-exclude --diff-filter --diff-fil --diff-merges --output --line-prefix`;
+    const lacking = options.split(/\s+/).filter((option) => {
+      const { exitCode } = run(REAL_GIT, ['log', option], { cwd: repository });
+      return exitCode !== 0;
+    });
+    expect(lacking).toEqual(expect.arrayContaining(['-L', '--since', '--decorate-refs']));
+    for (const option of lacking) {
+      for (const command of ['log', 'show']) {
+        const real = run(REAL_GIT, [command, option], { cwd: repository });
+        expect(run(GIT_MODE, [command, option], { cwd: repository })).toEqual(real);
+      }
+    }
+  });
+});
