@@ -1,10 +1,12 @@
 /** Reads the small files of a git directory: HEAD, commondir, gitdir, config. */
-import { readFileSync } from 'node:fs';
+import { readRegularFile } from '../../disk/read-file.ts';
 
-/** The text without its final line break, as git's read_oneliner(); undefined if the file cannot be read. */
+/** The text without its final line break, as git's read_oneliner(); undefined if it is no file that can be read. */
 export function readSmallFile(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return readRegularFile(path)
+      .toString()
+      .replace(/\r?\n$/, '');
   } catch {
     return undefined;
   }
