@@ -11,7 +11,7 @@ import {
   readSettingValues,
   type SettingValue,
 } from '../config/settings.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, isAgtError } from '../errors.ts';
 import { findGit, ownFiles } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
@@ -41,20 +41,33 @@ export interface Context {
   readonly repositoryIfAny: () => Promise<Repository | undefined>;
   /** All settings with their origins; in a repository, with its own. */
   readonly settingValues: () => Promise<SettingValue[]>;
+  /** What agt could not use of the settings read so far. Empty unless the command tolerates that: others end by it. */
+  readonly settingProblems: () => readonly AgtError[];
 }
 
-export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
+/** `tolerant`: for a command that mends settings, agt goes on with defaults in place of settings that it cannot use. */
+export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = false): Context {
   const globalFile = globalConfigPath(env);
-  const gitPath = once(() => findRealGit(globalFile, env));
-  const probe = once(() => probeGit(openGit(gitPath(), cwd, env)));
+  const problems = new Map<string, AgtError>();
+  const onProblem = tolerant ? (error: AgtError) => void problems.set(error.message, error) : undefined;
+  const gitPath = once(() => findRealGit(globalFile, env, onProblem));
+  const probe = once(async () => {
+    try {
+      return await probeGit(openGit(gitPath(), cwd, env));
+    } catch (error) {
+      if (!isAgtError(error) || onProblem === undefined) throw error;
+      onProblem(error);
+      return probeGit(openGit(findGit({ path: env['PATH'], self: ownFiles(packed) }), cwd, env));
+    }
+  });
   const repositoryIfAny = once(async () => {
-    const git = openGit(gitPath(), cwd, env);
+    const git = tolerant ? (await probe()).git : openGit(gitPath(), cwd, env);
     const found = await findRepository(git, cwd);
     if (found === undefined) {
       await probe(); // perhaps the program that found no repository is not git
       return undefined;
     }
-    return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env));
+    return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env, onProblem));
   });
   return {
     cwd,
@@ -71,8 +84,9 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv): Context {
     repository: async () => (await repositoryIfAny()) ?? notInRepository(),
     settingValues: async () => {
       const local = (await repositoryIfAny())?.configFile;
-      return readSettingValues({ global: globalFile, local }, env, ALL_KEYS);
+      return readSettingValues({ global: globalFile, local }, env, ALL_KEYS, onProblem);
     },
+    settingProblems: () => [...problems.values()],
   };
 }
 
@@ -82,11 +96,16 @@ function notInRepository(): never {
   });
 }
 
-function findRealGit(globalFile: string | undefined, env: NodeJS.ProcessEnv): string {
-  const values = readSettingValues({ global: globalFile, local: undefined }, env);
+function findRealGit(
+  globalFile: string | undefined,
+  env: NodeJS.ProcessEnv,
+  onProblem: ((problem: AgtError) => void) | undefined,
+): string {
+  const values = readSettingValues({ global: globalFile, local: undefined }, env, undefined, onProblem);
   const setting = values.find(({ name }) => name === 'agt.gitPath');
   const configured = setting?.value ? { path: setting.value, origin: setting.origin } : undefined;
-  return findGit({ configured, path: env['PATH'], self: ownFiles(packed) });
+  const search = { configured, path: env['PATH'], self: ownFiles(packed) };
+  return findGit(onProblem === undefined ? search : { ...search, onProblem });
 }
 
 async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {

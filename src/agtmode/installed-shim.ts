@@ -1,6 +1,7 @@
 /** The shim: the shell script named `git` that `agt shim install` writes. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import { SHIM_MARK } from '../git/run/find-git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
@@ -16,7 +17,11 @@ export function linkPath(shimDirectory: string): string {
 }
 
 export function isShim(path: string): boolean {
-  return readFileSync(path, 'latin1').slice(0, MARK_BYTES).includes(SHIM_MARK);
+  try {
+    return readRegularFile(path).toString('latin1', 0, MARK_BYTES).includes(SHIM_MARK);
+  } catch {
+    return false; // unreadable, so not a script
+  }
 }
 
 /** A note if the first git on PATH is a shim older than agt or the settings. Such a shim works, but slowly. */
@@ -24,11 +29,11 @@ export function findOutdatedShim(env: NodeJS.ProcessEnv, settingsFile: string | 
   const shim = (env['PATH'] ?? '')
     .split(delimiter)
     .map((dir) => join(dir, 'git'))
-    .find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+    .find((path) => statOrUndefined(path)?.isFile());
   if (shim === undefined || !isShim(shim)) return [];
   const written = statSync(shim).mtimeMs;
   const sources = [linkPath(dirname(shim)), ...(settingsFile === undefined ? [] : [settingsFile])];
-  const newer = sources.find((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > written);
+  const newer = sources.find((path) => (statOrUndefined(path)?.mtimeMs ?? 0) > written);
   if (newer === undefined) return [];
   return [
     {

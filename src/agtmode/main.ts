@@ -1,7 +1,12 @@
-/** agt mode: runs the commands of agt, and leaves every other command to the real git, which hides nothing. */
+/**
+ * agt mode: runs the commands of agt, and leaves every other command to the real git, which hides nothing. The guard is
+ * as in git mode.
+ */
 import { resolve } from 'node:path';
 import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
+import { guardWords } from '../gitmode/guard/guard.ts';
+import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { commandName } from './command-line/command.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -10,13 +15,19 @@ import { overview } from './output/overview.ts';
 
 declare const AGT_VERSION: string;
 
+/** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
+const MENDING = ['doctor', 'config set', 'config unset'];
+
 /** First words of commands that agt runs itself. */
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
 export async function runAgtMode(args: string[]): Promise<number> {
   const { directory, rest } = takeDirectoryOptions(args);
-  const context = openContext(enterDirectory(directory), process.env);
   const [word, ...others] = rest;
+  const tolerant =
+    isStartedByGuard(process.env) ||
+    MENDING.some((name) => `${rest.slice(0, 2).join(' ')} `.startsWith(`${name} `));
+  const context = openContext(enterDirectory(directory), process.env, tolerant);
   if (word === undefined) {
     context.out(overview(COMMANDS));
     return EXIT.usage;
@@ -32,7 +43,9 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
   if (word === 'completion') return printCompletionScript();
   if (OWN_WORDS.has(word) || word === '--get-yargs-completions') return runOwnCommand(rest, context);
-  return becomeGit(context.gitPath(), word === 'git' ? others : rest);
+  const words = word === 'git' ? others : rest;
+  guardWords(words, context.gitPath(), process.env);
+  return becomeGit(context.gitPath(), words);
 }
 
 async function runOwnCommand(words: string[], context: Context): Promise<number> {

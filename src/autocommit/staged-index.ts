@@ -4,7 +4,7 @@
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../disk/read-regular-file.ts';
+import { readNoFollow } from '../disk/read-no-follow.ts';
 import { isAgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, gitText } from '../git/run/git.ts';
@@ -51,7 +51,7 @@ async function readIndex(
   gitDir: string,
   oidLength: number,
 ): Promise<Pick<StagedIndex, 'content' | 'digest'>> {
-  const found = readRegularFile(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+  const found = readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
   if (found === undefined) return { content: { raw: Buffer.alloc(0), hasMoreThanTree: false }, digest: '' };
   if (found.length === 0) throw new SyntaxError('no bytes');
   const summary = summarizeIndex(found, oidLength);

@@ -3,7 +3,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
-import { readRegularFile } from '../disk/read-regular-file.ts';
+import { readNoFollow } from '../disk/read-no-follow.ts';
 import { AgtError } from '../errors.ts';
 import { branchUser } from '../git/files/branch-user.ts';
 import { isReadableHead } from '../git/files/head-file.ts';
@@ -46,7 +46,7 @@ export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox:
 /** Undefined if there is no index that git could read as it is. */
 function digestOnDisk(gitDir: string, oidLength: number): string | undefined {
   try {
-    const bytes = readRegularFile(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+    const bytes = readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
     const summary = bytes === undefined || bytes.length === 0 ? undefined : summarizeIndex(bytes, oidLength);
     return summary?.split === false ? summary.digest : undefined;
   } catch {

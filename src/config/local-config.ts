@@ -3,15 +3,18 @@
  * `<common>/agt/area`, so agt never takes a bare repository with an unrelated worktree beside it for a clone of its own.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readRegularFile } from '../disk/read-file.ts';
 import { agtDirectory, areaConfigFile, areaFile, configFile } from '../repository/layout.ts';
 
 /** Absolute path of an agt clone's area, or undefined in an ordinary repository. */
 export function readArea(commonDir: string): string | undefined {
   let recorded: string;
   try {
-    recorded = readFileSync(areaFile(agtDirectory(commonDir)), 'utf8').trimEnd();
+    recorded = readRegularFile(areaFile(agtDirectory(commonDir)))
+      .toString()
+      .trimEnd();
   } catch {
     return undefined;
   }

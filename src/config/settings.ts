@@ -3,13 +3,12 @@
  * repository's own file, the environment. A `.agt/config` inside a worktree is no source, because anybody who can push
  * to the repository can write one.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { once } from '../once.ts';
-import { SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
+import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
 import { parseBoolean, parseRetention, parseSize } from './values.ts';
 
 export interface Settings {
@@ -34,6 +33,16 @@ export interface SettingValue {
   readonly origin: string;
 }
 
+/**
+ * Is told of a setting that agt cannot use; `name` is undefined if that is a whole file. If it returns, agt goes on with
+ * the next source, at last with the default.
+ */
+export type OnProblem = (problem: AgtError, name?: SettingName) => void;
+
+const refuse: OnProblem = (problem) => {
+  throw problem;
+};
+
 export interface ConfigFiles {
   /** The user's own file; undefined without a HOME. */
   readonly global: string | undefined;
@@ -50,40 +59,64 @@ export function globalConfigPath(env: NodeJS.ProcessEnv): string | undefined {
   return env['HOME'] ? join(env['HOME'], '.agtconfig') : undefined;
 }
 
-/** @throws AgtError for a file that agt cannot read or parse, and for a value that is not valid. */
+/** A problem is a file that agt cannot read or parse, or a value that is not valid. */
 export function readSettingValues(
   files: ConfigFiles,
   env: NodeJS.ProcessEnv,
   keys: readonly Key[] = GIT_MODE_KEYS,
+  onProblem: OnProblem = refuse,
 ): SettingValue[] {
-  return valuesFrom(readLayer(files.global), readLayer(files.local), env, keys);
+  const layers = { global: readLayer(files.global, onProblem), local: readLayer(files.local, onProblem) };
+  return valuesFrom(layers, env, keys, onProblem);
 }
 
-/** For git mode, and for several repositories one after the other: reads the user's own file once. */
-export function settingsReader(env: NodeJS.ProcessEnv): (local: string | undefined) => SettingValue[] {
-  const global = once(() => readLayer(globalConfigPath(env)));
-  return (local) => valuesFrom(global(), readLayer(local), env, GIT_MODE_KEYS);
+/** For git mode: reads the user's own file once. */
+export function settingsReader(
+  env: NodeJS.ProcessEnv,
+  onProblem: OnProblem,
+): (local: string | undefined) => SettingValue[] {
+  const global = once(() => readLayer(globalConfigPath(env), onProblem));
+  return (local) => {
+    const layers = { global: global(), local: readLayer(local, onProblem) };
+    return valuesFrom(layers, env, GIT_MODE_KEYS, onProblem);
+  };
+}
+
+interface Layers {
+  readonly global: Layer | undefined;
+  readonly local: Layer | undefined;
 }
 
 function valuesFrom(
-  global: Layer | undefined,
-  local: Layer | undefined,
+  { global, local }: Layers,
   env: NodeJS.ProcessEnv,
   keys: readonly Key[],
+  onProblem: OnProblem,
 ): SettingValue[] {
   return keys.map((key) => {
-    const layers = (key.globalOnly ? [global] : [global, local]).filter((layer) => layer !== undefined);
-    return fromEnvironment(key, env) ?? fromFiles(key, layers) ?? defaultOf(key);
+    const sources = [
+      () => fromEnvironment(key, env),
+      () => (key.globalOnly ? undefined : fromFile(key, local, 'agt config unset')),
+      () => fromFile(key, global, 'agt config unset --global'),
+    ];
+    for (const read of sources) {
+      const source = read();
+      if (source === undefined) continue;
+      const problem = problemOf(key, source);
+      if (problem === undefined) return source.setting;
+      onProblem(problem, key.name);
+    }
+    return { name: key.name, value: key.defaultValue, origin: 'default' };
   });
 }
 
-/** The settings that agt mode runs with. @throws as readSettingValues. */
-export function readSettings(files: ConfigFiles, env: NodeJS.ProcessEnv): Settings {
-  return toSettings(readSettingValues(files, env, ALL_KEYS));
+/** The settings that agt mode runs with. */
+export function readSettings(files: ConfigFiles, env: NodeJS.ProcessEnv, onProblem?: OnProblem): Settings {
+  return toSettings(readSettingValues(files, env, ALL_KEYS, onProblem), onProblem);
 }
 
-/** @throws AgtError if the two prefixes overlap. */
-export function toSettings(values: readonly SettingValue[]): Settings {
+/** If the two prefixes overlap, that is a problem, and the default ones count. */
+export function toSettings(values: readonly SettingValue[], onProblem: OnProblem = refuse): Settings {
   const get = (name: SettingName) => values.find((value) => value.name === name)?.value ?? '';
   const settings: Settings = {
     gitPath: get('agt.gitPath'),
@@ -96,42 +129,45 @@ export function toSettings(values: readonly SettingValue[]): Settings {
     budget: parseSize(get('agt.budget')),
   };
   const { branchPrefix, workPrefix } = settings;
-  if (branchPrefix.startsWith(workPrefix) || workPrefix.startsWith(branchPrefix)) {
-    throw new AgtError(`agt.branchPrefix "${branchPrefix}" and agt.workPrefix "${workPrefix}" overlap`, {
-      hints: ['neither prefix may start with the other'],
-    });
-  }
-  return settings;
+  if (!branchPrefix.startsWith(workPrefix) && !workPrefix.startsWith(branchPrefix)) return settings;
+  const problem = `agt.branchPrefix "${branchPrefix}" and agt.workPrefix "${workPrefix}" overlap`;
+  onProblem(
+    new AgtError(problem, { hints: ['neither prefix may start with the other'] }),
+    'agt.branchPrefix',
+  );
+  const byDefault = (name: SettingName) => findKey(name)?.defaultValue ?? '';
+  return {
+    ...settings,
+    branchPrefix: byDefault('agt.branchPrefix'),
+    workPrefix: byDefault('agt.workPrefix'),
+  };
+}
+
+/** A value, not checked yet, and how to get rid of it. */
+interface Source {
+  readonly setting: SettingValue;
+  readonly hint: string;
 }
 
 /** An empty variable counts as unset. */
-function fromEnvironment(key: Key, env: NodeJS.ProcessEnv): SettingValue | undefined {
+function fromEnvironment(key: Key, env: NodeJS.ProcessEnv): Source | undefined {
   const value = key.env === undefined ? undefined : env[key.env];
   if (!value) return undefined;
-  const hint = `set ${key.env} to another value, or unset it`;
-  return checked(key, { name: key.name, value, origin: `environment ${key.env}` }, hint);
+  const setting = { name: key.name, value, origin: `environment ${key.env}` };
+  return { setting, hint: `set ${key.env} to another value, or unset it` };
 }
 
-/** The last file that has the key wins. */
-function fromFiles(key: Key, layers: readonly Layer[]): SettingValue | undefined {
-  for (const { path, entries } of layers.toReversed()) {
-    const value = lastValue(entries, key.name);
-    if (value === undefined) continue;
-    // By git itself: "agt config set" reads the settings first, and would fail on the wrong value.
-    const hint = `go back to the default: git config --file ${shellQuote(path)} --unset-all ${key.name}`;
-    return checked(key, { name: key.name, value, origin: path }, hint);
-  }
-  return undefined;
+function fromFile(key: Key, layer: Layer | undefined, unset: string): Source | undefined {
+  const value = layer && lastValue(layer.entries, key.name);
+  if (value === undefined) return undefined;
+  const setting = { name: key.name, value, origin: layer?.path ?? '' };
+  return { setting, hint: `go back to the default: ${unset} ${key.name}` };
 }
 
-function defaultOf({ name, defaultValue }: Key): SettingValue {
-  return { name, value: defaultValue, origin: 'default' };
-}
-
-function checked(key: Key, setting: SettingValue, hint: string): SettingValue {
+function problemOf(key: Key, { setting, hint }: Source): AgtError | undefined {
   const problem = key.check(setting.value);
-  if (problem === undefined) return setting;
-  throw new AgtError(`invalid value "${setting.value}" for ${key.name} (${setting.origin}): ${problem}`, {
+  if (problem === undefined) return undefined;
+  return new AgtError(`invalid value "${setting.value}" for ${key.name} (${setting.origin}): ${problem}`, {
     hints: [hint],
   });
 }
@@ -141,22 +177,24 @@ interface Layer {
   readonly entries: readonly ConfigEntry[];
 }
 
-/** Undefined if there is no such file. */
-function readLayer(path: string | undefined): Layer | undefined {
-  if (path === undefined) return undefined;
+/** Undefined if there is no such file, and after a problem. */
+function readLayer(path: string | undefined, onProblem: OnProblem): Layer | undefined {
+  if (path === undefined || statOrUndefined(path)?.isCharacterDevice()) return undefined; // such as /dev/null
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readRegularFile(path).toString();
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
-    throw new AgtError(`cannot read the settings in "${path}": ${systemReason(error)}`, { cause: error });
+    const reason = errorCode(error) === '' ? (error as Error).message : systemReason(error);
+    const hints = ['make it a file that you may read, or move it away'];
+    onProblem(new AgtError(`cannot read the settings in "${path}": ${reason}`, { hints, cause: error }));
+    return undefined;
   }
   try {
     return { path, entries: parseGitConfig(text) };
   } catch (error) {
-    throw new AgtError(`${path}: ${(error as Error).message}`, {
-      hints: ['the file must be in git-config syntax, see git-config(1)'],
-      cause: error,
-    });
+    const hints = ['correct the file: it must be in git-config syntax, see git-config(1)'];
+    onProblem(new AgtError(`${path}: ${(error as Error).message}`, { hints, cause: error }));
+    return undefined;
   }
 }

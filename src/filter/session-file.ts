@@ -2,8 +2,9 @@
  * The part of a session's metadata that every room relies on. Git mode reads no more of it; src/session/record.ts knows
  * the rest.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../disk/read-file.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 
 export interface SessionFile {
@@ -48,7 +49,7 @@ export function readSessionFiles(agtDir: string): SessionFile[] {
 
 function readAndParse(path: string): SessionFile | undefined {
   try {
-    return parseSessionFile(readFileSync(path, 'utf8'));
+    return parseSessionFile(readRegularFile(path).toString());
   } catch {
     return undefined;
   }

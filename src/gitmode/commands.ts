@@ -40,13 +40,22 @@ export interface Command {
 /**
  * - `git`: becomes real git.
  * - `git first`: the same, and the shim tests for it before all others, because it is called so often.
- * - `guard`: starts agt in a sandbox, and becomes real git elsewhere.
+ * - `guard`: starts agt in a session folder, and becomes real git elsewhere.
+ * - `guard amend`: the same for a line with --amend, and becomes real git otherwise, which it tests for early.
  * - `ref sets`: becomes real git unless an option names a set of refs, such as --all.
  * - `walk`: the same, but also starts agt when an agent's commits are part of a visible history.
  * - `decorate`: as `walk`, with the decoration options that agt left for it.
  * - `agt`: starts agt in every repository with anything of agt's.
  */
-export type ShimAction = 'git' | 'git first' | 'guard' | 'ref sets' | 'walk' | 'decorate' | 'agt';
+export type ShimAction =
+  | 'git'
+  | 'git first'
+  | 'guard'
+  | 'guard amend'
+  | 'ref sets'
+  | 'walk'
+  | 'decorate'
+  | 'agt';
 
 export function shimAction({ rule, destroys, shim }: Command): ShimAction {
   if (shim !== undefined) return shim;
@@ -59,7 +68,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   status: { shim: 'git first' },
   diff: { shim: 'git first' },
   add: { shim: 'git first' },
-  commit: { shim: 'git first' },
+  commit: { destroys: canDestroy.commit, shim: 'guard amend' },
   'ls-files': { shim: 'git first' },
   'symbolic-ref': { shim: 'git first' },
   'cat-file': { shim: 'git first' },
@@ -73,16 +82,21 @@ const TABLE: Readonly<Record<string, Command>> = {
   'rev-parse': { rule: revParse, shim: 'ref sets' },
   'fast-export': { rule: fastExport, publishes: true, shim: 'ref sets' },
   'format-patch': { rule: formatPatch, shim: 'ref sets' },
-  fetch: { rule: fetch },
+  fetch: { rule: fetch, destroys: canDestroy.fetch, commitsAtRisk: atRisk.targetsOfRefspecs },
   'for-each-ref': { rule: forEachRef },
   log: { rule: log, shim: 'decorate' },
   show: { rule: show, shim: 'decorate' },
   whatchanged: { rule: log, shim: 'decorate' },
   'ls-remote': { rule: lsRemote },
   'name-rev': { rule: nameRev },
-  pull: { rule: fetch, destroys: canDestroy.always },
-  push: { rule: push, publishes: true },
-  rebase: { rule: rebase, destroys: canDestroy.steps },
+  pull: { rule: fetch, destroys: canDestroy.always, commitsAtRisk: atRisk.targetsOfRefspecs },
+  push: {
+    rule: push,
+    destroys: canDestroy.push,
+    commitsAtRisk: atRisk.targetsOfRefspecs,
+    publishes: true,
+  },
+  rebase: { rule: rebase, destroys: canDestroy.steps, commitsAtRisk: atRisk.rebasedBranch },
   reflog: { rule: reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
   refs: { rule: refs },
   remote: { rule: remote },
@@ -113,7 +127,9 @@ const TABLE: Readonly<Record<string, Command>> = {
   bisect: { destroys: canDestroy.bisect },
   gc: { destroys: canDestroy.gc, commitsAtRisk: atRisk.onlyInReflogs },
   prune: { destroys: canDestroy.prune, commitsAtRisk: atRisk.onlyInReflogs },
-  'update-ref': { destroys: canDestroy.updateRef, commitsAtRisk: atRisk.firstNamedRef },
+  apply: { destroys: canDestroy.apply },
+  'merge-file': { destroys: canDestroy.mergeFile },
+  'update-ref': { destroys: canDestroy.always, commitsAtRisk: atRisk.firstNamedRef },
   // So rare that the shim has no word for it.
   'filter-branch': { destroys: canDestroy.always, commitsAtRisk: atRisk.onlyInReflogs, shim: 'agt' },
 
@@ -122,7 +138,6 @@ const TABLE: Readonly<Record<string, Command>> = {
 
   // The rest
   annotate: {},
-  apply: {},
   archive: {},
   backfill: {},
   'bisect--helper': {},
@@ -173,7 +188,6 @@ const TABLE: Readonly<Record<string, Command>> = {
   mailinfo: {},
   mailsplit: {},
   maintenance: {},
-  'merge-file': {},
   'merge-index': {},
   'merge-ours': {},
   'merge-recursive': {},

@@ -3,8 +3,10 @@
  * two are looked up when they are first needed, and only once: most commands need neither.
  */
 import { resolve } from 'node:path';
+import type { SettingName } from '../config/keys.ts';
 import { localConfigPath } from '../config/local-config.ts';
 import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
+import type { AgtError } from '../errors.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
 import { findGit, ownFiles } from '../git/run/find-git.ts';
 import { captureGitSync, type GitOutput, queryGitSync } from '../git/run/run-sync.ts';
@@ -28,8 +30,18 @@ export interface Invocation {
   readonly cwd: string;
   /** The repository that git finds from there. */
   readonly repository: DiscoveredRepository | undefined;
-  /** @throws AgtError when a settings file cannot be read or holds a value that agt cannot use. */
+  /** With the defaults in place of what agt cannot use. */
   readonly settings: Settings;
+  /** The settings of another repository. */
+  settingsOf(commonDir: string): Settings;
+  /** Of the settings that were needed so far. */
+  readonly problems: readonly SettingProblem[];
+}
+
+/** `name` is undefined if a whole file is the problem. */
+export interface SettingProblem {
+  readonly name: SettingName | undefined;
+  readonly error: AgtError;
 }
 
 /** Reads the values of all settings; `local` is the repository's settings file. */
@@ -40,11 +52,16 @@ export interface RealGit {
   /** Absolute. */
   readonly path: string;
   readonly readSettings: SettingsReader;
+  readonly problems: SettingProblem[];
 }
 
-/** @throws AgtError when there is no real git, or when the user's settings cannot be used. */
+/** A configured git that cannot be used is a problem; then git mode takes the git on PATH. @throws AgtError without one. */
 export function findRealGit(env: NodeJS.ProcessEnv): RealGit {
-  const readSettings = settingsReader(env);
+  const problems: SettingProblem[] = [];
+  const note = (error: AgtError, name?: SettingName) => {
+    if (!problems.some((known) => known.error.message === error.message)) problems.push({ name, error });
+  };
+  const readSettings = settingsReader(env, note);
   const configured = readSettings(undefined).find(
     ({ name, value }) => name === 'agt.gitPath' && value !== '',
   );
@@ -52,29 +69,37 @@ export function findRealGit(env: NodeJS.ProcessEnv): RealGit {
     configured: configured && { path: configured.value, origin: configured.origin },
     path: env['PATH'],
     self: ownFiles(packed),
+    onProblem: (error) => note(error, 'agt.gitPath'),
   });
-  return { path, readSettings };
+  return { path, readSettings, problems };
 }
 
 export function openInvocation(
-  { path, readSettings }: RealGit,
+  { path, readSettings, problems }: RealGit,
   line: CommandLine,
   env: NodeJS.ProcessEnv,
 ): Invocation {
   const { directories, gitDir, bare } = repositoryOptions(line.globals);
-  const cwd = once(() => directories.reduce((base, next) => resolve(base, next), process.cwd()));
+  const cwd = once(() => directories.reduce((base, next) => resolve(base, next), currentDirectory()));
   const named = gitDir ?? env['GIT_DIR'] ?? (bare ? '.' : undefined);
   const repository = once(() =>
     discoverRepository(cwd(), named === undefined ? env : { ...env, GIT_DIR: named }),
   );
-  const settings = once(() => {
-    const found = repository();
-    return toSettings(readSettings(found && localConfigPath(found.commonDir)));
-  });
+  let hasReadSettings = false;
+  const settingsOf = (commonDir: string | undefined) => {
+    hasReadSettings = true;
+    const values = readSettings(commonDir === undefined ? undefined : localConfigPath(commonDir));
+    return toSettings(values, (error, name) => problems.push({ name, error }));
+  };
+  const settings = once(() => settingsOf(repository()?.commonDir));
   const questionGlobals = withoutPagerOptions(line.globals);
   return {
     line,
     env,
+    settingsOf,
+    get problems() {
+      return problems.filter(({ name }) => hasReadSettings || name === 'agt.gitPath');
+    },
     git: {
       ask: (args, input) => queryGitSync(path, [...questionGlobals, ...args], env, input),
       capture: (args) => captureGitSync(path, [...line.globals, ...args], env),
@@ -89,4 +114,13 @@ export function openInvocation(
       return settings();
     },
   };
+}
+
+/** In a directory that was deleted, git itself says so. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/';
+  }
 }

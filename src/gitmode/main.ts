@@ -2,12 +2,14 @@
  * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it was
  * given, unless a rule changes it.
  */
-import { writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { becomeGit } from '../git/run/become.ts';
+import { agtDirectory } from '../repository/layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
 import { COMMANDS } from './commands.ts';
 import { captureBefore } from './guard/guard.ts';
+import { sessionsHere } from './guard/sessions.ts';
 import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { planCommand } from './plan.ts';
 import type { FilteredOutput } from './rules/rule.ts';
@@ -23,20 +25,19 @@ export async function runGitMode(words: string[]): Promise<number> {
   if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined)
     return becomeGit(git.path, given, env);
   const invocation = openInvocation(git, line, env);
-  const command = COMMANDS.get(line.command);
-  if (command !== undefined && command.rule === undefined) {
-    captureBefore(line, invocation);
-    return becomeGit(git.path, given, env);
-  }
+  let publishes = COMMANDS.get(line.command)?.publishes;
   let plan: readonly string[] | FilteredOutput = given;
   try {
     const decision = decide(invocation);
     plan = decision.plan ?? given;
+    publishes ||= COMMANDS.get(decision.line.command)?.publishes;
+    if (publishes) requirePrefixes(invocation);
     captureBefore(decision.line, invocation);
   } catch (error) {
-    if (command?.publishes) throw error;
-    warn(error);
+    if (publishes) throw error;
+    warn(`nothing is hidden: ${reasonOf(error)}`);
   }
+  for (const { error } of invocation.problems) warn(error.message);
   return 'printFiltered' in plan ? plan.printFiltered() : await becomeGit(git.path, plan, env);
 }
 
@@ -50,20 +51,37 @@ interface Decision {
 function decide(invocation: Invocation): Decision {
   const { line, env } = invocation;
   const unchanged = { plan: undefined, line };
+  const command = COMMANDS.get(line.command);
+  if (command !== undefined && command.rule === undefined) return unchanged;
   const view = openView(invocation);
-  if (view === undefined || hasNothingToHide(view)) return unchanged;
+  if (view === undefined) return unchanged;
+  const hidesNothing = hasNothingToHide(view);
+  // In a session, the guard wants to know what an alias stands for.
+  if (hidesNothing && (command !== undefined || sessionsHere(invocation).length === 0)) return unchanged;
   if (line.command === 'log') updateDecorationsFile(view, env);
   const expanded = expandAlias(line, view, env);
   if (expanded === undefined) return unchanged;
-  const hasRule = COMMANDS.get(expanded.command)?.rule !== undefined;
+  const hasRule = !hidesNothing && COMMANDS.get(expanded.command)?.rule !== undefined;
   return { plan: hasRule ? planCommand(expanded, view) : undefined, line: expanded };
+}
+
+/** @throws AgtError if the settings that cannot be used may have named the refs that nobody must get. */
+function requirePrefixes({ repository, problems }: Invocation): void {
+  const isOfRefs = (name: string | undefined) =>
+    name === undefined || name === 'agt.branchPrefix' || name === 'agt.workPrefix';
+  const problem = problems.find(({ name }) => isOfRefs(name));
+  if (problem !== undefined && repository !== undefined && existsSync(agtDirectory(repository.commonDir)))
+    throw problem.error;
 }
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && !['', '0', 'false', 'no'].includes(value);
 }
 
-function warn(error: unknown): void {
-  const reason = error instanceof Error ? error.message : String(error);
-  writeSync(2, `warning: agt: nothing is hidden: ${reason}\n`);
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function warn(text: string): void {
+  writeSync(2, `warning: agt: ${text}\n`);
 }

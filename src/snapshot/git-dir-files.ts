@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync } from 'node:fs';
 import { insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
-import { readRegularFile } from '../disk/read-regular-file.ts';
+import { readNoFollow } from '../disk/read-no-follow.ts';
 import { errorCode, isAgtError } from '../errors.ts';
 import { failureReason } from './failure.ts';
 
@@ -95,7 +95,7 @@ class Reader {
   readonly files = new Map<string, Buffer>();
   readonly unreadable: { path: string; reason: string }[] = [];
   private readonly directory: string;
-  private readonly rules: Parameters<typeof readRegularFile>[1];
+  private readonly rules: Parameters<typeof readNoFollow>[1];
 
   constructor(directory: string) {
     this.directory = directory;
@@ -110,7 +110,7 @@ class Reader {
         const names = readdirSync(systemPath(absolute), 'latin1').sort();
         for (const name of names) this.read(`${path}/${name}`);
       } else if (stat !== undefined) {
-        const bytes = readRegularFile(absolute, this.rules);
+        const bytes = readNoFollow(absolute, this.rules);
         if (bytes !== undefined) this.files.set(path, bytes);
       }
     } catch (error) {

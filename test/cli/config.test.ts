@@ -139,8 +139,8 @@ describe('agt config', () => {
     });
     const { stderr } = agt(repository, 'session', 'list');
     expect(stderr).toContain(`invalid value "btrfs" for fs.snapshots (${file}): not supported`);
-    const command = /hint: go back to the default: git (.*)\n/.exec(stderr)?.[1] ?? '';
-    git(repository, ...command.split(' '));
+    const command = /hint: go back to the default: agt (.*)\n/.exec(stderr)?.[1] ?? '';
+    agtOk(repository, ...command.split(' '));
     expect(agt(repository, 'session', 'list')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 

@@ -59,11 +59,12 @@ describe('the shim, with a real git and an agt that print their names', () => {
     for (const name of ['git', 'agt']) write(join(bin, name), `#!/bin/sh\necho ${name}\n`, 0o755);
     const settingsFile = join(bin, 'no-settings');
     const facts = { git: join(bin, 'git'), executable: join(bin, 'agt'), settingsFile, prefixes: PREFIXES };
-    writeFileSync(join(bin, 'shim'), shimText(facts));
+    const execPath = git('/', '--exec-path');
+    writeFileSync(join(bin, 'shim'), shimText({ ...facts, execPath }));
     return bin;
   };
   const program = (bin: string, cwd: string, name: string) =>
-    run('sh', [join(bin, 'shim'), name, 'x'], { cwd, env: { AGT_GIT_PATH: undefined } }).stdout.trim();
+    run('sh', [join(bin, 'shim'), name, '--amend'], { cwd, env: { AGT_GIT_PATH: undefined } }).stdout.trim();
 
   test('in a repository of agt’s each command goes the way of its row', () => {
     const bin = dir();

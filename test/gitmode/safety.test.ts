@@ -64,17 +64,21 @@ describe('settings', () => {
     }
   });
 
-  test('that cannot be read: a reading command warns and runs, a publishing command refuses', () => {
+  test('that cannot be read: a reading command warns and hides, a publishing command refuses', () => {
     const repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     write(join(repository, '.git/agt/config'), '[agt\n');
-    const log = run(GIT_MODE, ['log', '--format=%s'], { cwd: repository });
-    expect(log.stdout).toBe('first\n');
-    expect(log.stderr).toMatch(/^warning: agt: nothing is hidden: .*bad section header in line 1\n$/);
+    const branches = run(GIT_MODE, ['branch'], { cwd: repository });
+    expect(branches.stdout).toBe('* main\n');
+    expect(branches.stderr).toMatch(/^warning: agt: .*bad section header in line 1\n$/);
+    git(repository, 'config', 'alias.publish', 'push --all');
     const target = makeTempDir('target');
     git(target, 'init', '-q', '--bare');
-    const push = run(GIT_MODE, ['push', '--all', target], { cwd: repository });
-    expect(push.exitCode).not.toBe(0);
+    for (const args of [
+      ['push', '--all', target],
+      ['publish', target],
+    ])
+      expect(run(GIT_MODE, args, { cwd: repository }).exitCode).not.toBe(0);
     expect(git(target, 'for-each-ref')).toBe('');
   });
 });
@@ -235,3 +239,24 @@ function primaryWorktree(dir: string): string {
   });
   return join(found.stdout.split('\n')[0] ?? '', '..');
 }
+
+describe('an option that lacks its value at the end of the line', () => {
+  test('gets none of the words that git mode adds', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agt/s1');
+    git(repository, 'tag', 'agtsessions/s1', git(repository, 'commit-tree', '-m', 'x', 'HEAD^{tree}'));
+    const options = `-L -n -S -G -O -I --max-count --skip --since --until --author --committer --grep --glob --exclude
+      --date --decorate-refs --decorate-refs-exclude --diff-filter --diff-fil --diff-merges --output --line-prefix`;
+    const lacking = options.split(/\s+/).filter((option) => {
+      const { exitCode } = run(REAL_GIT, ['log', option], { cwd: repository });
+      return exitCode !== 0;
+    });
+    expect(lacking).toEqual(expect.arrayContaining(['-L', '--since', '--decorate-refs']));
+    for (const option of lacking) {
+      for (const command of ['log', 'show']) {
+        const real = run(REAL_GIT, [command, option], { cwd: repository });
+        expect(run(GIT_MODE, [command, option], { cwd: repository })).toEqual(real);
+      }
+    }
+  });
+});

@@ -1,6 +1,6 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
-import { AgtError, EXIT } from '../../errors.ts';
+import { type AgtError, EXIT } from '../../errors.ts';
 import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
 import type { GitVersion } from '../../git/run/version.ts';
@@ -39,11 +39,13 @@ export const doctor = defineCommand({
     const version = await context.gitVersion();
     const repository = await context.repositoryIfAny();
     const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
-    const { settings, problems } = await readSettings(context);
-    const apply = args.fix && !args['dry-run'] && repository !== undefined;
+    const settings = await context.settingValues();
+    // The settings name branches: agt changes nothing as long as it can only guess them.
+    const isSure = context.settingProblems().length === 0;
+    const apply = args.fix && !args['dry-run'] && isSure && repository !== undefined;
     const fixed = apply ? await fixAll(repository, finishRestore) : [];
     const findings = [
-      ...problems,
+      ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),
       ...findOutdatedShim(context.env, globalConfigPath(context.env)),
       ...(repository === undefined ? [] : await checkRepository(repository, finishRestore)),
@@ -66,17 +68,8 @@ interface Report {
   readonly findings: readonly Finding[];
 }
 
-async function readSettings(context: Context): Promise<{ settings: SettingValue[]; problems: Finding[] }> {
-  try {
-    return { settings: await context.settingValues(), problems: [] };
-  } catch (error) {
-    if (!(error instanceof AgtError)) throw error;
-    const [mend = ''] = error.hints;
-    return {
-      settings: [],
-      problems: [{ level: 'error', about: 'settings', problem: error.message, mend }],
-    };
-  }
+function settingFinding({ message, hints: [mend = ''] }: AgtError): Finding {
+  return { level: 'error', about: 'settings', problem: message, mend };
 }
 
 function withoutPcre(gitPath: string): Finding {

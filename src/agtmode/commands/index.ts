@@ -5,6 +5,7 @@ import { clone } from './clone.ts';
 import { configGet } from './config/get.ts';
 import { configList } from './config/list.ts';
 import { configSet } from './config/set.ts';
+import { configUnset } from './config/unset.ts';
 import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
@@ -49,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
   configList,
   configGet,
   configSet,
+  configUnset,
   cronInstall,
   cronRemove,
   cronShow,

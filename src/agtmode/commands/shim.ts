@@ -6,6 +6,7 @@ import { globalConfigPath, toSettings } from '../../config/settings.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
+import { gitText } from '../../git/run/git.ts';
 import { shimText } from '../../gitmode/shim/shim.ts';
 import { packed } from '../../process/invocation.ts';
 import { defineCommand } from '../command-line/command.ts';
@@ -94,6 +95,7 @@ async function scriptFor(dir: string, context: Context): Promise<string> {
     executable: linkPath(dir),
     settingsFile: globalConfigPath(context.env) ?? '/nonexistent',
     prefixes: toSettings(await context.settingValues()),
+    execPath: (await gitText(await context.git(), ['--exec-path'])).trim(),
   });
 }
 

@@ -3,8 +3,8 @@
  * follows git's setup.c (GIT_DIR, `.git` files, bare repositories, ceilings, file systems), but it checks no ownership
  * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
  */
-import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { statOrUndefined } from '../../disk/read-file.ts';
 import { readSmallFile } from './read-small-file.ts';
 import { gitFileTarget } from './worktree-git-dir.ts';
 
@@ -27,7 +27,7 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Discove
   }
   const ceilings = ceilingDirectories(env);
   const mayCross = /^(1|true|yes|on)$/i.test(env['GIT_DISCOVERY_ACROSS_FILESYSTEM'] ?? '');
-  const device = mayCross ? undefined : statSync(cwd, { throwIfNoEntry: false })?.dev;
+  const device = mayCross ? undefined : statOrUndefined(cwd)?.dev;
   for (let dir = cwd; ; ) {
     const dotGit = join(dir, '.git');
     const gitDir = isGitDir(dotGit) ? dotGit : readGitFile(dotGit);
@@ -35,9 +35,15 @@ export function discoverRepository(cwd: string, env: NodeJS.ProcessEnv): Discove
     if (isGitDir(dir)) return openGitDir(dir, cwd, env);
     const parent = dirname(dir);
     if (parent === dir || ceilings.has(parent)) return undefined;
-    if (device !== undefined && statSync(parent, { throwIfNoEntry: false })?.dev !== device) return undefined;
+    if (device !== undefined && statOrUndefined(parent)?.dev !== device) return undefined;
     dir = parent;
   }
+}
+
+/** The repository of a directory that has a `.git` file of its own; no directory above it counts. */
+export function repositoryOfWorktree(worktree: string): DiscoveredRepository | undefined {
+  const gitDir = readGitFile(join(worktree, '.git'));
+  return gitDir === undefined ? undefined : openGitDir(gitDir, worktree, {});
 }
 
 function openGitDir(gitDir: string, cwd: string, env: NodeJS.ProcessEnv): DiscoveredRepository {
@@ -71,5 +77,5 @@ function ceilingDirectories(env: NodeJS.ProcessEnv): Set<string> {
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return statOrUndefined(path)?.isDirectory() ?? false;
 }

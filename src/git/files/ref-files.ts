@@ -2,8 +2,9 @@
  * Reads names of refs from the files of a repository: `packed-refs` and the loose refs. It reads names only; git decides
  * whether a ref is broken and what it points to. A reftable repository has no such files: the caller must ask git.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { readSmallFile } from './read-small-file.ts';
 
 export const HEADS = 'refs/heads/';
@@ -17,7 +18,7 @@ export function usesReftable(commonDir: string): boolean {
 /** The bytes of packed-refs; empty if there is no such file. */
 export function readPackedRefs(commonDir: string): Buffer {
   try {
-    return readFileSync(join(commonDir, 'packed-refs'));
+    return readRegularFile(join(commonDir, 'packed-refs'));
   } catch {
     return Buffer.alloc(0);
   }

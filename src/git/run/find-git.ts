@@ -2,17 +2,9 @@
  * Finds the real git. On PATH, `git` may be agt: a link, a copy or the shim script. The search skips each of these,
  * because agt would otherwise call itself for ever.
  */
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
+import { statOrUndefined } from '../../disk/read-file.ts';
 import { AgtError } from '../../errors.ts';
 
 /** The shim script has this word in its first lines. */
@@ -21,49 +13,61 @@ export const SHIM_MARK = 'agt-shim';
 /** Larger files are agt: git has a few megabytes, a packed agt holds a JavaScript runtime of more than a hundred. */
 const LARGEST_GIT = 64 * 1024 * 1024;
 
-const NO_THROW = { throwIfNoEntry: false } as const;
-
 interface GitSearch {
   /** `agt.gitPath` or `AGT_GIT_PATH`, and the file or variable that sets it. */
   readonly configured?: { readonly path: string; readonly origin: string } | undefined;
   readonly path: string | undefined;
   /** The files of this program: the executable, the development launcher. */
   readonly self: readonly string[];
+  /** Is told why the configured git cannot be used; then PATH is searched. Default: the problem is thrown. */
+  readonly onProblem?: (problem: AgtError) => void;
 }
 
 /** Absolute path of the real git. @throws AgtError if there is none. */
 export function findGit(search: GitSearch): string {
-  const agtFiles = search.self.map((path) => statSync(path, NO_THROW)).filter((stat) => stat !== undefined);
-  if (search.configured !== undefined) return checkConfigured(search.configured, agtFiles);
+  const agtFiles = search.self.map(statOrUndefined).filter((stat) => stat !== undefined);
+  const problem = search.configured && problemOf(search.configured, agtFiles);
+  if (search.configured !== undefined && problem === undefined) return search.configured.path;
+  if (problem !== undefined && search.onProblem === undefined) throw problem;
   for (const dir of (search.path ?? '').split(delimiter)) {
     const candidate = resolve(dir || '.', 'git');
-    const stat = statSync(candidate, NO_THROW);
-    if (stat !== undefined && isRunnable(candidate, stat) && !isAgt(candidate, stat, agtFiles))
-      return candidate;
+    const stat = statOrUndefined(candidate);
+    if (stat === undefined || !isRunnable(candidate, stat) || isAgt(candidate, stat, agtFiles)) continue;
+    if (problem !== undefined) search.onProblem?.(problem);
+    return candidate;
   }
+  if (problem !== undefined) throw problem;
   throw new AgtError('no git found on PATH', {
     hints: ['install git, or tell agt where it is: agt config set agt.gitPath /path/to/git'],
   });
 }
 
-function checkConfigured(configured: { path: string; origin: string }, agtFiles: Stats[]): string {
+/** Why the configured git cannot be used, or undefined. */
+function problemOf(configured: { path: string; origin: string }, agtFiles: Stats[]): AgtError | undefined {
   const { path, origin } = configured;
-  const fail = (reason: string) =>
+  const because = (reason: string) =>
     new AgtError(`agt.gitPath "${path}" (${origin}) ${reason}`, {
       hints: ['set it to the absolute path of the real git, or unset it so that agt searches PATH'],
     });
-  if (!isAbsolute(path)) throw fail('is not an absolute path');
-  const stat = statSync(path, NO_THROW);
-  if (stat === undefined) throw fail('does not exist');
-  if (!isRunnable(path, stat)) throw fail('is not an executable file');
-  if (isAgt(path, stat, agtFiles)) throw fail('is agt itself');
-  return path;
+  if (!isAbsolute(path)) return because('is not an absolute path');
+  const stat = statOrUndefined(path);
+  if (stat === undefined) return because('does not exist');
+  if (!isRunnable(path, stat)) return because('is not an executable file');
+  return isAgt(path, stat, agtFiles) ? because('is agt itself') : undefined;
 }
 
 function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {
   if (agtFiles.some((file) => file.dev === stat.dev && file.ino === stat.ino)) return true;
-  if (stat.size > LARGEST_GIT || basename(realpathSync(path)) === 'agt') return true;
+  if (stat.size > LARGEST_GIT || basename(withoutLinks(path)) === 'agt') return true;
   return readHead(path).includes(SHIM_MARK);
+}
+
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // a directory on the way may be searched, but not read
+  }
 }
 
 /** Enough bytes for the first lines of the shim. */

@@ -84,22 +84,27 @@ export interface RepositoryOptions {
   readonly directories: readonly string[];
   /** Relative to the last of the directories. */
   readonly gitDir: string | undefined;
+  /** The same. */
+  readonly workTree: string | undefined;
   readonly bare: boolean;
 }
 
 export function repositoryOptions(globals: readonly string[]): RepositoryOptions {
   const directories: string[] = [];
   let gitDir: string | undefined;
+  let workTree: string | undefined;
   let bare = false;
   for (let i = 0; i < globals.length; i++) {
     const word = globals[i] as string;
     if (word === '-C') directories.push(globals[++i] as string);
     else if (word === '--git-dir') gitDir = globals[++i];
     else if (word.startsWith('--git-dir=')) gitDir = word.slice('--git-dir='.length);
+    else if (word === '--work-tree') workTree = globals[++i];
+    else if (word.startsWith('--work-tree=')) workTree = word.slice('--work-tree='.length);
     else if (word === '--bare') bare = true;
     else if (TAKE_NEXT_WORD.has(word)) i++;
   }
-  return { directories, gitDir, bare };
+  return { directories, gitDir, workTree, bare };
 }
 
 /** The global options without those that start a pager, for questions to git. */

@@ -8,8 +8,34 @@ export type DestroysWork = (args: readonly string[]) => boolean;
 
 export const always: DestroysWork = () => true;
 
+/** Without a commit and without these options, it changes the index alone. */
 export const reset: DestroysWork = (args) =>
-  has(args, '--hard') || has(args, '--merge') || has(args, '--keep');
+  ['--hard', '--merge', '--keep'].some((option) => has(args, option)) ||
+  beforeDashes(args).some((arg) => !arg.startsWith('-'));
+
+/** The commit that it replaces is left to a reflog. */
+export const commit: DestroysWork = (args) => has(args, '--amend', '--am'.length);
+
+/** A patch names the lines that it takes away; but a patch from a pipe is gone afterwards. */
+export const apply: DestroysWork = (args) =>
+  has(args, '--apply') ||
+  !['--check', '--stat', '--numstat', '--summary', '--cached'].some((o) => has(args, o));
+
+export const mergeFile: DestroysWork = (args) => !has(args, '--stdout') && !hasLetter(args, 'p', 'LA');
+
+/** To a repository of this machine, which may be this one: a branch that is deleted or moved. */
+export const push: DestroysWork = (args) =>
+  beforeDashes(args).some((arg) => /^(\.{0,2}\/|\.{1,2}$|file:)/.test(arg)) &&
+  (args.some((arg) => /^[+:]/.test(arg)) ||
+    ['--delete', '--force', '--force-with-lease', '--mirror', '--prune'].some((option) =>
+      has(args, option),
+    ) ||
+    ['d', 'f'].some((letter) => hasLetter(args, letter, 'o')));
+
+/** A branch of one's own that is moved back. */
+export const fetch: DestroysWork = (args) =>
+  args.some((arg) => arg.includes(':') && arg.startsWith('+')) ||
+  (args.some((arg) => arg.includes(':')) && (has(args, '--force') || hasLetter(args, 'f', 'jo')));
 
 export const clean: DestroysWork = (args) => !has(args, '--dry-run') && !hasLetter(args, 'n', 'e');
 
@@ -68,11 +94,9 @@ export const prune: DestroysWork = (args) => !isDryRun(args);
 
 export const reflog: DestroysWork = ([verb]) => verb === 'expire' || verb === 'delete';
 
-export const updateRef: DestroysWork = (args) => args.some((arg) => arg === '-d' || arg === '--stdin');
-
 /** A long option before `--`, also abbreviated, as far as git might accept it. */
-function has(args: readonly string[], option: string): boolean {
-  return optionsOf(args).some((arg) => arg.length > 2 && option.startsWith(arg));
+function has(args: readonly string[], option: string, shortest = 3): boolean {
+  return optionsOf(args).some((arg) => arg.length >= shortest && option.startsWith(arg.replace(/=.*/s, '')));
 }
 
 function isDryRun(args: readonly string[]): boolean {
@@ -86,8 +110,12 @@ function hasLetter(args: readonly string[], letter: string, valued: string): boo
 }
 
 function optionsOf(args: readonly string[]): string[] {
+  return beforeDashes(args).filter((arg) => arg.startsWith('-') && arg !== '-');
+}
+
+function beforeDashes(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
-  return args.slice(0, end < 0 ? undefined : end).filter((arg) => arg.startsWith('-') && arg !== '-');
+  return args.slice(0, end < 0 ? undefined : end);
 }
 
 /** A new branch at HEAD and nothing else: no file changes. */

@@ -19,7 +19,31 @@ export const namedBranches: CommitsAtRisk = (args) =>
 
 export const namedTags: CommitsAtRisk = (args) => argumentsOf(args).map((name) => tipOf(`${TAGS}${name}`));
 
-export const firstNamedRef: CommitsAtRisk = (args) => argumentsOf(args).slice(0, 1).map(tipOf);
+/** `update-ref [-m REASON] REF …`. */
+export const firstNamedRef: CommitsAtRisk = (args) => argumentsOf(args, ['-m']).slice(0, 1).map(tipOf);
+
+/** The branches on the right side of refspecs: `fetch . +a:b`, `push . :b`, `push --delete . b`. */
+export const targetsOfRefspecs: CommitsAtRisk = (args) =>
+  argumentsOf(args, ['-o', '--push-option', '-j', '--jobs', '--depth', '--deepen', '--refmap'])
+    .slice(1)
+    .map((refspec) => refspec.replace(/^\+/, '').replace(/^.*:/s, ''))
+    .filter((name) => name !== '' && !name.includes('*'))
+    .map((name) => tipOf(name.startsWith('refs/') ? name : `${HEADS}${name}`));
+
+/** `rebase UPSTREAM BRANCH`. */
+export const rebasedBranch: CommitsAtRisk = (args) => {
+  const names = argumentsOf(args, [
+    '--onto',
+    '-s',
+    '--strategy',
+    '-X',
+    '--strategy-option',
+    '-x',
+    '--exec',
+    '-C',
+  ]);
+  return names.slice(args.includes('--root') ? 0 : 1).map((name) => tipOf(`${HEADS}${name}`));
+};
 
 export const stashEntries: CommitsAtRisk = (args) => {
   const [verb = '', ...rest] = argumentsOf(args);
@@ -31,8 +55,9 @@ export const stashEntries: CommitsAtRisk = (args) => {
 
 export const onlyInReflogs: CommitsAtRisk = () => [['--reflog', '--not', '--all', '--']];
 
-function argumentsOf(args: readonly string[]): string[] {
-  return args.filter((arg) => !arg.startsWith('-'));
+/** All but the options and, of the options in `valued`, their values. */
+function argumentsOf(args: readonly string[], valued: readonly string[] = []): string[] {
+  return args.filter((arg, i) => !arg.startsWith('-') && !valued.includes(args[i - 1] ?? ''));
 }
 
 function tipOf(name: string): string[] {

@@ -1,66 +1,70 @@
 /**
- * Captures the session before a command that can destroy work in its sandbox. Outside a sandbox it does nothing. When it
- * fails, it prints one warning, and git runs all the same, with its own output and exit code.
+ * Captures the sessions in which a command can destroy work. Outside of session folders it does nothing. When it fails,
+ * it prints one warning, and git runs all the same, with its own output and exit code.
  */
 
-import { spawnSync } from 'node:child_process';
-import { realpathSync, writeSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { readSessionFile } from '../../filter/session-file.ts';
-import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
-import { ownCommand } from '../../process/invocation.ts';
-import { agtDirectory } from '../../repository/layout.ts';
-import type { CommandLine } from '../command-line/parse.ts';
-import type { GitAccess, Invocation } from '../invocation.ts';
+import { settingsReader } from '../../config/settings.ts';
+import { expandAlias } from '../command-line/alias.ts';
+import { type CommandLine, parseCommandLine } from '../command-line/parse.ts';
+import { COMMANDS } from '../commands.ts';
+import { type GitAccess, type Invocation, openInvocation } from '../invocation.ts';
+import { openView } from '../view/repository-view.ts';
+import { captureSession, warnNotCaptured } from './capture.ts';
 import { commitsAtRisk, isDestructive } from './destructive.ts';
+import {
+  type GuardedSession,
+  isSame,
+  sessionsHere,
+  sessionsOfRemovedWorktrees,
+  sessionsOfWrittenFiles,
+} from './sessions.ts';
 
-interface Sandbox {
-  readonly session: string;
-  readonly path: string;
+/** For words of the real git at `path`. */
+export function guardWords(words: readonly string[], path: string, env: NodeJS.ProcessEnv): void {
+  const line = parseCommandLine(words);
+  if (line === undefined) return;
+  const readSettings = settingsReader(env, () => {});
+  const invocation = openInvocation({ path, readSettings, problems: [] }, line, env);
+  captureBefore(expandedLine(invocation), invocation);
 }
 
 /** `line` is the line of the invocation, with aliases expanded. */
 export function captureBefore(line: CommandLine, invocation: Invocation): void {
-  if (!isDestructive(line)) return;
   try {
-    const { git, repository, cwd, env } = invocation;
-    if (repository === undefined) return;
-    const sandbox = sandboxOf(repository);
-    if (sandbox === undefined || !invocation.settings.guard) return;
+    const sessions = sessionsAtRisk(line, invocation).filter((session) => isGuarded(session, invocation));
+    if (sessions.length === 0) return;
+    const { git, repository, env } = invocation;
     const keep = commitsAtRisk(line).flatMap((question) => newestCommits(question, git));
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
-    captureSession(sandbox, label, keep, env);
-    for (const other of removedSandboxes(line, repository, cwd)) captureSession(other, label, [], env);
+    for (const session of sessions) {
+      // A repository inside a sandbox has commits that the repository of the session has not.
+      const isOwn = repository !== undefined && isSame(repository.commonDir, session.commonDir);
+      captureSession(session, { label, keep: isOwn ? keep : [] }, env);
+    }
   } catch (error) {
-    warn((error as Error).message);
+    warnNotCaptured((error as Error).message);
   }
 }
 
-/** The sandboxes that `git worktree remove PATH` removes. */
-function removedSandboxes(line: CommandLine, { commonDir }: DiscoveredRepository, cwd: string): Sandbox[] {
-  if (line.command !== 'worktree') return [];
-  const paths = line.args.slice(1).filter((arg) => !arg.startsWith('-'));
-  return paths.flatMap((path) => {
-    const gitFile = readSmallFile(join(resolve(cwd, path), '.git'));
-    const gitDir = /^gitdir: (.*)$/.exec(gitFile ?? '')?.[1];
-    const sandbox = gitDir === undefined ? undefined : sandboxOf({ gitDir, commonDir });
-    return sandbox ?? [];
-  });
+function sessionsAtRisk(line: CommandLine, invocation: Invocation): GuardedSession[] {
+  const found = [
+    ...(isDestructive(line) ? sessionsHere(invocation) : []),
+    ...sessionsOfRemovedWorktrees(line, invocation),
+    ...sessionsOfWrittenFiles(line, invocation),
+  ];
+  return found.filter(({ sandbox }, i) => found.findIndex((other) => other.sandbox === sandbox) === i);
 }
 
-/** The sandbox at the current worktree of `repository`; undefined for any other worktree. */
-function sandboxOf({ gitDir, commonDir }: DiscoveredRepository): Sandbox | undefined {
-  const gitFile = gitDir === commonDir ? undefined : readSmallFile(join(gitDir, 'gitdir'));
-  if (gitFile === undefined) return undefined;
-  const path = dirname(resolve(gitDir, gitFile));
-  const session = basename(dirname(path));
-  const file = readSessionFile(agtDirectory(commonDir), session);
-  return file?.state === 'active' && isSame(file.sandbox, path) ? { session, path } : undefined;
+function isGuarded({ commonDir }: GuardedSession, { repository, settings, settingsOf }: Invocation): boolean {
+  return (repository?.commonDir === commonDir ? settings : settingsOf(commonDir)).guard;
 }
 
-function isSame(one: string, other: string): boolean {
-  return one === other || realpathSync(one) === realpathSync(other);
+/** Only in a session is it worth asking git for its aliases. */
+function expandedLine(invocation: Invocation): CommandLine {
+  const { line, env } = invocation;
+  if (COMMANDS.has(line.command) || sessionsHere(invocation).length === 0) return line;
+  const view = openView(invocation);
+  return (view && expandAlias(line, view, env)) ?? line;
 }
 
 /** Among the commits of the question, those that are no parent of another: these keep all the others. */
@@ -72,37 +76,4 @@ function newestCommits(question: readonly string[], { ask }: GitAccess): string[
   return [...new Set(lines.map((text) => text.split(' ')[0] as string))].filter(
     (commit) => !parents.has(commit),
   );
-}
-
-/** Runs `agt autocommit`, which prints nothing if it succeeds: its output would be among git's. */
-function captureSession(
-  { session, path }: Sandbox,
-  label: string,
-  keep: readonly string[],
-  env: NodeJS.ProcessEnv,
-): void {
-  const [program = '', ...scripts] = ownCommand();
-  const args = ['autocommit', '--session-id', session, '--label', label, '--if-changed', '--wait', '5'];
-  const words = [...scripts.map((script) => realpathSync(script)), ...args];
-  const run = spawnSync(program, [...words, ...keep.flatMap((commit) => ['--keep', commit])], {
-    argv0: 'agt',
-    cwd: path,
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    encoding: 'utf8',
-  });
-  if (run.error !== undefined) throw run.error;
-  const lines = run.stderr.split('\n');
-  if (run.status === 0) {
-    // Snapshots that were thinned to stay within the budget are gone: that is worth a line.
-    const thinned = lines.find((line) => /^warning: .*\bagt\.budget\b/.test(line));
-    if (thinned !== undefined) writeSync(2, `${thinned}\n`);
-    return;
-  }
-  const problem = lines.find((line) => /^(error|warning): /.test(line)) ?? `exit code ${run.status}`;
-  warn(problem.replace(/^(error|warning): /, ''));
-}
-
-function warn(reason: string): void {
-  writeSync(2, `warning: agt: the session was not captured before this command: ${reason}\n`);
 }

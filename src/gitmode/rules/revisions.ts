@@ -97,7 +97,13 @@ function asOptions(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => `--exclude=${pattern}`);
 }
 
-/** The walk with more options after its own; undefined when nothing changed. */
+/** These need what is added in a certain order, and take no value. */
+const ORDERED = /^(-[EFGPi]|--(clear-decorations|(extended|basic|perl)-regexp|fixed-strings))$/;
+
+/**
+ * The walk with more options after its own; undefined when nothing changed. A last option may lack its value: the added
+ * words go before it, so that git finds the value missing.
+ */
 export function withAddedOptions(
   walk: Revisions,
   authors: AuthorFilter,
@@ -105,6 +111,9 @@ export function withAddedOptions(
 ): Rewrite | undefined {
   const added = [...authors.added, ...more];
   if (!walk.changed && added.length === 0) return undefined;
-  const end = authors.args.length - (walk.args.length - walk.end);
+  const last = authors.args.length - (walk.args.length - walk.end) - 1;
+  const option = walk.options.at(-1);
+  const mayLackValue = option !== undefined && option === authors.args[last] && !ORDERED.test(option);
+  const end = mayLackValue ? last : last + 1;
   return { args: [...authors.args.slice(0, end), ...added, ...authors.args.slice(end)] };
 }

@@ -9,7 +9,7 @@
  * Limit: the script finds no loose refs of a remote with more than two slashes in its name.
  */
 
-import { branchNamespaces, localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
+import { localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { REMOTES } from '../../git/files/ref-files.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { shellQuote, singleQuoted } from '../../git/run/trace.ts';
@@ -19,11 +19,9 @@ import {
   areaConfigFile,
   areaFile,
   configFile,
-  decorationsFile,
-  recordsDirectory,
 } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
-import { decorationsWithoutRemotes } from './decorations-file.ts';
+import { decorationsPart, namesOf, withoutSlash } from './decorations-part.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -33,6 +31,8 @@ export interface ShimFacts {
   /** Absolute path of the file that holds the user's settings. */
   readonly settingsFile: string;
   readonly prefixes: Prefixes;
+  /** The directory of git's own programs. */
+  readonly execPath: string;
 }
 
 /** In the script's words. */
@@ -43,15 +43,15 @@ function commandsWith(action: ShimAction): string[] {
   return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
 }
 
-export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts): string {
+export function shimText({ git, executable, settingsFile, prefixes, execPath }: ShimFacts): string {
   const first = commandsWith('git first');
+  const amending = commandsWith('guard amend');
   const refSets = commandsWith('ref sets');
   const walks = commandsWith('walk');
   const decorating = commandsWith('decorate');
   // With a global option, the commands that the script tests for first get to the list of all.
   const alwaysGit = [...first, ...commandsWith('git')].sort();
-  const withoutSlash = (name: string) => name.replace(/\/$/, '');
-  const names = [prefixes.branchPrefix, prefixes.workPrefix].map(withoutSlash);
+  const names = namesOf(prefixes);
   const loose = localNamespaces(prefixes).map(
     (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
   );
@@ -59,7 +59,6 @@ export function shimText({ git, executable, settingsFile, prefixes }: ShimFacts)
     names.map((name) => `"$agt_common"/${REMOTES}${depth}/${shellQuote(name)}`),
   );
   const packed = [OWN_NAMESPACE.replace(/^refs/, ''), ...names.map((name) => `/${name}/`)];
-  const current = branchNamespaces(prefixes).map((namespace) => `${shellQuote(`ref: ${namespace}`)}*`);
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode; starts the executable only when real git would print something else.
 # Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
@@ -70,8 +69,9 @@ agt_fresh=''
 case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
 '')
   if [ -x ${singleQuoted(git)} ] && ! [ ${singleQuoted(settingsFile)} -nt "$0" ] && ! [ ${singleQuoted(executable)} -nt "$0" ]; then
-    case \${1-} in
-    ${first.join(' | ')}) exec ${singleQuoted(git)} "$@" ;;
+    case \${1-},$* in
+    *' --output='* | *' --output '* | *' --am'*) ;;
+    ${[...first, ...amending].map((name) => `${name},*`).join(' | ')}) exec ${singleQuoted(git)} "$@" ;;
     esac
     agt_fresh=1
   fi
@@ -83,14 +83,17 @@ agt_real=${singleQuoted(git)}
 agt_sets=''
 case " $* " in
 *' --all'* | *' --branches'* | *' --tags'* | *' --remotes'* | *' --glob'* | *' --reflog'* | *' --stdin'* | \\
-  *' --exclude'* | *' -h '* | *' --clear'* | *decorate-*) agt_sets=1 ;;
+  *' --exclude'* | *' -h '* | *' --clear'* | *decorate-* | *' --output='* | *' --output '*) agt_sets=1 ;;
 esac
 case $agt_fresh,$agt_sets,\${1-} in
 ${caseList(refSets.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
 1,,branch | 1,,remote)
   case "$*" in
-  'branch --show-current' | 'remote -v' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
+  'branch --show-current' | 'remote -v' | 'remote --verbose' | remote | 'remote get-url '*) exec "$agt_real" "$@" ;;
   esac
+  ;;
+1,, | 1,,-v | 1,,--version | 1,,--help | 1,,--exec-path | 1,,--html-path | 1,,--man-path | 1,,--info-path)
+  exec "$agt_real" "$@"
   ;;
 esac
 
@@ -104,20 +107,33 @@ agt_exec() {
 # agt itself decides when its settings or its executable are newer than this file, and when the environment has settings.
 case $agt_fresh in '') agt_exec "$@" ;; esac
 
+# The output may go over a file of a session, wherever the command runs.
+case " $* " in *' --output='* | *' --output '* | *' archive'*' -o'*) agt_exec "$@" ;; esac
+
+# Whether a settings file holds comments alone.
+agt_no_settings() {
+  if ! [ -f "$1" ]; then return; fi
+  while IFS= read -r agt_line || [ "$agt_line" ]; do
+    case $agt_line in '' | '#'* | ';'*) ;; *) return 1 ;; esac
+  done <"$1"
+}
+
 # A history in a repository of agt's. The executable hides agents' commits that are part of a visible history, and it
 # reads settings of the repository, which may change the prefixes.
 agt_plain() {
-  if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ] || [ -s "${configFile(AGT)}" ]; then agt_exec "$@"; fi
+  if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
+  agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
   if [ -f "${areaFile(AGT)}" ]; then
     IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
-    if [ -s "${areaConfigFile('$agt_line')}" ]; then agt_exec "$@"; fi
+    if ! [ -d "$agt_line" ]; then agt_exec "$@"; fi
+    agt_no_settings "${areaConfigFile('$agt_line')}" || agt_exec "$@"
   fi
   case $agt_command in ${walks.join(' | ')}) exec "$agt_real" "$@" ;; esac
 }
 
 # The usual place of the repository: the current directory.
-agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git=''
+agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git='' agt_other=''
 case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-},$agt_command in
 ${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   if [ -e .git/agt ] && [ -f .git/HEAD ]; then
@@ -127,57 +143,7 @@ ${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   ;;
 esac
 
-# Decorations: the options that the executable wrote for this worktree, unless something that they depend on is newer.
-agt_log() {
-  agt_words=${decorationsFile('$agt_git')}
-  case $agt_config\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYSTEM-}\${GIT_CONFIG_GLOBAL-}\${GIT_CONFIG_NOSYSTEM-}\${GIT_REPLACE_REF_BASE-} in
-  ?*) agt_exec "$@" ;;
-  esac
-  if ! [ -f "$agt_words" ] || [ "$agt_common/config" -nt "$agt_words" ] ||
-    [ "$agt_git/config.worktree" -nt "$agt_words" ] || [ "\${HOME-}/.gitconfig" -nt "$agt_words" ] ||
-    [ /etc/gitconfig -nt "$agt_words" ] ||
-    [ "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" -nt "$agt_words" ]; then agt_exec "$@"; fi
-  agt_line=''
-  if [ -s "$agt_words" ]; then IFS= read -r agt_line <"$agt_words" || agt_exec "$@"; fi
-  # Without an option or a setting, git decorates only on a terminal.
-  case $agt_line\${GIT_PAGER_IN_USE-} in
-  '')
-    case "$*" in
-    *decorat* | *pretty* | *%*[dD]*) ;;
-    *) if ! [ -t 1 ]; then exec "$agt_real" "$@"; fi ;;
-    esac
-    ;;
-  esac
-}
-case $agt_git in ?*) agt_log "$@" ;; esac
-
-agt_decorate() {
-  agt_head='' agt_line=''
-  if [ -s "$agt_words" ]; then
-    { IFS= read -r agt_line && IFS= read -r agt_line && IFS= read -r agt_head; } <"$agt_words" || agt_exec "$@"
-  fi
-  if [ "$agt_git/HEAD" -nt "$agt_words" ]; then
-    IFS= read -r agt_now <"$agt_git/HEAD" || agt_exec "$@"
-    case $agt_now in ${current.join(' | ')}) ;; *) agt_now='' ;; esac
-    if [ "$agt_now" != "$agt_head" ]; then agt_exec "$@"; fi
-  fi
-  shift "$agt_before"
-  case $agt_line in
-  --*) ;;
-  *) set -- ${decorationsWithoutRemotes(prefixes).map(shellQuote).join(' ')} "$@" ;;
-  esac
-  set -f
-  for agt_word in $agt_line; do
-    case $agt_word in
-    --decorate-refs-exclude=refs/* | --decorate-refs=*) set -- "$agt_word" "$@" ;;
-    -*) ;;
-    *) set -- ${names.map((name) => `"--decorate-refs-exclude=${REMOTES}$agt_word/"${shellQuote(name)}`).join(' ')} "$@" ;;
-    esac
-  done
-  # shellcheck disable=SC2086 # words without spaces
-  exec "$agt_real" \${agt_from:+-C "$agt_from"} $agt_flags "$agt_command" "$@"
-}
-case $agt_git in ?*) agt_decorate "$@" ;; esac
+${decorationsPart(prefixes)}
 
 case $agt_command in
 -*)
@@ -194,9 +160,15 @@ case $agt_command in
       agt_config=1 agt_next=''
       continue
       ;;
+    --*)
+      agt_next=''
+      continue
+      ;;
     esac
     case $agt_word in
     -C | -c) agt_next=$agt_word ;;
+    --git-dir | --work-tree | --namespace | --config-env) agt_other=1 agt_next=$agt_word ;;
+    --git-dir=* | --work-tree=* | --namespace=* | --config-env=* | --bare) agt_other=1 ;;
     --no-pager | -P | -p | --paginate | --no-optional-locks | --literal-pathspecs) agt_flags="$agt_flags $agt_word" ;;
     -*) agt_exec "$@" ;;
     *)
@@ -210,15 +182,48 @@ esac
 
 agt_passed='${['', '', ...alwaysGit, ''].join(' ')}'
 case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
+case $agt_command,$* in
+*' --am'*) ;;
+${caseList(amending.map((name) => `${name},*`))} exec "$agt_real" "$@" ;;
+esac
 case $agt_sets,$agt_command in
 ${caseList(refSets.map((word) => `,${word}`))}
   exec "$agt_real" "$@"
   ;;
 esac
 
-# Finds the repository as git does. In an unusual case the executable does it.
-case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in ?*) agt_exec "$@" ;; esac
+# git prefers a program of this name to an alias.
+case '${['', ...COMMANDS.keys(), ''].join(' ')}' in
+*" $agt_command "*) ;;
+*)
+  if [ -x ${singleQuoted(execPath)}/"git-$agt_command" ] || command -v "git-$agt_command" >/dev/null; then
+    exec "$agt_real" "$@"
+  fi
+  ;;
+esac
+
+# In an unusual case the executable finds the repository.
+case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in
+?*) agt_exec "$@" ;;
+esac
 case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
+
+# In a session folder the executable captures the session before a command that can destroy work.
+agt_in_session() {
+  agt_up=$agt_dir
+  until [ -e "$agt_up/sandbox/.git" ]; do
+    if [ "$agt_up" -ef / ] || ! [ -e "$agt_up/.." ]; then return 1; fi
+    agt_up=$agt_up/..
+  done
+}
+case $agt_command in
+${caseList([...commandsWith('guard'), ...amending])}
+  if agt_in_session; then agt_exec "$@"; fi
+  exec "$agt_real" "$@"
+  ;;
+esac
+
+# Finds the repository as git does.
 until [ -e "$agt_dir/.git" ] || [ -f "$agt_dir/HEAD" ]; do
   if [ "$agt_dir" -ef / ] || ! [ -e "$agt_dir/.." ]; then exec "$agt_real" "$@"; fi
   agt_dir=$agt_dir/..
@@ -236,6 +241,8 @@ elif [ -f "$agt_dir/.git" ] && IFS= read -r agt_line <"$agt_dir/.git"; then
   else
     agt_common=$agt_git
   fi
+  # A path with a line break.
+  if ! [ -f "$agt_git/HEAD" ] || ! [ -d "$agt_common/refs" ]; then agt_exec "$@"; fi
 elif [ -f "$agt_dir/HEAD" ] && [ -d "$agt_dir/objects" ] && [ -d "$agt_dir/refs" ] && ! [ -e "$agt_dir/.git" ]; then
   agt_git=$agt_dir agt_common=$agt_dir
 else
@@ -250,17 +257,10 @@ ${caseList([...walks, ...decorating])}
     agt_decorate "$@"
   fi
   ;;
-${caseList(commandsWith('guard'))}
-  # In a sandbox the executable captures the session before a command that can destroy work.
-  if [ -d "${recordsDirectory(AGT)}" ] && [ -f "$agt_git/gitdir" ] && IFS= read -r agt_line <"$agt_git/gitdir"; then
-    case $agt_line in */sandbox/.git) agt_exec "$@" ;; esac
-  fi
-  exec "$agt_real" "$@"
-  ;;
 esac
 
 # In a repository without refs of agt: real git.
-if [ -e "${AGT}" ] || [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
+if agt_in_session || [ -e "${AGT}" ] || [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
 for agt_path in ${loose.join(' ')} ${remote.join(' ')}; do
   if [ -e "$agt_path" ]; then agt_exec "$@"; fi
 done

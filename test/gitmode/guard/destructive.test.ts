@@ -11,7 +11,9 @@ const commandLine = (text: string) => {
 };
 
 const DESTROYING = `
-  reset --hard | reset --h HEAD~1 | reset --merge | reset --keep HEAD~1 | clean -fd | clean -fdx | clean -fe n
+  reset --soft HEAD~1 | reset a | commit --amend | commit -m x --am | apply x | apply -R | apply --3way x | apply --reject x
+  merge-file a b c | push . :b | push -f ../x a:b | push --delete . b | push /x +a:b | fetch . +a:b | fetch -f . a:b
+  update-ref refs/heads/x HEAD | reset --hard | reset --h HEAD~1 | reset --merge | reset --keep HEAD~1 | clean -fd | clean -fdx | clean -fe n
   checkout . | checkout main | checkout -f | checkout -- a | checkout -b x main | checkout -B x | switch main
   switch -c x main | switch -C x | switch --discard-changes main | restore a | restore -SW a | restore --staged --worktree a
   stash | stash -u | stash push | stash drop | stash drop stash@{1} | stash clear | stash pop
@@ -23,11 +25,12 @@ const DESTROYING = `
   checkout-index -f a | checkout-index -af | read-tree -u --reset x | read-tree -mu x | sparse-checkout set d
   worktree add -B x ../y | worktree add -fB x ../y | submodule update | submodule --quiet deinit -f x | bisect start | bisect good | bisect reset | tag -d x | tag -f x`;
 const HARMLESS = `
-  reset | reset a | reset --soft HEAD~1 | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
+  reset | reset -q | reset -- a | apply --check x | apply --stat x | merge-file -p a b c | merge-file --stdout a b c
+  push . a | push origin :b | push -f origin | fetch . a:b | fetch origin | clean -n | clean -nfd | clean -fdn | clean --dry-run | checkout -b x
   checkout -q -b x | switch -c x | switch --create x | restore --staged a | restore -S a | stash list | stash show
   branch | branch x | branch -d x | branch -m x | branch -u origin/main
   rebase --quit | cherry-pick --quit | revert --quit | am --quit | am --show-current-patch | prune -n | merge --continue | rm --cached a | rm -n a | worktree list | worktree add ../y
-  gc | gc --auto | reflog | update-ref refs/heads/x HEAD | status | add . | commit -m x | fetch | push | reset -h
+  gc | gc --auto | reflog | status | add . | commit -m x | fetch | push | reset -h
   mv a b | mv -nf a b | checkout-index a | read-tree x | read-tree -m x | read-tree -mun x | sparse-checkout list
   submodule status | submodule add x | bisect log | tag x | tag -l | tag -m f x | tag`;
 const table = (text: string) =>
@@ -50,7 +53,7 @@ describe('isDestructive', () => {
     const guarded = [...COMMANDS].filter(([, { destroys }]) => destroys !== undefined).map(([name]) => name);
     const commandsOf = (text: string) => new Set(table(text).map((line) => line.split(' ')[0]));
     expect(guarded.filter((name) => !commandsOf(DESTROYING).has(name))).toEqual([]);
-    const alwaysDestructive = ['pull', 'filter-branch'];
+    const alwaysDestructive = ['pull', 'filter-branch', 'update-ref'];
     const untested = guarded.filter((name) => !commandsOf(HARMLESS).has(name));
     expect(untested.filter((name) => !alwaysDestructive.includes(name))).toEqual([]);
   });
@@ -70,6 +73,12 @@ test.each<[string, string[]]>([
   ['branch -D a b', ['--no-walk refs/heads/a --', '--no-walk refs/heads/b --']],
   ['tag -d v1', ['--no-walk refs/tags/v1 --']],
   ['update-ref -d refs/heads/x 1234', ['--no-walk refs/heads/x --']],
+  ['update-ref -m reason refs/heads/x 1234', ['--no-walk refs/heads/x --']],
+  ['push . :x', ['--no-walk refs/heads/x --']],
+  ['push --delete . x', ['--no-walk refs/heads/x --']],
+  ['fetch . +a:x', ['--no-walk refs/heads/x --']],
+  ['rebase main', []],
+  ['rebase --onto new main x', ['--no-walk refs/heads/x --']],
   ['checkout -B x main', ['--no-walk refs/heads/x --']],
   ['checkout -qBx', ['--no-walk refs/heads/x --']],
   ['checkout -b x main', []],

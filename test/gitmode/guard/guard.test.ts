@@ -145,7 +145,7 @@ describe.each([
     const tip = git(session.repository, 'rev-parse', 'agtsessions/s1');
     run(program(), ['reset', '--hard'], { cwd: session.repository, env: env() });
     call(session, 'stash list');
-    call(session, 'reset -q --soft HEAD');
+    call(session, 'reset -q');
     agtOk(session.repository, 'config', 'set', 'agt.guard', 'false');
     call(session, 'reset --hard');
     expect(git(session.repository, 'rev-parse', 'agtsessions/s1')).toBe(tip);

@@ -3,17 +3,18 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { AGT, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
+import { AGT, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { compareLine, compareLines, describeDifference, type Subject } from '../../twin/compare.ts';
 import { LINES } from '../../twin/lines.ts';
 import { buildTwin, SIDES, type Twin } from '../../twin/shapes.ts';
 
 /** Without the variables that make the shim start the executable for every line. */
+const external = makeTempDir('external');
 const env = {
   AGT_GIT_PATH: undefined,
   GIT_CONFIG_GLOBAL: undefined,
   GIT_CONFIG_NOSYSTEM: undefined,
-  PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}`,
+  PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}:${external}`,
 };
 
 let dir: string;
@@ -29,6 +30,8 @@ beforeAll(() => {
 const SHELLS = [['dash'], ['bash'], ['bash', '--posix'], ['busybox', 'ash']].filter(
   ([program = '']) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0,
 );
+
+const executable = () => join(dir, '.agt/git');
 
 /** The programs that one line starts. */
 function programsOf(line: string, cwd: string): string[] {
@@ -138,6 +141,7 @@ describe.skipIf(!hasStrace)('the shim starts', () => {
     repository = makeRepository();
     git(repository, 'branch', 'agt/s1');
     write(join(repository, '.git/agt/sessions/x.json'), '{}');
+    write(join(external, 'git-an-external-program'), '#!/bin/sh\n', 0o755);
     ageConfig(repository);
     run(shim, ['log', '-1'], { cwd: repository, env });
   });
@@ -156,17 +160,37 @@ describe.skipIf(!hasStrace)('the shim starts', () => {
     '-C . log --decorate',
     '--no-pager log --format=%d',
     'commit --allow-empty --dry-run',
+    '--version',
+    '--exec-path',
+    'remote --verbose',
+    '--git-dir=.git status',
+    '--git-dir .git -c x.y=z rev-parse HEAD',
+    'an-external-program',
   ];
   test.each(own)('sh and git, and nothing else, for git %s', (line) => {
     const programs = programsOf(line, repository);
     expect(programs.slice(0, 2)).toEqual([shim, REAL_GIT]);
-    expect(programs).not.toContain(join(dir, '.agt/git'));
+    expect(programs).not.toContain(executable());
   });
 
   test.each(['branch', 'log --all', 'for-each-ref', '-c log.decorate=full log', '--git-dir=.git log'])(
     'the executable for git %s',
     (line) => {
-      expect(programsOf(line, repository)[1]).toBe(join(dir, '.agt/git'));
+      expect(programsOf(line, repository)[1]).toBe(executable());
+    },
+  );
+
+  test.each(['log --oneline', 'show -s', 'rev-list HEAD', 'shortlog HEAD'])(
+    'no executable in an agt clone without settings, but one in a clone with settings, for git %s',
+    (line) => {
+      const dir = makeTempDir();
+      agtOk(dir, 'clone', repository);
+      const main = join(dir, 'project/main');
+      ageConfig(join(dir, 'project.git'), 'config');
+      run(shim, ['log', '-1'], { cwd: main, env });
+      expect(programsOf(line, main)[1]).toBe(REAL_GIT);
+      write(join(dir, 'project/.agt/config'), '# comment\n[agt]\n\tworkPrefix = mine/');
+      expect(programsOf(line, main)[1]).toBe(executable());
     },
   );
 
@@ -194,7 +218,7 @@ describe.skipIf(!hasStrace)('a shim that is out of date', () => {
       const { atime, mtime } = statSync(shim);
       try {
         utimesSync(shim, 0, 0);
-        expect(programsOf(line, repository)[1]).toBe(join(dir, '.agt/git'));
+        expect(programsOf(line, repository)[1]).toBe(executable());
       } finally {
         utimesSync(shim, atime, mtime);
       }
@@ -247,37 +271,12 @@ describe.skipIf(!hasStrace)('a shim that is out of date', () => {
       'HEAD -> agt/s1',
     );
   });
-
-  test('the executable is gone: real git runs, after a warning', () => {
-    const other = makeTempDir('shim');
-    run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
-    run('rm', [join(other, '.agt/git')], { cwd: '/' });
-    const repository = makeRepository();
-    git(repository, 'branch', 'agt/s1');
-    const outcome = run(join(other, 'git'), ['branch', '--list', 'main'], { cwd: repository, env });
-    expect(outcome.stdout).toBe('* main\n');
-    expect(outcome.stderr).toMatch(/^warning: agt: .* is gone/);
-  });
-});
-
-test('agt shim uninstall removes what agt shim install wrote, and nothing else', () => {
-  const other = makeTempDir('shim');
-  run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
-  expect(run(AGT, ['shim', 'uninstall', '--dir', other], { cwd: '/', env }).exitCode).toBe(0);
-  expect(existsSync(join(other, 'git')) || existsSync(join(other, '.agt'))).toBe(false);
-  write(join(other, 'git'), '#!/bin/sh\n', 0o755);
-  for (const command of ['install', 'uninstall']) {
-    const outcome = run(AGT, ['shim', command, '--dir', other], { cwd: '/', env });
-    expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain("is not agt's shim");
-  }
-  expect(readFileSync(join(other, 'git'), 'utf8')).toBe('#!/bin/sh\n');
 });
 
 /** Makes the configuration older than every file that is written from now on. */
-function ageConfig(repository: string): void {
+function ageConfig(repository: string, config = '.git/config'): void {
   const past = new Date(Date.now() - 60_000);
-  utimesSync(join(repository, '.git/config'), past, past);
+  utimesSync(join(repository, config), past, past);
 }
 
 function ageConfigs(twin: Twin): void {

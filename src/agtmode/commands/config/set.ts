@@ -1,10 +1,8 @@
-import { globalConfigPath } from '../../../config/settings.ts';
 import { writeSetting } from '../../../config/write-setting.ts';
-import { AgtError, EXIT, usageError } from '../../../errors.ts';
-import { listRecords } from '../../../session/record.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import { defineCommand } from '../../command-line/command.ts';
-import type { Context } from '../../context.ts';
 import { requireKey } from './require-key.ts';
+import { settingsFile } from './settings-file.ts';
 
 export const configSet = defineCommand({
   usage: 'config set <key> <value>',
@@ -31,30 +29,8 @@ export const configSet = defineCommand({
         `set it for all: agt config set --global ${key.name} ${args.value}`,
       );
     }
-    const file = args.global ? globalFile(context) : await localFile(context, key.name);
+    const file = await settingsFile(context, key.name, args.global);
     await writeSetting(await context.git(), file, key.name, args.value);
     return EXIT.done;
   },
 });
-
-function globalFile(context: Context): string {
-  const file = globalConfigPath(context.env);
-  if (file === undefined)
-    throw new AgtError('cannot find ~/.agtconfig: HOME is not set', { hints: ['set HOME'] });
-  return file;
-}
-
-/** Settings that are part of every ref or commit of a session. */
-const FIXED_BY_SESSIONS = ['agt.branchPrefix', 'agt.workPrefix', 'agt.agentEmail'];
-
-/** @throws AgtError if the sessions of the repository do not allow a new value. */
-async function localFile(context: Context, name: string): Promise<string> {
-  const repository = await context.repository();
-  const { records } = listRecords(repository);
-  if (FIXED_BY_SESSIONS.includes(name) && records.length > 0) {
-    throw new AgtError(`${name} cannot be changed while this repository has sessions (${records.length})`, {
-      hints: ['remove them first: agt session remove <id> --delete-branch'],
-    });
-  }
-  return repository.configFile;
-}

@@ -19,7 +19,7 @@ interface ReadRules {
  * Undefined if there is no such file. `path` holds one byte per character.
  * @throws AgtError if it is something else or too large, and system errors.
  */
-export function readRegularFile(path: string, rules: ReadRules = {}): Buffer | undefined {
+export function readNoFollow(path: string, rules: ReadRules = {}): Buffer | undefined {
   const fd = open(path);
   if (fd === undefined) return undefined;
   try {

@@ -1,0 +1,104 @@
+/**
+ * The sessions whose files a command line can reach: by the worktree that it works in, by a worktree that it removes, and
+ * by a file that it writes. A repository inside a sandbox, such as a submodule, belongs to the session too: its files
+ * are part of every snapshot.
+ */
+
+import { existsSync, globSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { readSessionFile } from '../../filter/session-file.ts';
+import { type DiscoveredRepository, repositoryOfWorktree } from '../../git/files/discover-repository.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { agtDirectory } from '../../repository/layout.ts';
+import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
+import type { Invocation } from '../invocation.ts';
+import { writtenFiles } from './written-files.ts';
+
+export interface GuardedSession {
+  readonly id: string;
+  /** Absolute. */
+  readonly sandbox: string;
+  /** The common directory of the repository that the session belongs to. */
+  readonly commonDir: string;
+}
+
+/** The sessions that the command works in. */
+export function sessionsHere({ line, repository, cwd, env }: Invocation): GuardedSession[] {
+  const own = repository && sessionOfWorktree(repository);
+  const workTree = repositoryOptions(line.globals).workTree ?? env['GIT_WORK_TREE'];
+  const top = repository?.top;
+  if (own !== undefined && workTree === undefined && top !== undefined) return [own];
+  return distinct([own, sessionAround(workTree === undefined ? (top ?? cwd) : resolve(cwd, workTree))]);
+}
+
+/** The sessions that `git worktree remove` removes something of. */
+export function sessionsOfRemovedWorktrees(
+  { command, args }: CommandLine,
+  invocation: Invocation,
+): GuardedSession[] {
+  if (command !== 'worktree' || args[0] !== 'remove') return [];
+  const { repository, cwd } = invocation;
+  if (repository === undefined) return [];
+  const names = args.slice(1).filter((arg) => !arg.startsWith('-'));
+  const found = names.flatMap((name) => {
+    const path = resolve(cwd, name);
+    return existsSync(path) ? [path] : worktreesEndingWith(name, repository);
+  });
+  return distinct(found.map(sessionAround));
+}
+
+/** The sessions in which the command writes over a file that it does not look at. */
+export function sessionsOfWrittenFiles(line: CommandLine, invocation: Invocation): GuardedSession[] {
+  const present = writtenFiles(line)
+    .map((file) => resolve(invocation.cwd, file))
+    .filter((file) => existsSync(file));
+  return distinct(present.map(sessionAround));
+}
+
+/** git takes the end of a path for a worktree if only one ends so. */
+function worktreesEndingWith(name: string, { commonDir }: DiscoveredRepository): string[] {
+  const registrations = globSync('worktrees/*', { cwd: commonDir }).map((path) => join(commonDir, path));
+  const paths = registrations.flatMap((gitDir) => pathOfWorktree(gitDir) ?? []);
+  return paths.filter((path) => path.endsWith(`/${name}`));
+}
+
+function pathOfWorktree(gitDir: string): string | undefined {
+  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
+  return gitFile === undefined ? undefined : dirname(resolve(gitDir, gitFile));
+}
+
+/** The session in whose folder the path lies. */
+function sessionAround(path: string): GuardedSession | undefined {
+  for (let dir = withoutLinks(path); ; dir = dirname(dir)) {
+    const repository = repositoryOfWorktree(join(dir, 'sandbox'));
+    const session = repository && sessionOfWorktree(repository);
+    if (session !== undefined) return session;
+    if (dir === dirname(dir)) return undefined;
+  }
+}
+
+/** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */
+function sessionOfWorktree({ gitDir, commonDir }: DiscoveredRepository): GuardedSession | undefined {
+  const sandbox = gitDir === commonDir ? undefined : pathOfWorktree(gitDir);
+  if (sandbox === undefined) return undefined;
+  const id = basename(dirname(sandbox));
+  const file = readSessionFile(agtDirectory(commonDir), id);
+  return file?.state === 'active' && isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir } : undefined;
+}
+
+export function isSame(one: string, other: string): boolean {
+  return one === other || withoutLinks(one) === withoutLinks(other);
+}
+
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function distinct(sessions: readonly (GuardedSession | undefined)[]): GuardedSession[] {
+  const found = sessions.filter((session) => session !== undefined);
+  return [...new Map(found.map((session) => [session.sandbox, session])).values()];
+}

@@ -1,0 +1,32 @@
+/** What `agt shim install` and `uninstall` leave behind. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { AGT, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
+
+const env = { AGT_GIT_PATH: undefined, PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}` };
+
+test('the executable is gone: real git runs, after a warning', () => {
+  const other = makeTempDir('shim');
+  run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
+  run('rm', [join(other, '.agt/git')], { cwd: '/' });
+  const repository = makeRepository();
+  git(repository, 'branch', 'agt/s1');
+  const outcome = run(join(other, 'git'), ['branch', '--list', 'main'], { cwd: repository, env });
+  expect(outcome.stdout).toBe('* main\n');
+  expect(outcome.stderr).toMatch(/^warning: agt: .* is gone/);
+});
+
+test('agt shim uninstall removes what agt shim install wrote, and nothing else', () => {
+  const other = makeTempDir('shim');
+  run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
+  expect(run(AGT, ['shim', 'uninstall', '--dir', other], { cwd: '/', env }).exitCode).toBe(0);
+  expect(existsSync(join(other, 'git')) || existsSync(join(other, '.agt'))).toBe(false);
+  write(join(other, 'git'), '#!/bin/sh\n', 0o755);
+  for (const command of ['install', 'uninstall']) {
+    const outcome = run(AGT, ['shim', command, '--dir', other], { cwd: '/', env });
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain("is not agt's shim");
+  }
+  expect(readFileSync(join(other, 'git'), 'utf8')).toBe('#!/bin/sh\n');
+});
