@@ -3,12 +3,13 @@ import type { Facts } from './facts.ts';
 import { isOff } from './known.ts';
 
 /** Files of an operation that git leaves behind or adds at will. */
-const LEFTOVERS = /^(leftover|operation) (MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE_HEAD|MERGE_RR)$/;
+const LEFTOVERS = /^(leftover|operation) (MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE_HEAD)$/;
 
 /** Whether no comparison looks at the fact today. */
 function isNotCompared(key: string, expected: string | undefined): boolean {
   const isLeftover = LEFTOVERS.test(key) && (expected === undefined || key.startsWith('leftover'));
   if (isLeftover) return isOff('check: leftover messages');
+  if (key.endsWith(' MERGE_RR')) return isOff('check: rerere');
   if (key.startsWith('leftover sequencer')) return isOff('check: sequencer between picks');
   if (key.startsWith('ref refs/bisect')) return isOff('check: bisect refs');
   if (key.startsWith('git ') || key.startsWith('ref '))

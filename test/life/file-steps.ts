@@ -152,10 +152,10 @@ const STEPS: readonly FileStep[] = [
     weight: 3,
     act: (scene) =>
       onAny(scene, 'file', (path) => {
-        const bytes = scene.absolute(path);
         const to = `sandbox/renamed-${scene.random.below(9)}`;
+        if (path === to) return;
         scene.clear(to);
-        renameSync(bytes, scene.absolute(to));
+        renameSync(scene.absolute(path), scene.absolute(to));
       }),
   },
   {

@@ -42,7 +42,7 @@ function sceneOf(life: Life, session: LifeSession): GitScene {
 function runGuarded(life: Life, session: LifeSession, step: GitStep, { args, input, env }: GitCommand): void {
   const before = session.facts;
   const tip = life.tip(session);
-  const named = TAKES_NAMES.test(step.name) ? namedCommits(life, session) : [];
+  const named = TAKES_NAMES.test(step.name) ? namedCommits(life, session, step) : [];
   const outcome = run(GIT_MODE, args, session.sandbox, input, env);
   life.note(
     `  ${session.id}: git ${args.map((arg) => JSON.stringify(arg)).join(' ')} -> ${outcome.exitCode} ${outcome.stderr}`,
@@ -76,18 +76,20 @@ function nothingIsLost(life: Life, session: LifeSession, { name }: GitStep, befo
   if (lost.length > 0) throw new Error(`no snapshot has what git destroyed:\n${lost.join('\n')}`);
 }
 
-/** The commits that names, stashes and reflogs alone may keep. */
-function namedCommits(life: Life, session: LifeSession): string[] {
-  const named = [...life.refs]
-    .filter(([ref]) => !/^refs\/(notes|replace)\//.test(ref))
+/** The commits that the step may leave without a name: those of refs, of stashes, or of the reflog of HEAD. */
+function namedCommits(life: Life, session: LifeSession, { name }: GitStep): string[] {
+  const ofRefs = [...life.refs]
+    .filter(([ref]) => /^refs\/(heads|tags)\//.test(ref))
     .map(([, commit]) => commit);
-  const gitDir = gitDirectory(session.sandbox);
-  const logs = [join(life.repository, '.git/logs/refs/stash'), join(gitDir, 'logs/HEAD')];
-  const lines = logs.flatMap((path) => readLines(path));
-  const commits = lines
-    .map((line) => line.split(' ')[1])
-    .filter((oid) => oid !== undefined && !/^0+$/.test(oid));
-  const all = [...new Set([...named, ...(commits as string[])])];
+  const stashLog = join(life.repository, '.git/logs/refs/stash');
+  const logs = [
+    ...(name.startsWith('stash') ? [stashLog] : []),
+    ...(/^(reflog expire|gc|prune)/.test(name)
+      ? [stashLog, join(gitDirectory(session.sandbox), 'logs/HEAD')]
+      : []),
+  ];
+  const ofLogs = logs.flatMap((path) => readLines(path)).map((line) => line.split(' ')[1] as string);
+  const all = [...new Set([...ofRefs, ...ofLogs])].filter((oid) => !/^0+$/.test(oid));
   const { stdout } = run(REAL_GIT, ['cat-file', '--batch-check'], life.repository, `${all.join('\n')}\n`);
   return stdout.split('\n').flatMap((line) => /^([0-9a-f]{40}) commit/.exec(line)?.[1] ?? []);
 }

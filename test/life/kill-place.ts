@@ -123,7 +123,7 @@ export class KillPlace {
     this.put('project/.gitignore', '.env\n');
     this.git('add', '-A');
     this.git('commit', '-q', '-m', 'one');
-    this.git('init', '-q', '--bare', join(this.top, 'remote.git'));
+    this.git('init', '-q', '--bare', '-b', 'main', join(this.top, 'remote.git'));
     this.git('remote', 'add', 'origin', join(this.top, 'remote.git'));
     this.git('push', '-q', 'origin', 'main');
   }

@@ -1,6 +1,6 @@
 /**
  * What fails today. An entry switches a step kind or a check off, so that the others stay green. Whoever mends a fault
- * removes its entry. AGT_TEST_KNOWN=1 runs everything.
+ * removes its entry. AGT_TEST_KNOWN=1 runs everything, AGT_TEST_KNOWN=rerere the entries whose `what` contains that.
  */
 
 export interface KnownFault {
@@ -10,6 +10,10 @@ export interface KnownFault {
 }
 
 export const KNOWN: readonly KnownFault[] = [
+  {
+    what: 'check: rerere',
+    why: 'MERGE_RR, which names the conflicts that rerere follows, is in no snapshot',
+  },
   {
     what: 'step: files beside the sandbox',
     why: 'they are neither captured nor named, and a removal deletes them',
@@ -41,8 +45,9 @@ export const KNOWN: readonly KnownFault[] = [
   { what: 'kill: leftovers', why: 'the next capture leaves the pack and index files of a killed one' },
 ];
 
-const ALL = process.env['AGT_TEST_KNOWN'] !== undefined;
+const RUN = process.env['AGT_TEST_KNOWN'];
 
 export function isOff(what: string): boolean {
-  return !ALL && KNOWN.some((fault) => fault.what === what);
+  const isKnown = KNOWN.some((fault) => fault.what === what);
+  return isKnown && RUN !== '1' && (RUN === undefined || !what.includes(RUN));
 }

@@ -21,6 +21,7 @@ export function live(seed: number, steps: number): Life['counts'] {
     promisesHold(life);
     return life.counts;
   } catch (error) {
+    console.error(`life ${seed}: ${(error as Error).message}\n${howAgain(life, steps)}`);
     throw new Error(`${(error as Error).message}\n\n${howAgain(life, steps)}\n\n${life.story()}`, {
       cause: error,
     });
@@ -47,6 +48,7 @@ function act(life: Life, step: number): void {
 }
 
 function howAgain({ seed }: Life, steps: number): string {
-  const known = process.env['AGT_TEST_KNOWN'] === undefined ? '' : 'AGT_TEST_KNOWN=1 ';
+  const run = process.env['AGT_TEST_KNOWN'];
+  const known = run === undefined ? '' : `AGT_TEST_KNOWN='${run}' `;
   return `again: ${known}AGT_TEST_SEED=${seed} AGT_TEST_STEPS_OF_LIFE=${steps} npx vitest run test/life/life.test.ts`;
 }

@@ -77,6 +77,8 @@ const SHOWING = [
 export function gitShowsNoAgent({ repository, random }: Life): void {
   const args = random.pick(SHOWING);
   const { stdout, stderr } = run(GIT_MODE, args, repository);
-  const shown = /.*(\bagt\/s\d|agtsessions|refs\/agt|\.agt\/sessions).*/.exec(stdout + stderr)?.[0];
+  // The subject of a stash names the branch that it was made on.
+  const output = `${stdout}${stderr}`.replace(/\b(WIP on|On|index on|untracked files on) agt\/\S+/g, '');
+  const shown = /.*(\bagt\/s\d|agtsessions|refs\/agt|\.agt\/sessions).*/.exec(output)?.[0];
   if (shown !== undefined) throw new Error(`git ${args.join(' ')} shows ${shown}`);
 }
