@@ -1,12 +1,12 @@
-/** Random commands of agt, each with what has to hold after it. */
-import { existsSync } from 'node:fs';
+import { stays } from './compare.ts';
 import { afterFork, compareWith, isSame } from './expected.ts';
-import { type Facts, readRefs } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { isOff } from './known.ts';
 import type { Life, LifeSession } from './life.ts';
-import { ok, parseJson, REAL_GIT } from './programs.ts';
+import { parseJson } from './programs.ts';
 import { commitsStay, gitShowsNoAgent, storeIsWhole, usersThings, usersThingsStay } from './promises.ts';
-import { comeBack, moveAct, restoreAct } from './restore-acts.ts';
+import { removeAct } from './remove-acts.ts';
+import { moveAct, restoreAct } from './restore-acts.ts';
 
 export interface AgtStep {
   readonly name: string;
@@ -49,11 +49,6 @@ function autocommitAct(life: Life, session: LifeSession): void {
     throw new Error(
       `nothing changed, says agt:\n${compareWith({ facts: last, ignore: () => false }, before).join('\n')}`,
     );
-}
-
-function stays({ facts }: { facts: Facts }, before: Facts, what: string): void {
-  const problems = compareWith({ facts: before, ignore: () => false }, facts);
-  if (problems.length > 0) throw new Error(`${what} changed the session:\n${problems.join('\n')}`);
 }
 
 function forkAct(life: Life, session: LifeSession): void {
@@ -99,39 +94,6 @@ function gcAct(life: Life, session: LifeSession): void {
 function snapshotsStay(life: Life): void {
   const commits = life.sessions.flatMap(({ chain }) => chain.map(({ commit }) => commit));
   commitsStay(life, commits, 'a snapshot');
-}
-
-function removeAct(life: Life, session: LifeSession): void {
-  const before = session.facts;
-  const users = usersThings(life, life.refs);
-  const { exitCode, stderr } = life.agt(['session', 'remove', session.id]);
-  if (exitCode !== 0 && existsSync(`${session.folder}/beside`)) {
-    life.look(session);
-    life.takeIn(session, before);
-    stays(session, before, 'a refused removal');
-    return;
-  }
-  if (exitCode !== 0) throw new Error(`session remove: ${exitCode}\n${stderr}`);
-  session.isRemoved = true;
-  if (existsSync(session.folder)) throw new Error(`${session.folder} is still there`);
-  life.refs = readRefs(life.repository);
-  life.takeIn(session, before);
-  usersThingsStay(users, usersThings(life, life.refs));
-  commitsStay(life, [before.get('HEAD commit'), before.get('work branch')], 'after a removal');
-  if (session.chain.length === 0) throw new Error('a removed session has no snapshot');
-  if (life.random.chance(0.2)) life.agtOk(['gc']);
-  if (!isOff('step: commit on the branch of a removed session') && life.random.chance(0.3))
-    addCommit(life, session);
-  comeBack(life, session);
-}
-
-/** The user adds a commit to the work branch. */
-function addCommit(life: Life, { workBranch }: LifeSession): void {
-  const git = (...args: string[]) => ok(REAL_GIT, args, life.repository).trim();
-  if (!life.refs.has(workBranch)) return;
-  const commit = git('commit-tree', '-m', 'on top', '-p', workBranch, `${workBranch}^{tree}`);
-  git('update-ref', workBranch, commit);
-  life.refs = new Map([...life.refs, [workBranch, commit]]);
 }
 
 function restoreNothing(life: Life, session: LifeSession): void {

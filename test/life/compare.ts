@@ -54,3 +54,9 @@ export function replaced(whole: Facts, part: Facts, choose: (key: string) => boo
     ...[...part].filter(([key]) => choose(key)),
   ]);
 }
+
+/** @throws Error if a session is not as it was before a command that may not change it. */
+export function stays({ facts }: { readonly facts: Facts }, before: Facts, what: string): void {
+  const problems = differences(before, facts);
+  if (problems.length > 0) throw new Error(`${what} changed the session:\n${problems.join('\n')}`);
+}

@@ -12,7 +12,12 @@ export interface Expectation {
 const HEAD_KEYS = ['HEAD', 'HEAD commit', 'work branch'];
 
 /** After a restore of everything, the git directory included. `refs` and `heads` are those before it. */
-export function afterRestore(snapshot: Facts, refs: Refs, headsElsewhere: readonly string[]): Expectation {
+export function afterRestore(
+  snapshot: Facts,
+  refs: Refs,
+  headsElsewhere: readonly string[],
+  workBranch = '',
+): Expectation {
   const facts = new Map(snapshot);
   const head = snapshot.get('HEAD') ?? '';
   const commit = snapshot.get('HEAD commit');
@@ -23,10 +28,13 @@ export function afterRestore(snapshot: Facts, refs: Refs, headsElsewhere: readon
   const branch = /^ref: (.*)$/.exec(head)?.[1];
   const isFree = branch !== undefined && refs.get(branch) === commit && !headsElsewhere.includes(branch);
   if (branch !== undefined && !isFree) facts.set('HEAD', commit);
+  const isTaken = head === 'the work branch' && headsElsewhere.includes(workBranch);
+  if (isTaken) facts.set('HEAD', commit);
   const isElsewhere = head !== 'the work branch';
   return {
     facts,
-    ignore: (key) => key === 'work branch' && isElsewhere && isOff('check: work branch beside HEAD'),
+    ignore: (key) =>
+      key === 'work branch' && (isTaken || (isElsewhere && isOff('check: work branch beside HEAD'))),
   };
 }
 

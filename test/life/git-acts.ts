@@ -53,7 +53,9 @@ function runGuarded(life: Life, session: LifeSession, step: GitStep, { args, inp
   life.takeIn(session, before);
   if (wasCaptured) life.counts.guarded++;
   nothingIsLost(life, session, step, before);
-  commitsStay(life, named, `after git ${args.join(' ')}`);
+  const stillNamed = named.length === 0 ? [] : namedCommits(life, session, step);
+  const lostTheirName = named.filter((commit) => !stillNamed.includes(commit));
+  commitsStay(life, lostTheirName, `after git ${args.join(' ')}`);
   const last = session.chain.at(-1);
   if (!wasCaptured || last === undefined || !life.random.chance(TAKEN_BACK)) return;
   restoreTo(life, session, last.commit);

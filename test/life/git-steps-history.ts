@@ -140,6 +140,7 @@ export const HISTORY_STEPS: readonly GitStep[] = [
   ]),
   one('config', 0.3, (scene) => ['config', 'user.name', scene.message()]),
   one('git config --worktree', 0.3, (scene) => ['config', '--worktree', 'user.name', scene.message()]),
+  one('worktree add beside the sandbox', 0.3, () => ['worktree', 'add', '-q', '--detach', '../beside-tree']),
   one('rerere', 0.2, ({ random }) => ['config', 'rerere.enabled', random.pick(['true', 'false'])]),
   one('rebase.updateRefs', 0.1, ({ random }) => [
     'config',

@@ -16,7 +16,9 @@ export function usersThings(life: Life, refs: Refs): Facts {
   const facts = new Map<string, string>();
   addFiles(facts, join(life.repository, '..'), 'project');
   const git = join(life.repository, '.git');
-  facts.set('HEAD', readFileSync(join(git, 'HEAD'), 'latin1'));
+  const head = readFileSync(join(git, 'HEAD'), 'latin1').trim();
+  facts.set('HEAD', head);
+  facts.set('HEAD commit', refs.get(head.replace('ref: ', '')) ?? head);
   const index = existsSync(join(git, 'index')) ? readFileSync(join(git, 'index')) : Buffer.from('');
   facts.set('index', createHash('sha1').update(index).digest('hex'));
   for (const [ref, commit] of refs) if (!AGTS.test(ref)) facts.set(ref, commit);

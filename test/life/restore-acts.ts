@@ -80,12 +80,17 @@ function moveIsRefused(life: Life, session: LifeSession, by: string, args: reado
   if (!isSame(before, session.facts)) throw new Error(`the refused ${by} changed the session`);
 }
 
-/** Restores a removed session. */
-export function comeBack(life: Life, session: LifeSession): void {
+/** Restores a removed session. `taken`: branches that the main worktree has checked out. */
+export function comeBack(life: Life, session: LifeSession, taken: readonly string[]): void {
   const { random } = life;
   const { commit } = random.chance(0.6) ? (session.chain.at(-1) as Link) : random.pick(session.chain);
   const snapshot = life.snapshots.get(commit) as Facts;
-  const { facts, ignore } = afterRestore(snapshot, life.refs, headsElsewhere(life, session));
+  const { facts, ignore } = afterRestore(
+    snapshot,
+    life.refs,
+    [...headsElsewhere(life, session), ...taken],
+    session.workBranch,
+  );
   const users = usersThings(life, life.refs);
   const work = life.refs.get(session.workBranch);
   const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);
