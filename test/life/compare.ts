@@ -9,8 +9,11 @@ const LEFTOVERS = /^(leftover|operation) (MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE
 function isNotCompared(key: string, expected: string | undefined): boolean {
   const isLeftover = LEFTOVERS.test(key) && (expected === undefined || key.startsWith('leftover'));
   if (isLeftover) return isOff('check: leftover messages');
+  if (key.endsWith(' BISECT_START')) return isOff('check: bisect in a fork');
   if (key.endsWith(' MERGE_RR')) return isOff('check: rerere');
-  if (key.startsWith('leftover sequencer')) return isOff('check: sequencer between picks');
+  const isSequencer = key.startsWith('leftover sequencer') || key.startsWith('operation sequencer');
+  if (isSequencer && (expected === undefined || key.startsWith('leftover')))
+    return isOff('check: sequencer between picks');
   if (key.startsWith('ref refs/bisect')) return isOff('check: bisect refs');
   if (key.startsWith('git ') || key.startsWith('ref '))
     return isOff('check: other files of the git directory');

@@ -11,6 +11,14 @@ export interface KnownFault {
 
 export const KNOWN: readonly KnownFault[] = [
   {
+    what: 'check: undo in a fork',
+    why: 'the first undo goes to the snapshot of the source, which differs in the name of the work branch alone',
+  },
+  {
+    what: 'check: bisect in a fork',
+    why: "BISECT_START names the source's work branch, so that git bisect reset fails",
+  },
+  {
     what: 'check: rerere',
     why: 'MERGE_RR, which names the conflicts that rerere follows, is in no snapshot',
   },

@@ -21,6 +21,7 @@ export interface LifeSession {
   readonly chain: Link[];
   /** The tip before its first snapshot. */
   readonly base: string;
+  readonly isFork: boolean;
   isRemoved: boolean;
   /** As last seen. */
   facts: Facts;
@@ -91,6 +92,7 @@ export class Life {
       workBranch: `refs/heads/agt/${id}`,
       chain: [...chain],
       base: this.tip({ id }),
+      isFork: chain.length > 0,
       isRemoved: false,
       facts: new Map(),
     };

@@ -64,6 +64,7 @@ function pathFor(life: Life, ...from: Facts[]): string | undefined {
 }
 
 export function moveAct(life: Life, session: LifeSession, by: 'undo' | 'redo'): void {
+  if (session.isFork && isOff('check: undo in a fork')) return;
   const target = moveTarget(life, session, by);
   const args = ['session', by, session.id, '--json'];
   if (target === undefined) moveIsRefused(life, session, by, args);
