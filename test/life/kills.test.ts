@@ -9,7 +9,7 @@ import { KILL_SCENES, type KillScene } from './kill-scenes.ts';
 import { isOff } from './known.ts';
 import { Random } from './random.ts';
 
-const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 4);
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 3);
 const SEED = Number(process.env['AGT_TEST_SEED'] ?? Date.now() % 100_000);
 const ONLY = process.env['AGT_TEST_SCENE'];
 /** Before it, no command has done anything. */
@@ -41,7 +41,9 @@ test.each(scenes)(
         );
     }
     console.log(`${scene.name}: ${JSON.stringify(counts)}`);
-    const again = `again: AGT_TEST_SEED=${SEED} AGT_TEST_KILLS=${KILLS} AGT_TEST_SCENE='${scene.name}' npx vitest run test/life/kills.test.ts`;
+    const known = process.env['AGT_TEST_KNOWN'];
+    const switches = known === undefined ? '' : `AGT_TEST_KNOWN='${known}' `;
+    const again = `again: ${switches}AGT_TEST_SEED=${SEED} AGT_TEST_KILLS=${KILLS} AGT_TEST_SCENE='${scene.name}' npx vitest run test/life/kills.test.ts`;
     expect(failures, again).toEqual([]);
   },
 );

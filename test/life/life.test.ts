@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { live } from './live.ts';
 
-const LIVES = Number(process.env['AGT_TEST_LIVES'] ?? 6);
+const LIVES = Number(process.env['AGT_TEST_LIVES'] ?? 5);
 const STEPS = Number(process.env['AGT_TEST_STEPS_OF_LIFE'] ?? 150);
 const FIRST = Number(process.env['AGT_TEST_FIRST_SEED'] ?? 1);
 const ONE = process.env['AGT_TEST_SEED'];
