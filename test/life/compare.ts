@@ -1,0 +1,65 @@
+/** Compares facts. */
+import type { Facts } from './facts.ts';
+import { isOff } from './known.ts';
+
+/** Files of an operation that git leaves behind or adds at will. */
+const LEFTOVERS = /^(leftover|operation) (MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE_HEAD)$/;
+
+/** Whether no comparison looks at the fact today. */
+function isNotCompared(key: string, expected: string | undefined): boolean {
+  const isLeftover = LEFTOVERS.test(key) && (expected === undefined || key.startsWith('leftover'));
+  if (isLeftover) return isOff('check: leftover messages');
+  if (key.endsWith(' BISECT_START')) return isOff('check: bisect in a fork');
+  if (key.endsWith(' MERGE_RR')) return isOff('check: rerere');
+  const isSequencer = key.startsWith('leftover sequencer') || key.startsWith('operation sequencer');
+  if (isSequencer && (expected === undefined || key.startsWith('leftover')))
+    return isOff('check: sequencer between picks');
+  if (key.startsWith('ref refs/bisect')) return isOff('check: bisect refs');
+  if (key.startsWith('git ') || key.startsWith('ref '))
+    return isOff('check: other files of the git directory');
+  return false;
+}
+
+/** The differences, as lines for people. */
+export function differences(
+  expected: Facts,
+  actual: Facts,
+  ignore: (key: string) => boolean = () => false,
+): string[] {
+  const keys = new Set([...expected.keys(), ...actual.keys()]);
+  const lines: string[] = [];
+  for (const key of keys) {
+    const [one, other] = [expected.get(key), actual.get(key)];
+    if (one === other || isNotCompared(key, one) || ignore(key)) continue;
+    lines.push(`${JSON.stringify(key)}: expected ${show(one)}, found ${show(other)}`);
+  }
+  return lines.sort();
+}
+
+function show(text: string | undefined): string {
+  return text === undefined ? 'nothing' : JSON.stringify(text.slice(0, 120));
+}
+
+/** Facts about files under a path of the session folder. */
+export function isUnder(key: string, path: string): boolean {
+  return key === `file ${path}` || key.startsWith(`file ${path}/`);
+}
+
+/** Directories above a path, which a restore may make or remove. */
+export function isAbove(key: string, path: string): boolean {
+  return key.startsWith('file ') && path.startsWith(`${key.slice('file '.length)}/`);
+}
+
+/** `whole`, with the facts that `choose` accepts taken from `part`. */
+export function replaced(whole: Facts, part: Facts, choose: (key: string) => boolean): Facts {
+  return new Map([
+    ...[...whole].filter(([key]) => !choose(key)),
+    ...[...part].filter(([key]) => choose(key)),
+  ]);
+}
+
+/** @throws Error if a session is not as it was before a command that may not change it. */
+export function stays({ facts }: { readonly facts: Facts }, before: Facts, what: string): void {
+  const problems = differences(before, facts);
+  if (problems.length > 0) throw new Error(`${what} changed the session:\n${problems.join('\n')}`);
+}

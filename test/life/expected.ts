@@ -1,0 +1,110 @@
+/** What a command of agt has to bring about, from what a snapshot recorded. */
+import { differences, isAbove, isUnder } from './compare.ts';
+import type { Facts, Refs } from './facts.ts';
+import { isOff } from './known.ts';
+import type { Life, LifeSession, Link } from './life.ts';
+
+export interface Expectation {
+  readonly facts: Facts;
+  readonly ignore: (key: string) => boolean;
+}
+
+const HEAD_KEYS = ['HEAD', 'HEAD commit', 'work branch'];
+
+/** After a restore of everything, the git directory included. `refs` and `heads` are those before it. */
+export function afterRestore(
+  snapshot: Facts,
+  refs: Refs,
+  headsElsewhere: readonly string[],
+  workBranch = '',
+): Expectation {
+  const facts = new Map(snapshot);
+  const head = snapshot.get('HEAD') ?? '';
+  const commit = snapshot.get('HEAD commit');
+  if (commit === undefined) {
+    // agt warns that it cannot put HEAD on a branch without commits.
+    return { facts, ignore: (key) => HEAD_KEYS.includes(key) };
+  }
+  const branch = /^ref: (.*)$/.exec(head)?.[1];
+  const isFree = branch !== undefined && refs.get(branch) === commit && !headsElsewhere.includes(branch);
+  if (branch !== undefined && !isFree) facts.set('HEAD', commit);
+  const isTaken = head === 'the work branch' && headsElsewhere.includes(workBranch);
+  if (isTaken) facts.set('HEAD', commit);
+  const isElsewhere = head !== 'the work branch';
+  return {
+    facts,
+    ignore: (key) =>
+      key === 'work branch' && (isTaken || (isElsewhere && isOff('check: work branch beside HEAD'))),
+  };
+}
+
+/** After a fork. HEAD is on the work branch of the fork, or detached. */
+export function afterFork(snapshot: Facts): Expectation {
+  const facts = new Map(snapshot);
+  const commit = snapshot.get('HEAD commit');
+  const wasOnWorkBranch = snapshot.get('HEAD') === 'the work branch';
+  if (commit !== undefined && !wasOnWorkBranch) facts.set('HEAD', commit);
+  return {
+    facts,
+    ignore: (key) =>
+      (commit === undefined && HEAD_KEYS.includes(key)) ||
+      (key === 'work branch' && !wasOnWorkBranch) ||
+      // A fork begins with its own.
+      key.startsWith('git '),
+  };
+}
+
+/** After a restore of some paths of the session folder: these as in the snapshot, all others as before. */
+export function afterPartialRestore(snapshot: Facts, before: Facts, paths: readonly string[]): Expectation {
+  const isChosen = (key: string) => paths.some((path) => isUnder(key, path));
+  const facts = new Map([
+    ...[...before].filter(([key]) => !isChosen(key)),
+    ...[...snapshot].filter(([key]) => isChosen(key)),
+  ]);
+  return { facts, ignore: (key) => paths.some((path) => isAbove(key, path)) };
+}
+
+export function compareWith({ facts, ignore }: Expectation, actual: Facts): string[] {
+  return differences(facts, actual, ignore);
+}
+
+/** The steps of an editor's undo, from the chain of a session. */
+function replay(chain: readonly Link[]): { steps: Link[]; current: number } {
+  const steps: Link[] = [];
+  let current = -1;
+  for (const link of chain) {
+    const at = steps.findIndex(({ commit }) => commit === link.restored);
+    const wasMove = link.by !== undefined && at >= 0 && (link.by === 'undo' ? at < current : at > current);
+    if (wasMove) current = at;
+    else {
+      steps.splice(current + 1);
+      current = steps.push(link) - 1;
+    }
+  }
+  return { steps, current };
+}
+
+/** The snapshot that an undo or a redo has to go to; undefined if there is none. */
+export function moveTarget(life: Life, session: LifeSession, by: 'undo' | 'redo'): Facts | undefined {
+  const { steps, current } = replay(session.chain);
+  const here = steps[current];
+  if (here === undefined) return undefined;
+  const factsOf = (link: Link) => life.snapshots.get(link.commit) as Facts;
+  const isNew = !isSame(factsOf(session.chain.at(-1) as Link), session.facts);
+  if (isNew) return by === 'undo' ? factsOf(here) : undefined;
+  const others = by === 'undo' ? steps.slice(0, current).reverse() : steps.slice(current + 1);
+  const target = others.find((link) => !isSame(factsOf(link), factsOf(here)));
+  return target === undefined ? undefined : factsOf(target);
+}
+
+/** Whether snapshots with these facts are the same: a snapshot knows the work branch only if HEAD is on it. */
+export function isSame(one: Facts, other: Facts): boolean {
+  return differences(one, other, (key) => key === 'work branch').length === 0;
+}
+
+/** The branches that other worktrees have checked out. */
+export function headsElsewhere(life: Life, session: LifeSession): string[] {
+  const others = life.active().filter((other) => other !== session);
+  const heads = others.map(({ facts }) => /^ref: (.*)$/.exec(facts.get('HEAD') ?? '')?.[1]);
+  return ['refs/heads/main', ...heads.filter((head) => head !== undefined)];
+}

@@ -1,0 +1,54 @@
+/** Lives one life: random steps from a seed, with all checks. */
+import { AGT_STEPS, promisesHold } from './agt-acts.ts';
+import { FILE_STEPS, FileScene } from './file-steps.ts';
+import { gitAct } from './git-acts.ts';
+import { Life } from './life.ts';
+
+const PROMISES_EVERY = 25;
+const FILE_SHARE = 0.35;
+const GIT_SHARE = 0.4;
+
+/** @throws Error that says how to live this life again. */
+export function live(seed: number, steps: number): Life['counts'] {
+  const life = new Life(seed);
+  try {
+    life.newSession();
+    for (let step = 1; step <= steps; step++) {
+      act(life, step);
+      life.counts.steps++;
+      if (step % PROMISES_EVERY === 0) promisesHold(life);
+    }
+    promisesHold(life);
+    return life.counts;
+  } catch (error) {
+    console.error(`life ${seed}: ${(error as Error).message}\n${howAgain(life, steps)}`);
+    throw new Error(`${(error as Error).message}\n\n${howAgain(life, steps)}\n\n${life.story()}`, {
+      cause: error,
+    });
+  }
+}
+
+function act(life: Life, step: number): void {
+  const { random } = life;
+  const session = random.pick(life.active());
+  life.look(session);
+  const share = random.next();
+  if (share < FILE_SHARE) {
+    const { name, act } = random.weighted(FILE_STEPS);
+    const path = act(new FileScene(random, session.folder, session.facts));
+    life.note(`${step} ${session.id}: ${name} ${JSON.stringify(path)}`);
+  } else if (share < FILE_SHARE + GIT_SHARE) {
+    life.note(`${step} ${session.id}: git`);
+    gitAct(life, session);
+  } else {
+    const { name, act } = random.weighted(AGT_STEPS);
+    life.note(`${step} ${session.id}: ${name}`);
+    act(life, session);
+  }
+}
+
+function howAgain({ seed }: Life, steps: number): string {
+  const run = process.env['AGT_TEST_KNOWN'];
+  const known = run === undefined ? '' : `AGT_TEST_KNOWN='${run}' `;
+  return `again: ${known}AGT_TEST_SEED=${seed} AGT_TEST_STEPS_OF_LIFE=${steps} npx vitest run test/life/life.test.ts`;
+}

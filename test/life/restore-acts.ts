@@ -1,0 +1,151 @@
+/** Restores, undos and redos, each compared with what the snapshot recorded. */
+import {
+  afterPartialRestore,
+  afterRestore,
+  compareWith,
+  type Expectation,
+  headsElsewhere,
+  isSame,
+  moveTarget,
+} from './expected.ts';
+import type { Facts } from './facts.ts';
+import { isOff } from './known.ts';
+import type { Life, LifeSession, Link } from './life.ts';
+import { type Outcome, parseJson } from './programs.ts';
+import { commitsStay, indexIsWhole, usersThings, usersThingsStay } from './promises.ts';
+
+interface RestoreReport {
+  readonly snapshot: string;
+  readonly before?: string;
+  readonly commit: string;
+}
+
+/** Restores a snapshot as a whole. */
+export function restoreTo(life: Life, session: LifeSession, commit: string): void {
+  const snapshot = life.snapshots.get(commit);
+  if (snapshot === undefined) throw new Error(`${commit} was never recorded`);
+  const expectation = afterRestore(snapshot, life.refs, headsElsewhere(life, session));
+  carryOut(life, session, ['session', 'restore', session.id, '--to', commit, '--json'], expectation);
+}
+
+export function restoreAct(life: Life, session: LifeSession): void {
+  const { random } = life;
+  if (session.chain.length === 0) return;
+  const { commit } = random.pick(session.chain);
+  if (random.chance(0.75)) restoreTo(life, session, commit);
+  else restorePart(life, session, commit);
+}
+
+function restorePart(life: Life, session: LifeSession, commit: string): void {
+  const { random } = life;
+  const snapshot = life.snapshots.get(commit) as Facts;
+  const restore = (chosen: string, ...options: string[]) =>
+    carryOut(
+      life,
+      session,
+      ['session', 'restore', session.id, '--to', commit, ...options, '--json'],
+      afterPartialRestore(snapshot, session.facts, [chosen]),
+    );
+  const folder = random.pick(['xdg', 'config']);
+  const path = pathFor(life, snapshot, session.facts);
+  if (random.chance(0.4)) restore(folder, '--only', folder);
+  else if (path !== undefined) restore(`sandbox/${path}`, `--path=${path}`);
+}
+
+/** A path that can be an argument. */
+function pathFor(life: Life, ...from: Facts[]): string | undefined {
+  const keys = from
+    .flatMap((facts) => [...facts.keys()])
+    .filter((key) => /^file sandbox\/[\x20-\x7e]+$/.test(key));
+  const paths = [...new Set(keys.map((key) => key.slice('file sandbox/'.length)))].sort();
+  // The other folders of the session can be named in front of a path.
+  const plain = paths.filter((path) => !/^(-|xdg|config|sandbox)/.test(path) && path.length < 200);
+  return plain.length === 0 ? undefined : life.random.pick(plain);
+}
+
+export function moveAct(life: Life, session: LifeSession, by: 'undo' | 'redo'): void {
+  if (session.isFork && isOff('check: undo in a fork')) return;
+  const target = moveTarget(life, session, by);
+  const args = ['session', by, session.id, '--json'];
+  if (target === undefined) moveIsRefused(life, session, by, args);
+  else carryOut(life, session, args, afterRestore(target, life.refs, headsElsewhere(life, session)), by);
+}
+
+function moveIsRefused(life: Life, session: LifeSession, by: string, args: readonly string[]): void {
+  const before = session.facts;
+  const { exitCode, stdout, stderr } = life.agt(args);
+  if (exitCode === 0 || !stderr.includes(`nothing to ${by}`))
+    throw new Error(`there is nothing to ${by}, but: ${exitCode}\n${stdout}${stderr}`);
+  life.look(session);
+  life.takeIn(session, before);
+  if (!isSame(before, session.facts)) throw new Error(`the refused ${by} changed the session`);
+}
+
+/** Restores a removed session. `taken`: branches that the main worktree has checked out. */
+export function comeBack(life: Life, session: LifeSession, taken: readonly string[]): void {
+  const { random } = life;
+  const { commit } = random.chance(0.6) ? (session.chain.at(-1) as Link) : random.pick(session.chain);
+  const snapshot = life.snapshots.get(commit) as Facts;
+  const { facts, ignore } = afterRestore(
+    snapshot,
+    life.refs,
+    [...headsElsewhere(life, session), ...taken],
+    session.workBranch,
+  );
+  const users = usersThings(life, life.refs);
+  const work = life.refs.get(session.workBranch);
+  const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);
+  session.isRemoved = false;
+  finish(
+    life,
+    session,
+    outcome,
+    { facts, ignore: (key) => ignore(key) || key.startsWith('git ') },
+    new Map(),
+  );
+  usersThingsStay(users, usersThings(life, life.refs));
+  commitsStay(life, [work], 'after the restore of a removed session');
+}
+
+function carryOut(
+  life: Life,
+  session: LifeSession,
+  args: readonly string[],
+  expectation: Expectation,
+  by?: 'undo' | 'redo',
+): void {
+  const before = session.facts;
+  const users = usersThings(life, life.refs);
+  const outcome = life.agt(args);
+  finish(life, session, outcome, expectation, before, by);
+  usersThingsStay(users, usersThings(life, life.refs));
+  commitsStay(life, [before.get('HEAD commit'), before.get('work branch')], `after agt ${args.join(' ')}`);
+}
+
+function finish(
+  life: Life,
+  session: LifeSession,
+  outcome: Outcome,
+  expectation: Expectation,
+  before: Facts,
+  by?: 'undo' | 'redo',
+): void {
+  if (outcome.exitCode !== 0 && !failsByLeftovers(outcome))
+    throw new Error(`exit code ${outcome.exitCode}\n${outcome.stdout}${outcome.stderr}`);
+  const report = parseJson<RestoreReport>(outcome.stdout);
+  life.look(session);
+  const known = new Map([[report.commit, session.facts]]);
+  life.takeIn(session, before, known, { restored: report.snapshot, ...(by === undefined ? {} : { by }) });
+  life.counts.restores++;
+  const problems = compareWith(expectation, session.facts);
+  if (problems.length > 0)
+    throw new Error(`not as it was in ${report.snapshot}:\n${problems.slice(0, 20).join('\n')}`);
+  indexIsWhole(life, session.facts);
+}
+
+/** The one difference that a restore reports today though it did its work. */
+function failsByLeftovers({ exitCode, stderr }: Outcome): boolean {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('  '));
+  const isAlone = lines.length === 1 && /^ {2}the [a-z-]+ in the sandbox$/.test(lines[0] as string);
+  return exitCode === 1 && isAlone && isOff('check: leftover messages');
+}
