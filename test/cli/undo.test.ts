@@ -6,6 +6,17 @@ import { autocommit, makeSession } from '../harness/session.ts';
 import { agt, agtOk, write } from '../harness/world.ts';
 
 describe('agt session undo and redo', () => {
+  test('the first undo in a fork goes back behind the fork', () => {
+    const session = makeSession({ a: '0\n' });
+    write(join(session.sandbox, 'a'), '1\n');
+    autocommit(session);
+    write(join(session.sandbox, 'a'), '2\n');
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
+    agtOk(session.repository, 'session', 'undo', 's2');
+    expect(readFileSync(join(session.folder, '../s2/sandbox/a'), 'utf8')).toBe('1\n');
+    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('2\n');
+  });
+
   test('go back and forward step by step, until the session changes', () => {
     const session = makeSession({ a: '0\n' });
     const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8').trim();

@@ -116,7 +116,7 @@ function restoreNothing(life: Life, session: LifeSession): void {
 }
 
 /** Commands that change nothing. */
-export function lookAround(life: Life, session: LifeSession): void {
+function lookAround(life: Life, session: LifeSession): void {
   const { random } = life;
   const commit = session.chain.length === 0 ? undefined : random.pick(session.chain).commit;
   const looking = [

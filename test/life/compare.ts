@@ -50,14 +50,6 @@ export function isAbove(key: string, path: string): boolean {
   return key.startsWith('file ') && path.startsWith(`${key.slice('file '.length)}/`);
 }
 
-/** `whole`, with the facts that `choose` accepts taken from `part`. */
-export function replaced(whole: Facts, part: Facts, choose: (key: string) => boolean): Facts {
-  return new Map([
-    ...[...whole].filter(([key]) => !choose(key)),
-    ...[...part].filter(([key]) => choose(key)),
-  ]);
-}
-
 /** @throws Error if a session is not as it was before a command that may not change it. */
 export function stays({ facts }: { readonly facts: Facts }, before: Facts, what: string): void {
   const problems = differences(before, facts);

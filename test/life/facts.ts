@@ -26,7 +26,7 @@ export interface Place {
   readonly workBranch: string;
 }
 
-export const FOLDERS = ['config', 'sandbox', 'xdg'] as const;
+const FOLDERS = ['config', 'sandbox', 'xdg'] as const;
 const SIGNS = ['rebase-merge', 'rebase-apply', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'BISECT_LOG'];
 const OPERATION = [
   ...SIGNS,

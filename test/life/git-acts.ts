@@ -12,7 +12,7 @@ import { GIT_MODE, REAL_GIT, run } from './programs.ts';
 import { commitsStay } from './promises.ts';
 import { restoreTo } from './restore-acts.ts';
 
-export const GIT_STEPS = [...INDEX_STEPS, ...HISTORY_STEPS].filter(({ name }) => !isOff(`step: ${name}`));
+const GIT_STEPS = [...INDEX_STEPS, ...HISTORY_STEPS].filter(({ name }) => !isOff(`step: ${name}`));
 
 /** These delete objects that only an index names. */
 const PRUNES = /^(gc --prune|prune|reflog expire)/;

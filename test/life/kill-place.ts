@@ -14,7 +14,7 @@ import { differences } from './compare.ts';
 import { type Facts, readFacts, readRefs } from './facts.ts';
 import { isOff } from './known.ts';
 import { gitDirectory } from './life.ts';
-import { AGT, makeDirectory, ok, parseJson, REAL_GIT, run } from './programs.ts';
+import { AGT, makeDirectory, ok, parseJson, REAL_GIT } from './programs.ts';
 import { storeIsWhole } from './promises.ts';
 
 const WORK_BRANCH = 'refs/heads/agt/s1';
@@ -153,9 +153,4 @@ function listFiles(directory: string): string[] {
     if (stat === undefined) return [];
     return stat.isDirectory() ? listFiles(path) : [path];
   });
-}
-
-/** Runs agt whatever its exit code. */
-export function tryAgt(place: KillPlace, ...args: string[]): ReturnType<typeof run> {
-  return run(AGT, args, place.repository);
 }

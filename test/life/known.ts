@@ -9,7 +9,7 @@ export interface KnownFault {
   readonly why: string;
 }
 
-export const KNOWN: readonly KnownFault[] = [
+const KNOWN: readonly KnownFault[] = [
   {
     what: 'check: undo in a fork',
     why: 'the first undo goes to the snapshot of the source, which differs in the name of the work branch alone',

@@ -58,7 +58,7 @@ export async function deleteFolder(
 }
 
 /** The record of the session while its folder is out of the way. */
-export function departing(record: SessionRecord): SessionRecord {
+function departing(record: SessionRecord): SessionRecord {
   return { ...record, sandbox: join(departingFolder(sessionFolder(record)), 'sandbox') };
 }
 

@@ -4,13 +4,15 @@
  * There is no other record of it that could be wrong.
  */
 
+import type { Settings } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
-import { type Git, runGit } from '../../git/run/git.ts';
+import { workRef } from '../../filter/agent-refs.ts';
+import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import { serializeManifest } from '../../snapshot/manifest.ts';
+import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 
 interface UndoHistory {
@@ -56,7 +58,7 @@ export async function findUndoTarget(
   const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
   if (hasUncaptured && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
-    if (!(await isSameSnapshot(repository.git, step.commit, steps[current]?.commit ?? ''))) return step;
+    if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
   throw new AgtError(
     `nothing to undo: all earlier snapshots of "${record.session_id}" equal the current one`,
@@ -72,15 +74,15 @@ export async function findRedoTarget(
 ): Promise<Snapshot> {
   const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
   for (const step of hasUncaptured ? [] : steps.slice(current + 1)) {
-    if (!(await isSameSnapshot(repository.git, step.commit, steps[current]?.commit ?? ''))) return step;
+    if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
   throw new AgtError(`nothing to redo: the last change of "${record.session_id}" was not an undo`, {
     hints: [`to go to any snapshot: agt session restore ${record.session_id} --to SNAPSHOT`],
   });
 }
 
-/** Whether two snapshots are the same but for their session, label and tool. */
-async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> {
+/** Whether two snapshots are the same but for their session, the name of its work branch, label and tool. */
+async function isSameSnapshot({ git, settings }: Repository, a: string, b: string): Promise<boolean> {
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
@@ -88,10 +90,16 @@ async function isSameSnapshot(git: Git, a: string, b: string): Promise<boolean> 
   const withoutNames = ({ manifest: { git_dir_digest: digest = '', ...manifest } }: SnapshotMetadata) =>
     serializeManifest({
       ...manifest,
+      head: { ...manifest.head, ref: isOnWorkBranch(settings, manifest) ? '' : manifest.head.ref },
       git_dir_digest: isOld ? '' : digest,
       session: '',
       label: null,
       tool: null,
     });
   return withoutNames(one) === withoutNames(other);
+}
+
+/** A fork begins with snapshots of its source, which was on a work branch of its own. */
+function isOnWorkBranch(settings: Settings, { head, session }: SnapshotManifest): boolean {
+  return head.ref === workRef(settings, session);
 }
