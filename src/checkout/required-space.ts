@@ -54,6 +54,9 @@ function sharesOf(
 /** What `st_blocks` counts, in bytes. */
 const BLOCK = 512;
 
+/** statfs takes no longer path. Nobody mounts a file system so deep. */
+const LONGEST_FOR_STATFS = 4096;
+
 class Shares {
   /** The folder, or the nearest directory above that exists. */
   private readonly existing: string;
@@ -88,7 +91,8 @@ class Shares {
   }
 
   private onDevice(device: number, directory: string): Share {
-    const path = `${this.existing}/${Buffer.from(directory, 'latin1').toString()}`;
+    const whole = `${this.existing}/${Buffer.from(directory, 'latin1').toString()}`;
+    const path = Buffer.byteLength(whole) < LONGEST_FOR_STATFS ? whole : this.existing;
     const share = this.byDevice.get(device) ?? { path, written: 0, largest: 0, freed: 0 };
     this.byDevice.set(device, share);
     return share;

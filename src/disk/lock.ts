@@ -10,6 +10,7 @@ import {
   mkdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -85,7 +86,7 @@ export function signOwner(path: string): void {
 function breakStale(path: string, own: string): boolean {
   if (!ownerIsGone(path)) return readIfThere(path) === '';
   const breaking = `${path}.breaking`;
-  if ((ageOf(breaking) ?? 0) > BREAKING_MS) rmSync(breaking, { force: true });
+  dropIfStale(breaking);
   if (!tryLink(breaking, own)) return false;
   try {
     if (ownerIsGone(path)) rmSync(path, { force: true });
@@ -93,6 +94,22 @@ function breakStale(path: string, own: string): boolean {
     return true;
   } finally {
     rmSync(breaking, { force: true });
+  }
+}
+
+/** A process that was killed while it broke a lock leaves this one. */
+function dropIfStale(breaking: string): void {
+  if ((ageOf(breaking) ?? 0) > BREAKING_MS) rmSync(breaking, { force: true });
+  if (!ownerIsGone(breaking)) return;
+  const aside = `${breaking}.${process.pid}.tmp`;
+  try {
+    renameSync(breaking, aside);
+    // Another process may have dropped the stale one and made its own meanwhile.
+    if (!ownerIsGone(aside)) linkSync(aside, breaking);
+  } catch {
+    // It is gone, or there is a newer one.
+  } finally {
+    rmSync(aside, { force: true });
   }
 }
 

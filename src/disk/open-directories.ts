@@ -14,12 +14,20 @@ const OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_PATH;
 
 /** How many directories stay open. */
 const MOST_OPEN = 64;
+/** Every so many levels one stays open longer than the others: the way down to a deep one is short then. */
+const LANDING = 40;
+
+interface OpenDirectory {
+  readonly fd: number;
+  /** Number of directories above it. */
+  readonly depth: number;
+}
 
 export class OpenDirectories {
   private readonly folder: string;
   private readonly hasProc = existsSync('/proc/self/fd');
   /** By path, the one that was used last at the end. */
-  private readonly open = new Map<string, number>();
+  private readonly open = new Map<string, OpenDirectory>();
 
   /** `folder` is absolute. */
   constructor(folder: string) {
@@ -30,7 +38,7 @@ export class OpenDirectories {
   entry(path: string): string | Buffer {
     const parent = parentPath(path);
     const name = path.slice(parent === '' ? 0 : parent.length + 1);
-    if (this.hasProc) return systemPath(`/proc/self/fd/${this.directory(parent)}/${name}`);
+    if (this.hasProc) return systemPath(`/proc/self/fd/${this.directory(parent).fd}/${name}`);
     for (let above = parent; above !== ''; above = parentPath(above)) this.requireDirectory(above);
     return systemPath(`${this.folder}/${path}`);
   }
@@ -67,7 +75,7 @@ export class OpenDirectories {
 
   /** To be called when a directory was deleted. */
   forget(path: string): void {
-    for (const [known, fd] of this.open) {
+    for (const [known, { fd }] of this.open) {
       if (known !== path && !known.startsWith(`${path}/`)) continue;
       this.open.delete(known);
       closeSync(fd);
@@ -75,29 +83,40 @@ export class OpenDirectories {
   }
 
   close(): void {
-    for (const fd of this.open.values()) closeSync(fd);
+    for (const { fd } of this.open.values()) closeSync(fd);
     this.open.clear();
   }
 
-  private directory(path: string): number {
+  private directory(path: string): OpenDirectory {
     const known = this.open.get(path);
     if (known !== undefined) {
       this.open.delete(path);
       this.open.set(path, known);
       return known;
     }
-    const isTop = path === '';
-    const fd = openSync(
-      isTop ? systemPath(this.folder) : this.entry(path),
-      isTop ? OPEN_DIRECTORY & ~O_NOFOLLOW : OPEN_DIRECTORY,
-    );
-    this.open.set(path, fd);
+    const opened = path === '' ? this.openTop() : this.openBelow(path);
+    this.open.set(path, opened);
     if (this.open.size > MOST_OPEN) this.closeOldest();
-    return fd;
+    return opened;
+  }
+
+  private openTop(): OpenDirectory {
+    return { fd: openSync(systemPath(this.folder), OPEN_DIRECTORY & ~O_NOFOLLOW), depth: 0 };
+  }
+
+  private openBelow(path: string): OpenDirectory {
+    const entry = this.entry(path);
+    const depth = (this.open.get(parentPath(path))?.depth ?? 0) + 1;
+    return { fd: openSync(entry, OPEN_DIRECTORY), depth };
   }
 
   private closeOldest(): void {
-    const [path, fd] = this.open.entries().next().value as [string, number];
+    // Not the last: it is needed now.
+    const entries = [...this.open].slice(0, -1);
+    const [path, { fd }] = (entries.find(([, { depth }]) => depth % LANDING !== 0) ?? entries[0]) as [
+      string,
+      OpenDirectory,
+    ];
     this.open.delete(path);
     closeSync(fd);
   }

@@ -15,7 +15,9 @@ const ONLY = process.env['AGT_TEST_SCENE'];
 /** Before it, no command has done anything. */
 const EARLIEST_MS = 50;
 
-const scenes = KILL_SCENES.filter(({ name }) => ONLY === undefined || ONLY === name);
+const scenes = KILL_SCENES.filter(
+  ({ name }) => (ONLY === undefined || ONLY === name) && !isOff(`kill: ${name}`),
+);
 
 test.each(scenes)(
   `$name, killed ${KILLS} times, does its work when run again`,

@@ -1,6 +1,6 @@
 /** Autocommits of one session wait for each other; agt takes over a lock whose owner is gone. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { identify } from '../../src/disk/lock.ts';
@@ -30,6 +30,15 @@ describe('if something fails', () => {
     expect(tryAutocommit(session).exitCode).toBe(0);
     write(lock, '{"pid"');
     expect(tryAutocommit(session).exitCode).toBe(0);
+  });
+
+  test('killed while it took over a lock: the next one takes over', () => {
+    const session = makeSession();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    const gone = JSON.stringify({ ...identify(process.pid), started: '1' });
+    for (const path of [lock, `${lock}.breaking`]) write(path, gone);
+    expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(readdirSync(join(lock, '..'))).toEqual([]);
   });
 
   test('--wait: until the other is done, and no longer than that', async () => {
