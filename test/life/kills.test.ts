@@ -9,7 +9,7 @@ import { KILL_SCENES, type KillScene } from './kill-scenes.ts';
 import { isOff } from './known.ts';
 import { Random } from './random.ts';
 
-const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 3);
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 1);
 const SEED = Number(process.env['AGT_TEST_SEED'] ?? Date.now() % 100_000);
 const ONLY = process.env['AGT_TEST_SCENE'];
 /** Before it, no command has done anything. */
