@@ -24,7 +24,7 @@ export async function checkSession(
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
   // Another process is changing it.
-  if (isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
+  if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
   const { findings, checkRest } = checkIntent(repository, record, finishRestore);
   if (!checkRest) return findings;
   return [
