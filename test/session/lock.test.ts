@@ -36,7 +36,7 @@ describe('if something fails', () => {
     const session = makeSession();
     const lock = join(session.repository, '.git/agt/locks/s1');
     const gone = JSON.stringify({ ...identify(process.pid), started: '1' });
-    for (const path of [lock, lock.replace(/s1$/, ".s1.breaking")]) write(path, gone);
+    for (const path of [lock, lock.replace(/s1$/, '.s1.breaking')]) write(path, gone);
     expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stderr: '' });
     expect(readdirSync(join(lock, '..'))).toEqual([]);
   });
