@@ -12,6 +12,7 @@ import {
 } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { shortOid } from '../../output/format.ts';
+import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRemove = defineCommand({
   usage: 'session remove [id]',
@@ -54,7 +55,9 @@ export const sessionRemove = defineCommand({
     const plan = await planRemoval(repository, record, args['delete-branch']);
     if (!args['dry-run']) {
       if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
-      await removeSession(repository, plan, { force: args.force, now: context.now() });
+      await interruptible(context, repository, record, () =>
+        removeSession(repository, plan, { force: args.force, now: context.now() }),
+      );
     }
     context.out(describePlan(plan, !args['dry-run']));
     return EXIT.done;

@@ -12,6 +12,7 @@ import {
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
+import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 const options = { session: SESSION_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
@@ -59,7 +60,11 @@ async function move(
     choose: (uncaptured) => findTarget(repository, record, uncaptured),
   };
   if (!args['dry-run'])
-    return printRestore(context, await restoreSession(repository, record, request), args.json);
+    return printRestore(
+      context,
+      await interruptible(context, repository, record, () => restoreSession(repository, record, request)),
+      args.json,
+    );
   printRestorePreview(context, await previewRestore(repository, record, request), args.json);
   return EXIT.done;
 }
