@@ -7,9 +7,12 @@ import type { Life, LifeSession, Link } from './life.ts';
 export interface Expectation {
   readonly facts: Facts;
   readonly ignore: (key: string) => boolean;
+  /** What agt itself has to name as different from the snapshot. */
+  readonly named: readonly string[];
 }
 
 const HEAD_KEYS = ['HEAD', 'HEAD commit', 'work branch'];
+const HEAD_DIFFERS = ['HEAD of the sandbox'];
 
 /** After a restore of everything, the git directory included. `refs` and `heads` are those before it. */
 export function afterRestore(
@@ -23,7 +26,7 @@ export function afterRestore(
   const commit = snapshot.get('HEAD commit');
   if (commit === undefined) {
     // agt warns that it cannot put HEAD on a branch without commits.
-    return { facts, ignore: (key) => HEAD_KEYS.includes(key) };
+    return { facts, ignore: (key) => HEAD_KEYS.includes(key), named: HEAD_DIFFERS };
   }
   const branch = /^ref: (.*)$/.exec(head)?.[1];
   const isFree = branch !== undefined && refs.get(branch) === commit && !headsElsewhere.includes(branch);
@@ -35,6 +38,7 @@ export function afterRestore(
     facts,
     ignore: (key) =>
       key === 'work branch' && (isTaken || (isElsewhere && isOff('check: work branch beside HEAD'))),
+    named: facts.get('HEAD') === head ? [] : HEAD_DIFFERS,
   };
 }
 
@@ -51,6 +55,7 @@ export function afterFork(snapshot: Facts): Expectation {
       (key === 'work branch' && !wasOnWorkBranch) ||
       // A fork begins with its own.
       key.startsWith('git '),
+    named: [],
   };
 }
 
@@ -61,10 +66,10 @@ export function afterPartialRestore(snapshot: Facts, before: Facts, paths: reado
     ...[...before].filter(([key]) => !isChosen(key)),
     ...[...snapshot].filter(([key]) => isChosen(key)),
   ]);
-  return { facts, ignore: (key) => paths.some((path) => isAbove(key, path)) };
+  return { facts, ignore: (key) => paths.some((path) => isAbove(key, path)), named: [] };
 }
 
-export function compareWith({ facts, ignore }: Expectation, actual: Facts): string[] {
+export function compareWith({ facts, ignore }: Pick<Expectation, 'facts' | 'ignore'>, actual: Facts): string[] {
   return differences(facts, actual, ignore);
 }
 
