@@ -11,6 +11,7 @@ export interface CaptureTarget {
   readonly shadowRef: string;
   /** agt's own ref for the last shadow commit, which nobody else moves. */
   readonly tipRef: string;
+  readonly workRef: string;
   /** Undefined if the session was started from a detached HEAD. */
   readonly userRef: string | undefined;
   readonly startCommit: string;

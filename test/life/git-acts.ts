@@ -1,7 +1,7 @@
 /** Runs random git commands in a sandbox through git mode, and checks what the guard promises. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterRestore, compareWith, headsElsewhere } from './expected.ts';
+import { afterRestore, compareWith, surroundings } from './expected.ts';
 import type { Facts } from './facts.ts';
 import { type GitCommand, GitScene, type GitStep } from './git-scene.ts';
 import { HISTORY_STEPS } from './git-steps-history.ts';
@@ -59,7 +59,7 @@ function runGuarded(life: Life, session: LifeSession, step: GitStep, { args, inp
   const last = session.chain.at(-1);
   if (!wasCaptured || last === undefined || !life.random.chance(TAKEN_BACK)) return;
   restoreTo(life, session, last.commit);
-  const problems = compareWith(afterRestore(before, life.refs, headsElsewhere(life, session)), session.facts);
+  const problems = compareWith(afterRestore(before, surroundings(life, session)), session.facts);
   if (problems.length > 0)
     throw new Error(`git ${args.join(' ')} cannot be taken back:\n${problems.join('\n')}`);
 }

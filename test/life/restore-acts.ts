@@ -4,9 +4,9 @@ import {
   afterRestore,
   compareWith,
   type Expectation,
-  headsElsewhere,
   isSame,
   moveTarget,
+  surroundings,
 } from './expected.ts';
 import type { Facts } from './facts.ts';
 import { isOff } from './known.ts';
@@ -25,7 +25,7 @@ interface RestoreReport {
 export function restoreTo(life: Life, session: LifeSession, commit: string): void {
   const snapshot = life.snapshots.get(commit);
   if (snapshot === undefined) throw new Error(`${commit} was never recorded`);
-  const expectation = afterRestore(snapshot, life.refs, headsElsewhere(life, session));
+  const expectation = afterRestore(snapshot, surroundings(life, session));
   carryOut(life, session, ['session', 'restore', session.id, '--to', commit, '--json'], expectation);
 }
 
@@ -69,7 +69,7 @@ export function moveAct(life: Life, session: LifeSession, by: 'undo' | 'redo'): 
   const target = moveTarget(life, session, by);
   const args = ['session', by, session.id, '--json'];
   if (target === undefined) moveIsRefused(life, session, by, args);
-  else carryOut(life, session, args, afterRestore(target, life.refs, headsElsewhere(life, session)), by);
+  else carryOut(life, session, args, afterRestore(target, surroundings(life, session)), by);
 }
 
 function moveIsRefused(life: Life, session: LifeSession, by: string, args: readonly string[]): void {
@@ -87,12 +87,7 @@ export function comeBack(life: Life, session: LifeSession, taken: readonly strin
   const { random } = life;
   const { commit } = random.chance(0.6) ? (session.chain.at(-1) as Link) : random.pick(session.chain);
   const snapshot = life.snapshots.get(commit) as Facts;
-  const { ignore, ...expected } = afterRestore(
-    snapshot,
-    life.refs,
-    [...headsElsewhere(life, session), ...taken],
-    session.workBranch,
-  );
+  const { ignore, ...expected } = afterRestore(snapshot, surroundings(life, session, taken));
   const users = usersThings(life, life.refs);
   const work = life.refs.get(session.workBranch);
   const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);

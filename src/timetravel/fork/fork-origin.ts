@@ -1,6 +1,6 @@
 /**
- * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. A snapshot records the
- * commit of the work branch only if HEAD is on that branch; otherwise agt looks for that commit elsewhere.
+ * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. Snapshots of
+ * earlier builds record the commit of the work branch only if HEAD is on it; otherwise agt looks for it elsewhere.
  */
 
 import { AgtError } from '../../errors.ts';
@@ -96,12 +96,12 @@ async function describeOrigin(
   warnings: string[],
 ): Promise<ForkOrigin> {
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
-  const { ref, commit } = content.manifest.head;
+  const { ref, commit, work } = content.manifest.head;
   const snapshotWorkBranch = workRef(repository.settings, snapshot.session as SessionId);
   if (commit !== null && ref === snapshotWorkBranch)
     return { content, snapshotWorkBranch, workCommit: commit, detached: undefined, warnings };
   const workCommit =
-    (await branchBeforeRebase(repository, content)) ?? (await findWorkCommit()) ?? source.from_commit;
+    work ?? (await branchBeforeRebase(repository, content)) ?? (await findWorkCommit()) ?? source.from_commit;
   const warning =
     commit === null
       ? 'HEAD was on a branch without commits; in the fork it is on the work branch'
