@@ -31,6 +31,8 @@ export interface CaptureOptions {
   readonly tool?: string;
   /** The snapshot that the folder has just been restored to, and the command that did it. */
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
+  /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
+  readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
   /** The label alone is no reason for a commit. */

@@ -59,10 +59,7 @@ export function afterFork(snapshot: Facts): Expectation {
   return {
     facts,
     ignore: (key) =>
-      (commit === undefined && HEAD_KEYS.includes(key)) ||
-      (key === 'work branch' && !wasOnWorkBranch) ||
-      // A fork begins with its own.
-      key.startsWith('git '),
+      (commit === undefined && HEAD_KEYS.includes(key)) || (key === 'work branch' && !snapshot.has(key)),
     named: [],
   };
 }

@@ -6,16 +6,13 @@ import type { Facts } from './facts.ts';
 import { type GitCommand, GitScene, type GitStep } from './git-scene.ts';
 import { HISTORY_STEPS } from './git-steps-history.ts';
 import { INDEX_STEPS } from './git-steps-index.ts';
-import { isOff } from './known.ts';
 import { gitDirectory, type Life, type LifeSession } from './life.ts';
 import { GIT_MODE, REAL_GIT, run } from './programs.ts';
 import { commitsStay } from './promises.ts';
 import { restoreTo } from './restore-acts.ts';
 
-const GIT_STEPS = [...INDEX_STEPS, ...HISTORY_STEPS].filter(({ name }) => !isOff(`step: ${name}`));
+const GIT_STEPS = [...INDEX_STEPS, ...HISTORY_STEPS];
 
-/** These delete objects that only an index names. */
-const PRUNES = /^(gc --prune|prune|reflog expire)/;
 /** The guard keeps commits that lose their name by these. */
 const TAKES_NAMES =
   /^(branch -[DfmC]|checkout -B|switch -C|tag -a|tag -d|update-ref -d|stash (pop|drop|clear|branch)|reflog|gc --prune|prune)/;
@@ -26,7 +23,6 @@ const TAKEN_BACK = 0.15;
 
 export function gitAct(life: Life, session: LifeSession): void {
   const step = life.random.weighted(GIT_STEPS);
-  if (PRUNES.test(step.name) && isOff('check: blobs of odd indexes') && life.hasOddIndexes()) return;
   const commands = step.make(sceneOf(life, session));
   for (const command of commands ?? []) runGuarded(life, session, step, command);
 }

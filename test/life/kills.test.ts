@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import { type Ended, start } from './kill.ts';
 import { KillPlace } from './kill-place.ts';
 import { KILL_SCENES, type KillScene } from './kill-scenes.ts';
-import { isOff } from './known.ts';
 import { Random } from './random.ts';
 
 const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 1);
@@ -15,9 +14,7 @@ const ONLY = process.env['AGT_TEST_SCENE'];
 /** Before it, no command has done anything. */
 const EARLIEST_MS = 50;
 
-const scenes = KILL_SCENES.filter(
-  ({ name }) => (ONLY === undefined || ONLY === name) && !isOff(`kill: ${name}`),
-);
+const scenes = KILL_SCENES.filter(({ name }) => ONLY === undefined || ONLY === name);
 
 test.each(scenes)(
   `$name, killed ${KILLS} times, does its work when run again`,
@@ -26,7 +23,7 @@ test.each(scenes)(
     const random = new Random(SEED);
     const place = new KillPlace((made) => scene.prepare?.(made));
     const duration = await measure(place, scene);
-    const counts = { killed: 0, known: 0 };
+    const counts = { killed: 0 };
     const failures: string[] = [];
     for (let round = 0; round < KILLS; round++) {
       place.reset();
@@ -36,21 +33,16 @@ test.each(scenes)(
       const { wasKilled } = await attempt(place, scene, { after, group });
       if (wasKilled) counts.killed++;
       const problem = await runAgain(place, scene, round % 2 === 1);
-      if (problem === KNOWN_FAILURE) counts.known++;
-      else if (problem !== undefined)
+      if (problem !== undefined)
         failures.push(
           `killed ${group ? 'with its children' : 'alone'} after ${after.toFixed()} ms: ${problem}`,
         );
     }
     console.log(`${scene.name}: ${JSON.stringify(counts)}`);
-    const known = process.env['AGT_TEST_KNOWN'];
-    const switches = known === undefined ? '' : `AGT_TEST_KNOWN='${known}' `;
-    const again = `again: ${switches}AGT_TEST_SEED=${SEED} AGT_TEST_KILLS=${KILLS} AGT_TEST_SCENE='${scene.name}' npx vitest run test/life/kills.test.ts`;
+    const again = `again: AGT_TEST_SEED=${SEED} AGT_TEST_KILLS=${KILLS} AGT_TEST_SCENE='${scene.name}' npx vitest run test/life/kills.test.ts`;
     expect(failures, again).toEqual([]);
   },
 );
-
-const KNOWN_FAILURE = Symbol('known');
 
 /** Runs it to its end, so that a kill comes in between. */
 async function measure(place: KillPlace, scene: KillScene): Promise<number> {
@@ -58,7 +50,7 @@ async function measure(place: KillPlace, scene: KillScene): Promise<number> {
   const { exitCode, stderr } = await attempt(place, scene);
   const duration = performance.now() - began;
   expect(exitCode, stderr).toBe(0);
-  scene.check(place);
+  scene.check(place, false);
   return Math.max(EARLIEST_MS * 2, duration);
 }
 
@@ -77,30 +69,18 @@ async function runAgain(
   place: KillPlace,
   scene: KillScene,
   mayTakeLonger: boolean,
-): Promise<string | typeof KNOWN_FAILURE | undefined> {
+): Promise<string | undefined> {
   try {
+    const wasDone = scene.wasDone?.(place) === true;
     const { exitCode, stderr } = await attempt(place, scene);
-    if (exitCode !== 0 && !isDone(scene, stderr) && isKnown(stderr)) return KNOWN_FAILURE;
     if (exitCode !== 0 && !isDone(scene, stderr)) return `exit code ${exitCode}: ${stderr}`;
     if (stderr.includes('warning: agt:')) return stderr;
-    if (scene.creates && isOff('kill: again after a killed creation') && isHalf(place, scene))
-      return KNOWN_FAILURE;
-    scene.check(place);
+    scene.check(place, wasDone);
     place.nothingIsLost();
     if (mayTakeLonger) place.firstComesBack();
     return undefined;
   } catch (error) {
-    const { message } = error as Error;
-    return isKnown(message) ? KNOWN_FAILURE : message;
-  }
-}
-
-function isHalf(place: KillPlace, scene: KillScene): boolean {
-  try {
-    scene.check(place);
-    return false;
-  } catch {
-    return true;
+    return (error as Error).message;
   }
 }
 
@@ -109,11 +89,5 @@ function isDone({ name, creates, until }: KillScene, stderr: string): boolean {
   // It may get the signal before it looks out for one.
   if (until !== undefined) return stderr === '';
   if (creates) return /exists|already/.test(stderr);
-  if (name === 'session remove') return stderr.includes('is already removed');
-  return name === 'session redo' && stderr.includes('nothing to redo');
-}
-
-function isKnown(text: string): boolean {
-  const isLocked = /\.lock'?: File exists|cannot lock ref|Unable to create .*\.lock/.test(text);
-  return isLocked && isOff('kill: stale lock of git');
+  return name === 'session remove' && stderr.includes('is already removed');
 }
