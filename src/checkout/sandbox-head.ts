@@ -36,6 +36,8 @@ async function putHead(
   const isWorkBranch = ref === snapshotWorkBranch;
   const branch = isWorkBranch ? workBranch : ref;
   const sandboxGit = inDirectory(git, sandbox);
+  if (commit !== null && (await isGone(git, commit)))
+    return keepRewrittenHead(git, sandboxGit, { branch, commit });
   await mendHead(sandboxGit, commit ?? `ref: ${branch}`);
   const obstacle =
     branch === null ? undefined : await whyBranchIsUnusable(git, branch, { sandbox, commit, isWorkBranch });
@@ -49,6 +51,27 @@ async function putHead(
   return obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
 }
 
+/** Whether somebody rewrote the history and deleted the commit. */
+async function isGone(git: Git, commit: string): Promise<boolean> {
+  return (await resolveObject(git, `${commit}^{commit}`)) === undefined;
+}
+
+/** Returns a warning. */
+async function keepRewrittenHead(
+  git: Git,
+  sandboxGit: Git,
+  { branch, commit }: { branch: string | null; commit: string },
+): Promise<string[]> {
+  const tip = branch === null ? undefined : await resolveObject(git, `${branch}^{commit}`);
+  if (branch !== null && tip !== undefined && (await branchUser(git, branch, sandboxGit.cwd)) === undefined) {
+    await mendHead(sandboxGit, tip);
+    await attachHead(sandboxGit, branch);
+  }
+  const head = await resolveObject(sandboxGit, 'HEAD');
+  const where = head === undefined ? '' : `; HEAD is at ${head.slice(0, 10)}`;
+  return [`HEAD was not restored: its commit ${commit.slice(0, 10)} is gone from the repository${where}`];
+}
+
 /** While HEAD was elsewhere. `commit`: null if there was no such branch. */
 async function restoreWorkBranch(
   git: Git,
@@ -56,9 +79,11 @@ async function restoreWorkBranch(
   { sandbox, workBranch }: SandboxBranches,
 ): Promise<string[]> {
   if ((await resolveObject(git, workBranch)) === (commit ?? undefined)) return [];
+  const kept = `${shortBranch(workBranch)} was not restored`;
+  if (commit !== null && (await isGone(git, commit)))
+    return [`${kept}: its commit ${commit.slice(0, 10)} is gone from the repository`];
   const other = await branchUser(git, workBranch, sandbox);
-  if (other !== undefined)
-    return [`${shortBranch(workBranch)} was not restored: it is ${other.use} in ${other.worktree}`];
+  if (other !== undefined) return [`${kept}: it is ${other.use} in ${other.worktree}`];
   await moveBranch(git, workBranch, commit);
   return [];
 }

@@ -5,7 +5,7 @@
  */
 
 import { rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -22,6 +22,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
 import { checkSession } from './check-session.ts';
@@ -39,6 +40,7 @@ export async function checkRepository(
   ];
   // With such a registration git can refuse every other question.
   if (broken.length > 0) return broken;
+  const clone = await checkClone(repository);
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
@@ -47,6 +49,7 @@ export async function checkRepository(
   for (const record of records)
     ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   return [
+    ...clone,
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
     ...orphanFolders(sessionsDir, records),
@@ -55,10 +58,17 @@ export async function checkRepository(
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
     ]),
-    ...findLeftovers(repository, records, worktrees, sessionsDir),
+    ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+async function checkClone({ commonDir }: Repository): Promise<Finding[]> {
+  const clone = await unfinishedClone(commonDir);
+  if (clone === undefined || clone.running) return [];
+  const mend = `agt clone ${shellQuote(clone.url)} --path ${shellQuote(dirname(commonDir))}`;
+  return [{ level: 'error', about: commonDir, problem: 'agt did not finish cloning it', mend }];
 }
 
 function describeUnfinishedWorktree(path: string): Finding {

@@ -113,7 +113,7 @@ async function prepare(
       await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });
     await beginWith(session, found, chosenEarly, request);
   }
-  const folder = await ensureWorktree(repository, record, record.from_commit);
+  const folder = await ensureWorktree(repository, record);
   const keep = await unkeptWorkTip(repository, record);
   if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
   const marks = resumed === undefined ? {} : { unfinished: resumed.commit };
