@@ -60,15 +60,17 @@ function runGuarded(life: Life, session: LifeSession, step: GitStep, { args, inp
     throw new Error(`git ${args.join(' ')} cannot be taken back:\n${problems.join('\n')}`);
 }
 
-/** What a file held is still in the file, or the last snapshot has it. */
+/** What a file held is still in the file, or under its new name, or the last snapshot has it. */
 function nothingIsLost(life: Life, session: LifeSession, { name }: GitStep, before: Facts): void {
   if (CHANGES_UNGUARDED.test(name)) return;
   const snapshot = life.snapshots.get(session.chain.at(-1)?.commit ?? '');
+  const renamed = new Set(name === 'mv' ? session.facts.values() : []);
   const lost = [...before].filter(
     ([key, text]) =>
       key.startsWith('file ') &&
       !text.startsWith('directory') &&
       session.facts.get(key) !== text &&
+      !renamed.has(text) &&
       snapshot?.get(key) !== text,
   );
   if (lost.length > 0) throw new Error(`no snapshot has what git destroyed:\n${lost.join('\n')}`);
