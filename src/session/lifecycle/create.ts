@@ -1,6 +1,6 @@
 /**
- * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, agt
- * undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
+ * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails,
+ * or a person interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
  * doctor` finds what is left.
  */
 
@@ -15,6 +15,7 @@ import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import { FSYNC_ARGS, gitAnswer, gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { catchInterrupts } from '../../process/interrupts.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -57,16 +58,22 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   const record = describe(repository, wanted, folder);
   await requireFreeId(repository, wanted.id);
   const undo: Undo[] = [];
+  const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
   try {
     await createResources(session, record, wanted, undo);
+    interrupts.throwIfAny();
     await wanted.fill(record, session);
+    interrupts.throwIfAny();
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
     return complete(session, record, 'create');
   } catch (error) {
     if (await undoSteps(undo)) session.forget();
+    interrupts.throwIfAny();
     throw error;
+  } finally {
+    interrupts.release();
   }
 }
 
@@ -139,7 +146,7 @@ export async function requireFreeId(repository: Repository, id: SessionId): Prom
   const existing = readRecord(repository, id);
   if (existing !== undefined && isRemoved(existing)) {
     throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
-      hints: [`choose another id, or delete the snapshots: agt session remove --id ${id} --delete-branch`],
+      hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
     });
   }
   if (existing !== undefined) throw alreadyExists('session', id);
