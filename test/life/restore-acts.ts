@@ -10,7 +10,7 @@ import {
 } from './expected.ts';
 import type { Facts } from './facts.ts';
 import type { Life, LifeSession, Link } from './life.ts';
-import { type Outcome, parseJson } from './programs.ts';
+import { type Outcome, ok, parseJson, REAL_GIT } from './programs.ts';
 import { commitsStay, indexIsWhole, usersThings, usersThingsStay } from './promises.ts';
 
 interface RestoreReport {
@@ -90,9 +90,24 @@ export function comeBack(life: Life, session: LifeSession, taken: readonly strin
   const work = life.refs.get(session.workBranch);
   const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);
   session.isRemoved = false;
-  finish(life, session, outcome, expectation, new Map());
+  finish(life, session, outcome, expectation, withKeptCommit(life, session, work));
   usersThingsStay(users, usersThings(life, life.refs));
   commitsStay(life, [work], 'after the restore of a removed session');
+}
+
+/**
+ * If nothing else keeps the work branch of a removed session, the restore begins with a snapshot of it: the files are those
+ * of the last snapshot.
+ */
+function withKeptCommit(life: Life, { chain }: LifeSession, commit: string | undefined): Facts {
+  const last = life.snapshots.get(chain.at(-1)?.commit ?? '') ?? new Map<string, string>();
+  const facts = new Map([...last].filter(([key]) => key.startsWith('file ')));
+  if (commit === undefined) return facts;
+  for (const key of ['HEAD', 'HEAD commit', 'work branch']) facts.set(key, commit);
+  const listed = ok(REAL_GIT, ['ls-tree', '-r', '-z', commit], life.repository);
+  for (const [, mode, oid, path] of listed.matchAll(/(\d{6}) \w+ ([0-9a-f]+)\t([^\0]*)\0/g))
+    facts.set(`index 0 ${path}`, `H 0 ${mode} ${oid}`);
+  return facts;
 }
 
 function carryOut(
