@@ -2,7 +2,8 @@ import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
-import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';
+import type { RestoreRequest } from '../../../timetravel/restore/request.ts';
+import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { findRedoTarget, findUndoTarget } from '../../../timetravel/restore/undo.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import {
