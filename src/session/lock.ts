@@ -52,11 +52,11 @@ export async function withSessionLock<T>(
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
-    while (isLocked(pruneLock) && Date.now() < deadline) await sleep(POLL_MS);
+    while ((await isLocked(pruneLock)) && Date.now() < deadline) await sleep(POLL_MS);
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
     // locks.
     const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () => {
-      if (isLocked(pruneLock)) return undefined;
+      if (await isLocked(pruneLock)) return undefined;
       await breakRefLocks(repository, id);
       return { result: await action(new LockedSession(repository, id)) };
     });

@@ -55,7 +55,7 @@ export async function checkRepository(
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
     ]),
-    ...findLeftovers(repository, records, worktrees, sessionsDir),
+    ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];

@@ -10,6 +10,7 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
+import { startCommit } from '../../session/start-commit.ts';
 import { isActive } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -101,7 +102,9 @@ async function describeOrigin(
   if (commit !== null && ref === snapshotWorkBranch)
     return { content, snapshotWorkBranch, workCommit: commit, detached: undefined, warnings };
   const workCommit =
-    (await branchBeforeRebase(repository, content)) ?? (await findWorkCommit()) ?? source.from_commit;
+    (await branchBeforeRebase(repository, content)) ??
+    (await findWorkCommit()) ??
+    (await startCommit(repository, source));
   const warning =
     commit === null
       ? 'HEAD was on a branch without commits; in the fork it is on the work branch'

@@ -118,7 +118,7 @@ async function prepare(
       await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });
     beginWith(chosenEarly);
   }
-  const folder = await ensureWorktree(repository, record, record.from_commit);
+  const folder = await ensureWorktree(repository, record);
   const keep = await unkeptWorkTip(repository, record);
   if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
   const before = folder === 'files' ? await captureSession(session, record, { now, keep }) : undefined;
