@@ -45,7 +45,7 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
     const bareGit = inDirectory(git, bare);
     await makeBare(bareGit, bare);
     makeArea(bare, area);
-    await hideAgentRefs({ git: bareGit, settings });
+    await hideAgentRefs({ git: bareGit, prefixes: [settings] });
     const { branch, empty } = await defaultBranch(bareGit);
     const primary = join(area, basename(branch));
     await addPrimaryWorktree(bareGit, primary, branch, empty);

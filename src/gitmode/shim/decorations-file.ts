@@ -91,7 +91,7 @@ function mayDecorate(setting: string): boolean {
 /** The options for a repository without remotes, outside a sandbox. The shim's text holds them. */
 export function decorationsWithoutRemotes(prefixes: Prefixes): string[] {
   return [
-    ...localNamespaces(prefixes).map((namespace) => `--decorate-refs-exclude=${namespace.slice(0, -1)}`),
+    ...localNamespaces([prefixes]).map((namespace) => `--decorate-refs-exclude=${namespace.slice(0, -1)}`),
     ...DEFAULT_DECORATIONS,
   ];
 }

@@ -9,6 +9,8 @@
  * Limit: the script finds no loose refs of a remote with more than two slashes in its name.
  */
 
+import { prefixesLine } from '../../config/prefixes.ts';
+import { DEFAULT_PREFIXES } from '../../config/settings.ts';
 import { localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { REMOTES } from '../../git/files/ref-files.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
@@ -19,6 +21,7 @@ import {
   areaConfigFile,
   areaFile,
   configFile,
+  prefixesFile,
 } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { decorationsPart, namesOf, withoutSlash } from './decorations-part.ts';
@@ -52,7 +55,7 @@ export function shimText({ git, executable, settingsFile, prefixes, execPath }: 
   // With a global option, the commands that the script tests for first get to the list of all.
   const alwaysGit = [...first, ...commandsWith('git')].sort();
   const names = namesOf(prefixes);
-  const loose = localNamespaces(prefixes).map(
+  const loose = localNamespaces([prefixes]).map(
     (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
   );
   const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>
@@ -123,6 +126,7 @@ agt_no_settings() {
 agt_plain() {
   if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
   agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
+  ${otherPrefixes(prefixes)}
   if [ -f "${areaFile(AGT)}" ]; then
     IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
@@ -268,6 +272,17 @@ if [ -f "$agt_common/packed-refs" ] &&
   LC_ALL=C grep -qF ${packed.map((text) => `-e '${text}'`).join(' ')} "$agt_common/packed-refs"; then agt_exec "$@"; fi
 exec "$agt_real" "$@"
 `;
+}
+
+/** The test for sessions with other prefixes than the script knows. */
+function otherPrefixes(prefixes: Prefixes): string {
+  const file = prefixesFile(AGT);
+  const own = prefixesLine(prefixes);
+  if (own === prefixesLine(DEFAULT_PREFIXES)) return `if [ -e "${file}" ]; then agt_exec "$@"; fi`;
+  return `if ! [ -f "${file}" ]; then agt_exec "$@"; fi
+  while IFS= read -r agt_line; do
+    if [ "$agt_line" != '${own}' ]; then agt_exec "$@"; fi
+  done <"${file}"`;
 }
 
 function caseList(words: readonly string[], indent = ''): string {
