@@ -5,7 +5,7 @@
  */
 
 import { rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
@@ -23,6 +23,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
 import { checkSession } from './check-session.ts';
@@ -40,6 +41,7 @@ export async function checkRepository(
   ];
   // With such a registration git can refuse every other question.
   if (broken.length > 0) return broken;
+  const clone = await checkClone(repository);
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
@@ -48,6 +50,7 @@ export async function checkRepository(
   for (const record of records)
     ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   return [
+    ...clone,
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
     ...orphanFolders(sessionsDir, records),
@@ -61,6 +64,13 @@ export async function checkRepository(
     ...checkPrefixes(repository),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+async function checkClone({ commonDir }: Repository): Promise<Finding[]> {
+  const clone = await unfinishedClone(commonDir);
+  if (clone === undefined || clone.running) return [];
+  const mend = `agt clone ${shellQuote(clone.url)} --path ${shellQuote(dirname(commonDir))}`;
+  return [{ level: 'error', about: commonDir, problem: 'agt did not finish cloning it', mend }];
 }
 
 function describeUnfinishedWorktree(path: string): Finding {

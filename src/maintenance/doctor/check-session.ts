@@ -53,7 +53,7 @@ async function checkRefs(
     if (other === undefined)
       return {
         ...finding,
-        mend: `agt autocommit --session-id ${about}`,
+        mend: `agt autocommit ${about}`,
         fix: () => capture(repository, record),
       };
     const fix = () => recreateRef(repository, record, ref, other);
@@ -85,9 +85,7 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   const finding = { level: 'warning', about, problem } as const;
   if (!isActive(record)) return [{ ...finding, mend: 'nothing to do: a restore keeps what the branch has' }];
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
-  return [
-    { ...finding, mend: `agt autocommit --session-id ${about}`, fix: () => capture(repository, record) },
-  ];
+  return [{ ...finding, mend: `agt autocommit ${about}`, fix: () => capture(repository, record) }];
 }
 
 /** A capture also makes missing refs again. */

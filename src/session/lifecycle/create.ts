@@ -135,7 +135,7 @@ export async function requireFreeId(repository: Repository, id: SessionId): Prom
   const existing = readRecord(repository, id);
   if (existing !== undefined && isRemoved(existing)) {
     throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
-      hints: [`choose another id, or delete the snapshots: agt session remove --id ${id} --delete-branch`],
+      hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
     });
   }
   if (existing !== undefined) throw alreadyExists('session', id);

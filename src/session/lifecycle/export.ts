@@ -118,6 +118,12 @@ async function defaultRemote(repository: Repository, record: SessionRecord): Pro
     if (value && value !== '.') return value;
   }
   const remotes = await listRemotes(repository);
+  if (remotes.length > 1 && !remotes.includes('origin')) {
+    throw usageError(
+      'this repository has several remotes, and no setting chooses one',
+      `choose one with --remote: ${remotes.join(', ')}`,
+    );
+  }
   if (remotes.length === 0) {
     throw new AgtError('this repository has no remote to export to', {
       hints: ['add one: git remote add origin URL'],
@@ -180,8 +186,13 @@ async function push(
   const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
   const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'inherit', stdin: 'inherit' });
   if (run.exitCode === 0) return;
+  // git exits with 1 if the remote has refused the branch.
+  const hint =
+    run.exitCode === 1
+      ? `export under another name: agt session export ${record.session_id} --as NAME`
+      : `see where it is: git remote get-url --push ${remote}`;
   throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, {
     exitCode: run.exitCode,
-    hints: [`export under another name: agt session export --session-id ${record.session_id} --as NAME`],
+    hints: [hint],
   });
 }
