@@ -9,8 +9,6 @@
  * Limit: the script finds no loose refs of a remote with more than two slashes in its name.
  */
 
-import { prefixesLine } from '../../config/prefixes.ts';
-import { DEFAULT_PREFIXES } from '../../config/settings.ts';
 import { localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { REMOTES } from '../../git/files/ref-files.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
@@ -21,10 +19,10 @@ import {
   areaConfigFile,
   areaFile,
   configFile,
-  prefixesFile,
 } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { decorationsPart, namesOf, withoutSlash } from './decorations-part.ts';
+import { otherPrefixesPart } from './prefixes-part.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -126,14 +124,20 @@ agt_no_settings() {
 agt_plain() {
   if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
   agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
-  ${otherPrefixes(prefixes)}
+  ${otherPrefixesPart(prefixes, AGT)}
   if [ -f "${areaFile(AGT)}" ]; then
     IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
     if ! [ -d "$agt_line" ]; then agt_exec "$@"; fi
     agt_no_settings "${areaConfigFile('$agt_line')}" || agt_exec "$@"
   fi
-  case $agt_command in ${walks.join(' | ')}) exec "$agt_real" "$@" ;; esac
+  case $agt_command in
+  ${walks.join(' | ')})
+    # These load all decorations.
+    case "$*" in *%*[dD]* | *' --bisect-all'* | *' --simplify-by-d'*) agt_exec "$@" ;; esac
+    exec "$agt_real" "$@"
+    ;;
+  esac
 }
 
 # The usual place of the repository: the current directory.
@@ -272,17 +276,6 @@ if [ -f "$agt_common/packed-refs" ] &&
   LC_ALL=C grep -qF ${packed.map((text) => `-e '${text}'`).join(' ')} "$agt_common/packed-refs"; then agt_exec "$@"; fi
 exec "$agt_real" "$@"
 `;
-}
-
-/** The test for sessions with other prefixes than the script knows. */
-function otherPrefixes(prefixes: Prefixes): string {
-  const file = prefixesFile(AGT);
-  const own = prefixesLine(prefixes);
-  if (own === prefixesLine(DEFAULT_PREFIXES)) return `if [ -e "${file}" ]; then agt_exec "$@"; fi`;
-  return `if ! [ -f "${file}" ]; then agt_exec "$@"; fi
-  while IFS= read -r agt_line; do
-    if [ "$agt_line" != '${own}' ]; then agt_exec "$@"; fi
-  done <"${file}"`;
 }
 
 function caseList(words: readonly string[], indent = ''): string {
