@@ -11,18 +11,16 @@ import { decorationOptions } from './decorations.ts';
 import { parseRevisions, withAddedOptions } from './revisions.ts';
 import type { Rule } from './rule.ts';
 
-const LOG_OPTIONS = { takeNextWord: ['-n'] };
-
 export const log: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  const walk = parseRevisions(args, view);
   return withAddedOptions(walk, excludeAgentCommits(walk, view, true), decorationOptions(walk.options, view));
 };
 
 /** No author filter: show prints what the user names, and the entries of a reflog are no history. */
 export const show: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  const walk = parseRevisions(args, view);
   return withAddedOptions(walk, { args: walk.args, added: [] }, decorationOptions(walk.options, view));
 };
 

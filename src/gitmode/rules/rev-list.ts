@@ -17,9 +17,11 @@ export const revList: Rule = (args, view) => {
   return withAddedOptions(walk, excludeAgentCommits(walk, view, false));
 };
 
+export const SHORTLOG_OPTIONS = { takeNextWord: ['--group'] };
+
 export const shortlog: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, { takeNextWord: ['--group'] });
+  const walk = parseRevisions(args, view, SHORTLOG_OPTIONS);
   return withAddedOptions(walk, excludeAgentCommits(walk, view, false));
 };
 
