@@ -38,7 +38,7 @@ try {
   await call('session', 'new', '--id', 's1');
   for (const content of ['once', 'twice', 'twice']) {
     writeFileSync('../project.agt/sessions/s1/sandbox/file', content);
-    await call('autocommit', '--session-id', 's1');
+    await call('autocommit', '--session', 's1');
   }
   await call('session', 'list', '--help');
 } finally {

@@ -83,7 +83,8 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     repositoryIfAny,
     repository: async () => (await repositoryIfAny()) ?? notInRepository(),
     settingValues: async () => {
-      const local = (await repositoryIfAny())?.configFile;
+      const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
+      const local = repository?.configFile;
       return readSettingValues({ global: globalFile, local }, env, ALL_KEYS, onProblem);
     },
     settingProblems: () => [...problems.values()],

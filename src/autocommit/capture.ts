@@ -14,12 +14,13 @@ import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.t
 import { advanceTip } from './advance-tip.ts';
 import { CaptureNotes } from './capture-notes.ts';
 import { type Change, listChanges } from './list-changes.ts';
+import { recreateTip } from './lost-tip.ts';
 import { ObjectStream } from './object-stream.ts';
 import { type Observation, observeFolder } from './observe.ts';
 import { listUnreachable } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import type { LeftOut } from './scan/scan-options.ts';
-import { directoryForGit, type RefsAtStart } from './starting-refs.ts';
+import { directoryForGit, LostTip, type RefsAtStart } from './starting-refs.ts';
 import { writeShadowCommit } from './write-commit.ts';
 
 export interface NotCaptured {
@@ -60,11 +61,17 @@ export async function capture(
 ): Promise<CaptureResult> {
   // A partial clone must not fetch: objects that are missing here are not on disk either (git 2.45 and newer).
   const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
+  const warnings: string[] = [];
   for (let attempt = 1; ; attempt++) {
     const objects = new ObjectStream(git, target.commonDir, directoryForGit(git, target));
     try {
-      return await tryCapture(git, target, options, objects);
+      const result = await tryCapture(git, target, options, objects);
+      return { ...result, warnings: [...warnings, ...result.warnings] };
     } catch (error) {
+      if (error instanceof LostTip && warnings.length === 0 && options.dryRun !== true) {
+        warnings.push(await recreateTip(git, target));
+        continue;
+      }
       const mayPass = error instanceof FastImportFailed && error.isTransient && attempt < ATTEMPTS;
       if (!mayPass) throw error;
     } finally {

@@ -18,11 +18,18 @@ export interface RefsAtStart {
   readonly tipManifest: string | undefined;
   /** The tip of the shadow branch; undefined if somebody deleted the branch. */
   readonly shadow: string | undefined;
-  /** The tip of the user branch; the start commit if there is no such branch. */
+  /** The tip of the user branch; the start commit if there is no such branch; the last snapshot if that is gone too. */
   readonly user: string;
   readonly head: { readonly ref: string | null; readonly commit: string | null };
   readonly gitDirFiles: GitDirFiles;
   readonly warnings: readonly string[];
+}
+
+/** lost-tip.ts makes it again. */
+export class LostTip extends AgtError {
+  constructor({ sessionId, tipRef }: CaptureTarget) {
+    super(`agt's own ref of session "${sessionId}" is missing: ${tipRef}`, { hints: ['see: agt doctor'] });
+  }
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
@@ -36,6 +43,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     `${target.tipRef}^{tree}`,
     target.shadowRef,
     `${target.userRef ?? ''}^{commit}`,
+    `${target.startCommit}^{commit}`,
   ];
   const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
@@ -43,14 +51,10 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     isDamaged ? '' : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', 'HEAD'])),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
-  const [commit, tip, tipTree, shadow, user, manifest] = lines.map(
+  const [commit, tip, tipTree, shadow, user, start, manifest] = lines.map(
     (answer) => /^([0-9a-f]+) (commit|tree|blob)$/.exec(answer)?.[1],
   );
-  if (tip === undefined || tipTree === undefined) {
-    throw new AgtError(`agt's own ref of session "${target.sessionId}" is missing: ${target.tipRef}`, {
-      hints: ['see: agt doctor'],
-    });
-  }
+  if (tip === undefined || tipTree === undefined) throw new LostTip(target);
   const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');
   return {
     gitDir,
@@ -58,7 +62,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     tipTree,
     tipManifest,
     shadow,
-    user: user ?? target.startCommit,
+    user: user ?? start ?? tip,
     head: isDamaged ? lastHead(tipManifest, target) : { ref: ref || null, commit: commit ?? null },
     warnings: isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : [],
     gitDirFiles: readGitDirFiles(gitDir),

@@ -74,9 +74,11 @@ export async function restoreHead(
     ];
   }
   const sandboxGit = inDirectory(git, sandbox);
-  await mendHead(sandboxGit, commit);
   const isWorkBranch = ref === snapshotWorkBranch;
   const branch = isWorkBranch ? workBranch : ref;
+  if ((await resolveObject(git, `${commit}^{commit}`)) === undefined)
+    return keepRewrittenHead(git, sandboxGit, { branch, commit });
+  await mendHead(sandboxGit, commit);
   const obstacle =
     branch === null ? undefined : await whyBranchIsUnusable(git, branch, { sandbox, commit, isWorkBranch });
   if (branch !== null && obstacle === undefined) {
@@ -86,6 +88,22 @@ export async function restoreHead(
   }
   await gitText(sandboxGit, ['update-ref', '--no-deref', '-m', REFLOG_MESSAGE, 'HEAD', commit]);
   return obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
+}
+
+/** Somebody rewrote the history and deleted the commit. Returns a warning. */
+async function keepRewrittenHead(
+  git: Git,
+  sandboxGit: Git,
+  { branch, commit }: { branch: string | null; commit: string },
+): Promise<string[]> {
+  const tip = branch === null ? undefined : await resolveObject(git, `${branch}^{commit}`);
+  if (branch !== null && tip !== undefined && (await branchUser(git, branch, sandboxGit.cwd)) === undefined) {
+    await mendHead(sandboxGit, tip);
+    await attachHead(sandboxGit, branch);
+  }
+  const head = await resolveObject(sandboxGit, 'HEAD');
+  const where = head === undefined ? '' : `; HEAD is at ${head.slice(0, 10)}`;
+  return [`HEAD was not restored: its commit ${commit.slice(0, 10)} is gone from the repository${where}`];
 }
 
 /** With a HEAD that git does not understand, it takes the sandbox for no worktree. */

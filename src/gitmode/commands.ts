@@ -12,6 +12,7 @@ import { fetch, remote } from './rules/fetch.ts';
 import { forEachRef, refs } from './rules/for-each-ref.ts';
 import { log, reflog, show } from './rules/log.ts';
 import { lsRemote } from './rules/ls-remote.ts';
+import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
 import { bundle, fastExport, formatPatch, revList, revParse, shortlog } from './rules/rev-list.ts';
@@ -105,7 +106,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   'ls-remote': { rule: lsRemote },
   'name-rev': { rule: nameRev },
   pull: {
-    rule: fetch,
+    rule: pull,
     destroys: canDestroy.always,
     commitsAtRisk: atRisk.targetsOfRefspecs,
     shim: 'transfer',

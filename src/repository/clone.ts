@@ -5,14 +5,18 @@
  */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { failurePoint } from '../disk/failure-point.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
+import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
+import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import { catchInterrupts, prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
+import { cloneToFinish, dropHalfWorktree, forgetClone, noteClone, noteFile } from './unfinished-clone.ts';
 
 export interface CloneRequest {
   readonly url: string;
@@ -36,21 +40,27 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   const name = directoryName(request.url);
   const bare = join(request.parent, `${name}.git`);
   const area = join(request.parent, name);
-  refuseExisting([bare, area]);
-  const removeAll = prepareRemoval([bare, area], request.parent);
+  const begun = await cloneToFinish(bare);
+  const isCloned = begun?.phase === 'agt arranges';
+  if (begun !== undefined && !isCloned) for (const path of [bare, area]) removeTree(path);
+  if (!isCloned) refuseExisting([bare, area]);
+  // The killed command may have been complete but for its last step, and somebody may have worked there since.
+  const removeAll = prepareRemoval(isCloned ? [] : [bare, area, noteFile(bare)], request.parent);
   const interrupts = catchInterrupts();
+  const file = resolve(request.cwd, request.url);
+  const url = existsSync(file) ? file : request.url;
   try {
     makeDirectories(request.parent);
-    await runGitClone(git, request, bare, area, interrupts.signal);
-    const bareGit = inDirectory(git, bare);
-    await makeBare(bareGit, bare);
-    makeArea(bare, area);
-    await hideAgentRefs({ git: bareGit, settings });
-    const { branch, empty } = await defaultBranch(bareGit);
-    const primary = join(area, basename(branch));
-    await addPrimaryWorktree(bareGit, primary, branch, empty);
+    if (!isCloned) {
+      noteClone(bare, { phase: 'git clones', url });
+      await runGitClone(git, request, bare, area, interrupts.signal);
+      noteClone(bare, { phase: 'agt arranges', url });
+    }
+    failurePoint('clone: git cloned');
+    const arranged = await arrange(inDirectory(git, bare), settings, bare, area);
     interrupts.throwIfAny();
-    return { bare, area, primary, branch, empty };
+    forgetClone(bare);
+    return arranged;
   } catch (error) {
     removeAll();
     interrupts.throwIfAny();
@@ -58,6 +68,21 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   } finally {
     interrupts.release();
   }
+}
+
+/** Every step can be done again. */
+async function arrange(git: Git, settings: Settings, bare: string, area: string): Promise<Cloned> {
+  rmSync(join(area, '.git'), { force: true });
+  await makeBare(git, bare);
+  makeArea(bare, area);
+  failurePoint('clone: area made');
+  await hideAgentRefs({ git, prefixes: [settings] });
+  const { branch, empty } = await defaultBranch(git);
+  const primary = join(area, basename(branch));
+  dropHalfWorktree(bare, primary);
+  if (registrationOf(bare, primary) === undefined) await addPrimaryWorktree(git, primary, branch, empty);
+  failurePoint('clone: checked out');
+  return { bare, area, primary, branch, empty };
 }
 
 /** As git-clone names a directory: the last part of the path, without `.git`, `.bundle` and trailing slashes. */
@@ -103,7 +128,6 @@ async function runGitClone(
     { stderr: 'inherit', stdin: 'inherit', cancel },
   );
   if (run.exitCode !== 0) throw new AgtError(`git could not clone "${url}"`, { exitCode: run.exitCode });
-  rmSync(join(area, '.git'));
 }
 
 async function makeBare(git: Git, bare: string): Promise<void> {
@@ -115,7 +139,8 @@ async function makeBare(git: Git, bare: string): Promise<void> {
 function makeArea(bare: string, area: string): void {
   mkdirSync(areaSessions(area), { recursive: true });
   mkdirSync(dirname(areaConfigFile(area)), { recursive: true });
-  writeFileSync(areaConfigFile(area), '# Settings of agt for this clone; see: agt config list\n');
+  if (!existsSync(areaConfigFile(area)))
+    writeFileSync(areaConfigFile(area), '# Settings of agt for this clone; see: agt config list\n');
   mkdirSync(agtDirectory(bare), { recursive: true });
   writeFileSync(areaFile(agtDirectory(bare)), `${relative(bare, area)}\n`);
 }

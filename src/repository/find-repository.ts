@@ -6,9 +6,10 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { readArea } from '../config/local-config.ts';
+import { AgtError, EXIT } from '../errors.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
-import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
+import { type Git, inDirectory, runGit } from '../git/run/git.ts';
 import { agtDirectory, areaFile } from './layout.ts';
 
 export interface FoundRepository {
@@ -86,14 +87,22 @@ function isPlain(gitDir: string, commonDir: string): boolean {
   );
 }
 
+/** @throws AgtError if there is a repository that git refuses to use, with git's own reason and advice. */
+function refuseUnusable(stderr: string): undefined {
+  const [reason = '', ...rest] = stderr.trim().split('\n');
+  if (!reason.startsWith('fatal: ') || reason.includes('not a git repository')) return undefined;
+  const command = rest.find((line) => line.startsWith('\t'))?.trim();
+  throw new AgtError(`git cannot use this repository: ${reason.slice('fatal: '.length)}`, {
+    exitCode: EXIT.git,
+    hints: command === undefined ? [] : [command],
+  });
+}
+
 async function askGit(git: Git): Promise<FoundRepository | undefined> {
-  const answer = await gitAnswer(git, [
-    'rev-parse',
-    '--path-format=absolute',
-    '--git-common-dir',
-    '--show-cdup',
-  ]);
-  if (answer === undefined) return undefined;
+  const words = ['rev-parse', '--path-format=absolute', '--git-common-dir', '--show-cdup'];
+  const run = await runGit({ ...git, env: { ...git.env, LC_ALL: 'C' } }, words);
+  if (run.exitCode !== 0) return refuseUnusable(run.stderr);
+  const answer = run.stdout.toString().replace(/\n$/, '');
   // Inside a worktree, git prints a second line: the way up to its top as `../`, or an absolute path if core.worktree
   // names another directory.
   const [, commonDir = answer, up] = /^(.*)\n((?:\.\.\/)*|\/[^\n]*)$/s.exec(answer) ?? [];

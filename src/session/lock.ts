@@ -52,11 +52,11 @@ export async function withSessionLock<T>(
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
-    while (isLocked(pruneLock) && Date.now() < deadline) await sleep(POLL_MS);
+    while ((await isLocked(pruneLock)) && Date.now() < deadline) await sleep(POLL_MS);
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
     // locks.
     const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () => {
-      if (isLocked(pruneLock)) return undefined;
+      if (await isLocked(pruneLock)) return undefined;
       await breakRefLocks(repository, id);
       return { result: await action(new LockedSession(repository, id)) };
     });
@@ -71,8 +71,9 @@ export async function withSessionLock<T>(
 
 /** A killed agt or git may have left git's locks on the refs of this session. Now nobody else changes them. */
 async function breakRefLocks(repository: Repository, id: SessionId): Promise<void> {
-  const { commonDir, settings, git } = repository;
-  const refs = [tipRef(id), shadowRef(settings, id), workRef(settings, id)];
+  const { commonDir, prefixes, git } = repository;
+  const branches = prefixes.flatMap((pair) => [shadowRef(pair, id), workRef(pair, id)]);
+  const refs = [tipRef(id), ...branches];
   await breakStaleRefLocks(commonDir, refs, async () => [
     commonDir,
     join(await repository.sessionsDir(), id),

@@ -3,7 +3,8 @@ import { readTimestamp } from '../autocommit/timestamp.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from './record.ts';
+import { readHistory } from '../snapshot/history.ts';
+import { type SessionRecord, sessionFolder, snapshotRefs } from './record.ts';
 import { sandboxHead } from './sandbox.ts';
 import { sandboxExists } from './sandbox-place.ts';
 
@@ -69,7 +70,11 @@ async function countAutocommits(repository: Repository, record: SessionRecord): 
       ...excluded,
     );
   const excluded = record.user_branch === undefined ? [] : [record.user_branch];
-  return (await count(...excluded)) ?? (await count()) ?? 0;
+  return (
+    (await count(...excluded)) ??
+    (await count()) ??
+    (await readHistory(repository.git, snapshotRefs(record))).length
+  );
 }
 
 /** Undefined if git cannot read one of the branches. */

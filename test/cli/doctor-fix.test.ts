@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { identify } from '../../src/disk/lock.ts';
+import { identify } from '../../src/disk/lock-owner.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 

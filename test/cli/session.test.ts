@@ -107,7 +107,12 @@ describe('agt session new', () => {
     ],
     ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" already exists/],
     ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch "agt\/branch" already exists/],
-    ['an unknown option', ['--idd', 'x'], 2, /^error: unknown option or argument "idd"/],
+    [
+      'an unknown option',
+      ['--idd', 'x'],
+      2,
+      /^error: unknown option "--idd"\nhint: see: agt session new --help\n/,
+    ],
     ['an option without its value', ['--id'], 2, /^error: option "--id" needs a value/],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {
     const repository = makeRepository();

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { identify } from '../../src/disk/lock.ts';
+import { identify } from '../../src/disk/lock-owner.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 

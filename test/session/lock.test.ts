@@ -1,11 +1,11 @@
 /** Autocommits of one session wait for each other; agt takes over a lock whose owner is gone. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { identify } from '../../src/disk/lock.ts';
+import { identify } from '../../src/disk/lock-owner.ts';
 import { makeSession, manifestOf, tryAutocommit } from '../harness/session.ts';
-import { AGT, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, write } from '../harness/world.ts';
 
 describe('if something fails', () => {
   test('another autocommit at work: exit code 75; a lock whose owner is gone is taken over', () => {
@@ -36,9 +36,52 @@ describe('if something fails', () => {
     const session = makeSession();
     const lock = join(session.repository, '.git/agt/locks/s1');
     const gone = JSON.stringify({ ...identify(process.pid), started: '1' });
-    for (const path of [lock, `${lock}.breaking`]) write(path, gone);
+    for (const path of [lock, lock.replace(/s1$/, '.s1.breaking')]) write(path, gone);
     expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stderr: '' });
     expect(readdirSync(join(lock, '..'))).toEqual([]);
+  });
+
+  test('an owner in another container: its lock holds while it lives, and no longer', async ({ skip }) => {
+    const session = makeSession();
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    const holder = spawn('unshare', [
+      ...['--pid', '--fork', '--kill-child', '--mount-proc', '--uts', 'sh', '-c'],
+      ...['hostname elsewhere && exec "$@"', 'sh', process.execPath],
+      ...[join(import.meta.dirname, 'hold-lock.ts'), lock],
+    ]);
+    const ended = new Promise((resolve) => holder.on('exit', resolve));
+    const isHeld = await Promise.race([
+      new Promise((resolve) => holder.stdout.on('data', () => resolve(true))),
+      ended.then(() => false),
+    ]);
+    skip(!isHeld, 'no process namespace can be made here');
+    expect(tryAutocommit(session).exitCode).toBe(75);
+    expect(JSON.parse(agt(session.repository, 'doctor', '--json').stdout).findings).toEqual([]);
+    holder.kill('SIGKILL');
+    await ended;
+    write(join(session.sandbox, 'x'), 'x');
+    expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(readdirSync(join(lock, '..'))).toEqual([]);
+  });
+
+  test('a life sign that a killed process left is found by doctor', () => {
+    const session = makeSession();
+    const locks = join(session.repository, '.git/agt/locks');
+    const script = `const s = require('net').createServer().listen('${join(locks, '.alive-1-x')}', () => process.kill(process.pid, 'SIGKILL'))`;
+    spawnSync(process.execPath, ['-e', script]);
+    expect(readdirSync(locks)).toEqual(['.alive-1-x']);
+    expect(agt(session.repository, 'doctor').stdout).toContain('.alive-1-x');
+    expect(agt(session.repository, 'doctor', '--fix').exitCode).toBe(0);
+    expect(readdirSync(locks)).toEqual([]);
+  });
+
+  test('ids like the names of temporary files', () => {
+    const session = makeSession();
+    for (const id of ['x', 'x.breaking', 'a.tmp']) {
+      agtOk(session.repository, 'session', 'new', '--id', id);
+      agtOk(session.repository, 'autocommit', '--session-id', id);
+    }
+    expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
   });
 
   test('--wait: until the other is done, and no longer than that', async () => {

@@ -21,6 +21,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly description?: string;
   readonly positionals?: P;
   readonly options?: O;
+  /** Options that had another name, old name first. agt still takes them. */
+  readonly oldOptions?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
   /** Returns the exit code. */
   readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<number>;
@@ -41,16 +43,21 @@ export function commandName(command: Command): string {
   return command.usage.replace(/ [[<].*$/, '');
 }
 
+/** The command that a command line begins with. */
+export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
+  return commands.find((command) =>
+    commandName(command)
+      .split(' ')
+      .every((word, i) => words[i] === word),
+  );
+}
+
 export const JSON_OPTION = { type: 'boolean', default: false, describe: 'print JSON' } as const;
 export const DRY_RUN_OPTION = {
   type: 'boolean',
   alias: 'n',
   default: false,
   describe: 'show what would be done, and change nothing',
-} as const;
-export const SESSION_ID_OPTION = {
-  type: 'string',
-  describe: 'session id (default: the session of the current directory)',
 } as const;
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */

@@ -3,7 +3,7 @@
  * options, `--no-x`, `--x=y`, positional arguments, quotes, mistakes, help) needs yargs, and loading yargs takes a tenth
  * of the time of a small autocommit.
  */
-import { type Command, commandName } from './command.ts';
+import { type Command, commandName, findCommand } from './command.ts';
 
 export interface ParsedCommandLine {
   readonly command: Command;
@@ -16,7 +16,7 @@ export function parseWithoutYargs(
   commands: readonly Command[],
   words: readonly string[],
 ): ParsedCommandLine | undefined {
-  const command = commands.find((one) => isCalled(commandName(one).split(' '), words));
+  const command = findCommand(commands, words);
   if (command === undefined || !hasPlainOptions(command)) return undefined;
   const { options = {} } = command;
   const args = defaultsOf(command);
@@ -36,10 +36,6 @@ export function parseWithoutYargs(
     given.add(name);
   }
   return { command, args };
-}
-
-function isCalled(name: readonly string[], words: readonly string[]): boolean {
-  return name.every((word, i) => words[i] === word);
 }
 
 function defaultsOf({ options = {} }: Command): Record<string, unknown> {

@@ -3,7 +3,7 @@ import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { sentence } from '../output/format.ts';
-import { type Command, commandName } from './command.ts';
+import { type Command, commandName, findCommand } from './command.ts';
 
 /** Wider lines are hard to read. */
 const MAX_HELP_COLUMNS = 100;
@@ -26,14 +26,21 @@ export async function runWithYargs(
   words: string[],
 ): Promise<number> {
   let exitCode = 0;
-  const parser = makeParser(commands, async (command, args) => {
+  refuseLongLetters(commands, words);
+  const run: RunCommand = async (command, args) => {
     exitCode = await command.run(args, context);
-  });
+  };
+  const parser = makeParser(commands, run, words);
   await parser.parseAsync(words);
   return exitCode;
 }
 
-export function makeParser(commands: readonly Command[], run: RunCommand): Argv {
+/** `words` is the command line, for messages about it. */
+export function makeParser(
+  commands: readonly Command[],
+  run: RunCommand,
+  words: readonly string[] = [],
+): Argv {
   const parser = configure(yargs().scriptName('agt'));
   for (const [family, members] of groupByFamily(commands)) {
     if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
@@ -41,7 +48,8 @@ export function makeParser(commands: readonly Command[], run: RunCommand): Argv 
   }
   return parser.completion('completion', false).fail((message, error) => {
     if (error && error.name !== 'YError') throw error;
-    throw usageError(rephrase(message ?? error.message), 'see: agt help');
+    const command = findCommand(commands, words);
+    throw usageError(rephrase(message ?? error.message, command, words), helpHint(command));
   });
 }
 
@@ -115,11 +123,23 @@ function refuseRepeatedOptions(
   }
 }
 
+function helpHint(command: Command | undefined): string {
+  return command === undefined ? 'see: agt help' : `see: agt ${commandName(command)} --help`;
+}
+
+/** yargs takes `--n` for `-n`. */
+function refuseLongLetters(commands: readonly Command[], words: readonly string[]): void {
+  const end = words.indexOf('--');
+  const letter = words.slice(0, end < 0 ? words.length : end).find((word) => /^--[a-z](=|$)/.test(word));
+  if (letter !== undefined)
+    throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
+}
+
 /** A message of yargs, in the manner of git. */
-function rephrase(message: string): string {
+function rephrase(message: string, command: Command | undefined, words: readonly string[]): string {
   const unknown = /^Unknown (argument|command)s?: (.*)$/.exec(message);
-  if (unknown !== null)
-    return `unknown ${unknown[1] === 'command' ? 'command' : 'option or argument'} "${unknown[2]}"`;
+  if (unknown !== null && command === undefined) return `unknown command "${words.slice(0, 2).join(' ')}"`;
+  if (unknown !== null) return describeUnknown((unknown[2] ?? '').split(', '), words);
   const withoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1];
   if (withoutValue !== undefined) return `option "--${withoutValue}" needs a value`;
   const required = /^Missing required arguments?: (.*)$/.exec(message)?.[1];
@@ -127,6 +147,23 @@ function rephrase(message: string): string {
   const choice = /Argument: (\S+), Given: (.*), Choices: (.*)/.exec(message);
   if (choice !== null)
     return `invalid value ${choice[2]} for option "--${choice[1]}"; choose from ${choice[3]}`;
-  if (/^Not enough non-option arguments/.test(message)) return 'an argument is missing';
+  const missing = /^Not enough non-option arguments: got (\d+)/.exec(message);
+  if (missing !== null) return `${argumentsOf(command)[Number(missing[1])] ?? 'an argument'} is missing`;
   return message.charAt(0).toLowerCase() + message.slice(1);
+}
+
+/** The required arguments: `<url>`. */
+function argumentsOf(command: Command | undefined): readonly string[] {
+  return command?.usage.match(/<[^>]+>/g) ?? [];
+}
+
+/** yargs names options without their dashes. */
+function describeUnknown(names: readonly string[], words: readonly string[]): string {
+  const asGiven = (name: string) =>
+    words.find((word) => word === `--${name}` || word.startsWith(`--${name}=`)) ??
+    words.find((word) => name.length === 1 && /^-[^-]/.test(word) && word.includes(name));
+  const [name = ''] = names;
+  const option = asGiven(name);
+  if (option === undefined) return `unknown argument "${name}"`;
+  return `unknown option "${option.startsWith('--') ? `--${name}` : `-${name}`}"`;
 }

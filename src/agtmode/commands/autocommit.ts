@@ -8,14 +8,20 @@ import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../command-line/session-argument.ts';
 import type { Context } from '../context.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { json } from '../output/format.ts';
 
 export const autocommit = defineCommand({
-  usage: 'autocommit',
+  usage: 'autocommit [id]',
   group: 'snapshots',
   summary: 'record the session folder as a snapshot on the shadow branch',
   description:
@@ -24,8 +30,9 @@ export const autocommit = defineCommand({
     'are. Warn about files that are never captured, such as sockets and files larger than agt.maxFileSize; .agtignore ' +
     'in the session folder excludes files without a warning. If a file cannot be read, report an error, keep its last ' +
     'captured version in the snapshot, and exit with 1.',
+  positionals: { id: SESSION_ARGUMENT },
   options: {
-    'session-id': SESSION_ID_OPTION,
+    session: SESSION_OPTION,
     all: { type: 'boolean', default: false, describe: 'autocommit every active session (for cron)' },
     label: { type: 'string', describe: 'name the snapshot; the label becomes the commit subject' },
     'if-changed': {
@@ -55,24 +62,22 @@ export const autocommit = defineCommand({
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt autocommit', 'record the session of the current directory'],
-    [
-      'agt autocommit --session-id fix-login --label "tests pass"',
-      'record a session, with a name for the snapshot',
-    ],
+    ['agt autocommit fix-login --label "tests pass"', 'record a session, with a name for the snapshot'],
     ['agt autocommit --all', 'record every active session'],
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    if (args.all && args['session-id'] !== undefined)
-      throw usageError('--all and --session-id cannot be used together');
+    const given = givenSession(args);
+    if (args.all && given !== undefined) throw usageError(`give --all or the session "${given}", not both`);
     const options = await autocommitOptions(args, repository, context.now());
     const waitMs = parseDuration('wait', args.wait);
     const capture: Capture = (record) =>
       retryWhileBusy(waitMs, () => captureSession(repository, record, options));
     if (args.all) return autocommitAll(context, repository, capture, args.json);
-    const record = findSession(repository, args['session-id'], context.cwd);
+    const record = findSession(repository, given, context.cwd);
     const result = await capture(record);
     if (args.json) context.out(json(autocommitJson(record, result)));
     else printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges: args['dry-run'] });

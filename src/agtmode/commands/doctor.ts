@@ -1,6 +1,6 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
-import { type AgtError, EXIT } from '../../errors.ts';
+import { type AgtError, EXIT, isAgtError } from '../../errors.ts';
 import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
 import type { GitVersion } from '../../git/run/version.ts';
@@ -37,7 +37,7 @@ export const doctor = defineCommand({
   run: async (args, context) => {
     const git = await context.git();
     const version = await context.gitVersion();
-    const repository = await context.repositoryIfAny();
+    const { repository, unusable } = await usableRepository(context);
     const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
     const settings = await context.settingValues();
     // The settings name branches: agt changes nothing as long as it can only guess them.
@@ -45,6 +45,7 @@ export const doctor = defineCommand({
     const apply = args.fix && !args['dry-run'] && isSure && repository !== undefined;
     const fixed = apply ? await fixAll(repository, finishRestore) : [];
     const findings = [
+      ...unusable,
       ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),
       ...findOutdatedShim(context.env, globalConfigPath(context.env)),
@@ -56,6 +57,18 @@ export const doctor = defineCommand({
     return findings.some(({ level }) => level !== 'note') ? EXIT.failed : EXIT.done;
   },
 });
+
+async function usableRepository(
+  context: Context,
+): Promise<{ repository: Repository | undefined; unusable: Finding[] }> {
+  try {
+    return { repository: await context.repositoryIfAny(), unusable: [] };
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    const finding = { level: 'error', about: context.cwd, problem: error.message } as const;
+    return { repository: undefined, unusable: [{ ...finding, mend: error.hints[0] ?? '' }] };
+  }
+}
 
 interface Report {
   readonly git: Git;

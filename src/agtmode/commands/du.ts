@@ -5,6 +5,7 @@ import { diskUse } from '../../maintenance/retention/du.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../command-line/session-argument.ts';
 import { json, plural, table } from '../output/format.ts';
 
 export const du = defineCommand({
@@ -15,11 +16,13 @@ export const du = defineCommand({
     'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +
     'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
   positionals: { id: { type: 'string', describe: 'session id (default: all sessions)' } },
-  options: { json: JSON_OPTION },
+  options: { session: SESSION_OPTION, json: JSON_OPTION },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, context) => {
     const repository = await context.repository();
-    const only = args.id === undefined ? undefined : namedSession(repository, args.id).session_id;
+    const given = givenSession(args);
+    const only = given === undefined ? undefined : namedSession(repository, given).session_id;
     const { each, total, free } = await diskUse(repository);
     const { records } = listRecords(repository);
     const wanted = records.filter(({ session_id }) => only === undefined || session_id === only);

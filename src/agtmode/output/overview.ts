@@ -42,7 +42,7 @@ export const TERMS: Pairs = [
 ];
 
 const EXAMPLES: Pairs = [
-  ['agt session new --id fix-login', 'create a session for an agent'],
+  ['agt session new fix-login', 'create a session for an agent'],
   ['cd "$(agt session path fix-login)"', 'go to its sandbox and start the agent there'],
   ['agt watch', 'autocommit while agents work'],
   ['agt session log fix-login', 'list the snapshots'],

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { ownerIsGone, signOwner } from '../../disk/lock.ts';
+import { ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
 import type { Git } from '../run/git.ts';
 
 export interface ScratchObjects {

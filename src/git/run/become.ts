@@ -90,7 +90,9 @@ function rawArguments(args: readonly string[]): string[] | undefined {
 function rawEnvironment(env: NodeJS.ProcessEnv): string[] | undefined {
   const isReplaced = ([name, value]: [string, string | undefined]) =>
     name.includes(REPLACEMENT_CHARACTER) || value?.includes(REPLACEMENT_CHARACTER);
-  return Object.entries(env).some(isReplaced) ? readProc('/proc/self/environ') : undefined;
+  if (!Object.entries(env).some(isReplaced)) return undefined;
+  const added = Object.entries(env).filter(([name, value]) => value !== process.env[name]);
+  return [...readProc('/proc/self/environ'), ...added.map(([name, value]) => asBytes(`${name}=${value}`))];
 }
 
 function readProc(path: string): string[] {

@@ -38,7 +38,7 @@ export function findGit(search: GitSearch): string {
   }
   if (problem !== undefined) throw problem;
   throw new AgtError('no git found on PATH', {
-    hints: ['install git, or tell agt where it is: agt config set agt.gitPath /path/to/git'],
+    hints: ['install git, or tell agt where it is: AGT_GIT_PATH=/path/to/git'],
   });
 }
 

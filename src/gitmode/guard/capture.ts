@@ -49,7 +49,7 @@ function autocommit(
   env: NodeJS.ProcessEnv,
 ): { status: number | null; stderr: string } {
   const [program = '', ...scripts] = ownCommand();
-  const options = ['--session-id', id, '--label', label, '--if-changed', '--wait', String(waitSeconds)];
+  const options = ['--session', id, '--label', label, '--if-changed', '--wait', String(waitSeconds)];
   const words = [...scripts.map((script) => realpathSync(script)), 'autocommit', ...options];
   const run = spawnSync(program, [...words, ...keep.flatMap((commit) => ['--keep', commit])], {
     argv0: 'agt',

@@ -5,7 +5,7 @@
  * A wildcard refspec on the command line gets negative refspecs after it.
  */
 
-import { localNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
+import { type AllPrefixes, localNamespaces } from '../../filter/agent-refs.ts';
 import type { View } from '../view/view.ts';
 import { remoteShow } from './remote-show.ts';
 import type { Rewrite, Rule } from './rule.ts';
@@ -34,6 +34,6 @@ function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | un
 }
 
 /** For the namespaces that the other repository may hold, whether or not this one has refs there. */
-export function negativeRefspecs(prefixes: Prefixes): string[] {
+export function negativeRefspecs(prefixes: AllPrefixes): string[] {
   return localNamespaces(prefixes).map((namespace) => `^${namespace}*`);
 }

@@ -7,6 +7,8 @@ export interface Rewrite {
   readonly args: readonly string[];
   /** `key=value`, passed to git as `-c` before the command. */
   readonly config?: readonly string[];
+  /** Variables for git's environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Output that no argument can produce: agt runs git, and prints git's output without what is hidden. */

@@ -39,6 +39,8 @@ export const MARKS = {
   pushesMore: 'p',
   /** A remote has no wildcard in its refspecs for fetch. */
   fetchesLess: 'f',
+  /** A rebase may move other branches. */
+  movesBranches: 'u',
   /** packed-refs holds refs that only agt writes. */
   packsOwnRefs: 'h',
 } as const;
@@ -94,6 +96,7 @@ function configuredFacts(view: View, env: NodeJS.ProcessEnv): string[] | undefin
     configuration.some(choosesDecorations) ? MARKS.choosesDecorations : '',
     hasOddRemotes ? MARKS.oddRemotes : '',
     configuration.some(pushesMore) ? MARKS.pushesMore : '',
+    configuration.some(({ key }) => key === 'rebase.updaterefs') ? MARKS.movesBranches : '',
     remotes.every((remote) => fetchesWildcard(remote, configuration)) ? '' : MARKS.fetchesLess,
     packedRefNames(readPackedRefs(view.commonDir), OWN_NAMESPACE).length > 0 ? MARKS.packsOwnRefs : '',
   ];

@@ -6,7 +6,7 @@ import { MARKS } from './facts-file.ts';
 import { butCurrent, FACTS, namesOf, patternFor } from './sh-text.ts';
 
 export function factsPart(prefixes: Prefixes): string {
-  const current = branchNamespaces(prefixes).map((namespace) => patternFor(`ref: ${namespace}`));
+  const current = branchNamespaces([prefixes]).map((namespace) => patternFor(`ref: ${namespace}`));
   return `# Leaves the names of the remotes, and what else the executable left for this worktree, unless something that these
 # facts depend on is newer.
 agt_facts() {
@@ -78,7 +78,7 @@ agt_decorations() {
   case $agt_marks in *[${MARKS.choosesDecorations}${MARKS.oddRemotes}]*) agt_exec "$@" ;; esac
   agt_find_current "$@"
   agt_add=''
-${localNamespaces(prefixes)
+${localNamespaces([prefixes])
   .map((namespace) =>
     butCurrent('--decorate-refs-exclude=', namespace, '', namespace.slice(0, -1), prefixes, '  '),
   )

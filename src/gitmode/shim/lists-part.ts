@@ -15,11 +15,11 @@ import { caseList, namesOf, withoutSlash } from './sh-text.ts';
 
 export function listsPart(prefixes: Prefixes): string {
   const hiddenUnder = (root: string) =>
-    localNamespaces(prefixes).filter((namespace) => namespace.startsWith(root));
+    localNamespaces([prefixes]).filter((namespace) => namespace.startsWith(root));
   const relative = (root: string) => hiddenUnder(root).map((namespace) => namespace.slice(root.length));
   const branches = globsOutside(relative(HEADS));
   const initials = [...new Set(namesOf(prefixes).map((name) => name[0]))].join('');
-  const ownDirectories = localNamespaces(prefixes).filter((namespace) => namespace.split('/').length === 3);
+  const ownDirectories = localNamespaces([prefixes]).filter((namespace) => namespace.split('/').length === 3);
   const elsewhere = pathGlobsOutside([HEADS, TAGS, REMOTES, ...ownDirectories], 'refs/');
   const directory = (root: string) => `for-each-ref,${withoutSlash(root)} | for-each-ref,${root}`;
   return `${remotesPart(prefixes)}

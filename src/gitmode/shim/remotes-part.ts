@@ -13,7 +13,7 @@ import { namesOf } from './sh-text.ts';
 const REMOTE = '\u0001';
 
 export function remotesPart(prefixes: Prefixes): string {
-  const namespaces = remoteNamespaces(REMOTE, prefixes);
+  const namespaces = remoteNamespaces(REMOTE, [prefixes]);
   const words = (patterns: readonly string[]) => patterns.join(' ').replaceAll(REMOTE, `\${agt_word}`);
   const below = globsOutside(namespaces.map((namespace) => namespace.slice(`${REMOTES}${REMOTE}/`.length)));
   const [stem, more] = [`${REMOTES}\${agt_stem}`, `[!$agt_char]*`];

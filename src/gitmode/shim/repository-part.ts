@@ -34,7 +34,7 @@ fi`;
 
 export function withoutAgtPart(prefixes: Prefixes): string {
   const names = namesOf(prefixes);
-  const loose = localNamespaces(prefixes).map(
+  const loose = localNamespaces([prefixes]).map(
     (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
   );
   const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>

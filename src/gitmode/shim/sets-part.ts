@@ -13,7 +13,7 @@ interface Commands {
 
 export function setsPart(prefixes: Prefixes, { walking, decorating }: Commands): string {
   const histories = [...walking, ...decorating];
-  const local = localNamespaces(prefixes);
+  const local = localNamespaces([prefixes]);
   const exclude = (namespace: string, root: string) =>
     butCurrent('--exclude=', namespace, root, `${namespace.slice(root.length)}*`, prefixes, '  ');
   const under = (root: string) => local.filter((namespace) => namespace.startsWith(root));

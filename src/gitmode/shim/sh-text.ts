@@ -47,7 +47,7 @@ export function butCurrent(
   indent = '',
 ): string {
   const whole = `agt_add="$agt_add ${option}${pattern}"`;
-  if (!branchNamespaces(prefixes).includes(namespace)) return `${indent}${whole}`;
+  if (!branchNamespaces([prefixes]).includes(namespace)) return `${indent}${whole}`;
   return `${indent}case $agt_current in
 ${indent}${patternFor(namespace)}) agt_but_current ${shellQuote(option)} ${shellQuote(namespace)} ${shellQuote(root)} ;;
 ${indent}*) ${whole} ;;

@@ -18,6 +18,7 @@ import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../..
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { factsPart } from './facts-part.ts';
 import { listsPart } from './lists-part.ts';
+import { otherPrefixesPart } from './prefixes-part.ts';
 import { repositoryPart, withoutAgtPart } from './repository-part.ts';
 import { setsPart } from './sets-part.ts';
 import { AGT, caseList, FACTS } from './sh-text.ts';
@@ -114,6 +115,7 @@ agt_no_settings() {
 agt_settings() {
   case $agt_sets in agt) agt_exec "$@" ;; esac
   agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
+  ${otherPrefixesPart(prefixes, AGT)}
   if [ -f "${areaFile(AGT)}" ]; then
     IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
@@ -126,12 +128,18 @@ agt_settings() {
 agt_plain() {
   if [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
   agt_settings "$@"
-  case $agt_sets$agt_command in ${walks.join(' | ')}) exec "$agt_real" "$@" ;; esac
+  case $agt_command in
+  ${walks.join(' | ')})
+    # These load all decorations.
+    case "$*" in *%*[dD]* | *' --bisect-all'* | *' --simplify-by-d'*) agt_exec "$@" ;; esac
+    case $agt_sets in '') exec "$agt_real" "$@" ;; esac
+    ;;
+  esac
 }
 
 # The usual place of the repository: the current directory.
 agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git='' agt_other='' agt_file=''
-case $agt_sets\${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-},$agt_command in
+case $agt_sets\${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-},$agt_command in
 ${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   if [ -e .git/agt ] && [ -f .git/HEAD ]; then
     agt_git=.git agt_common=.git
@@ -201,7 +209,7 @@ case $agt_known in
 esac
 
 # In an unusual case the executable finds the repository.
-case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in
+case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-} in
 ?*) agt_exec "$@" ;;
 esac
 case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac

@@ -43,12 +43,12 @@ fetch | pull)
   case $agt_command in pull) if agt_in_session; then agt_exec "$@"; fi ;; esac
   agt_settings "$@"
   agt_facts "$@"
-  case $agt_marks in *[${MARKS.oddRemotes}${MARKS.fetchesLess}]*) agt_exec "$@" ;; esac
+  case $agt_command:$agt_marks in *:*[${MARKS.oddRemotes}${MARKS.fetchesLess}]* | pull:*${MARKS.movesBranches}*) agt_exec "$@" ;; esac
   case $agt_remotes in '') exec "$agt_real" "$@" ;; esac
   agt_has_own || agt_exec "$@"
   agt_add=''
   for agt_word in $agt_remotes; do
-    agt_add="$agt_add ${negativeRefspecs(prefixes)
+    agt_add="$agt_add ${negativeRefspecs([prefixes])
       .map((refspec) => `-c remote.$agt_word.fetch=${refspec}`)
       .join(' ')}"
   done

@@ -1,6 +1,12 @@
 /** Which refs of the repository are hidden: from its files or, in a reftable repository, from git. */
 import { join } from 'node:path';
-import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
+import {
+  type AllPrefixes,
+  localNamespaces,
+  namesBelowRemotes,
+  namespaceOf,
+  remoteNamespaces,
+} from '../../filter/agent-refs.ts';
 import {
   looseRefNames,
   packedRefNames,
@@ -25,7 +31,7 @@ export interface HiddenRefs {
 interface Sources {
   readonly commonDir: string;
   readonly reftable: boolean;
-  readonly prefixes: Prefixes;
+  readonly prefixes: AllPrefixes;
   /** Names of configured remotes. */
   readonly remotes: () => readonly string[];
   readonly heads: Heads;
@@ -57,7 +63,7 @@ export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, 
 }
 
 /** Names that may be hidden: loose refs in the namespaces, and packed refs with a prefix in their names. */
-function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
+function candidateNames(commonDir: string, prefixes: AllPrefixes, configured: readonly string[]): string[] {
   const packed = readPackedRefs(commonDir);
   const local = localNamespaces(prefixes).flatMap((namespace) => [
     ...looseRefNames(commonDir, namespace),
@@ -70,8 +76,8 @@ function candidateNames(commonDir: string, prefixes: Prefixes, configured: reado
   return [...local, ...loose, ...packedRemoteNames(packed, prefixes)];
 }
 
-function packedRemoteNames(packed: Buffer, { branchPrefix, workPrefix }: Prefixes): string[] {
-  const marks = [`/${branchPrefix}`, `/${workPrefix}`];
+function packedRemoteNames(packed: Buffer, prefixes: AllPrefixes): string[] {
+  const marks = namesBelowRemotes(prefixes).map((name) => `/${name}`);
   if (!marks.some((mark) => packed.includes(mark))) return [];
   return packedRefNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark)));
 }

@@ -4,10 +4,12 @@
  */
 
 import { join } from 'node:path';
+import { prefixesInUse } from '../../config/prefixes.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { usesReftable } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
+import { agtDirectory } from '../../repository/layout.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';
 import { readHeads } from './heads.ts';
@@ -26,7 +28,8 @@ export function openView(invocation: Invocation): View | undefined {
   const remotes = once(() => configuredRemotes(commonDir));
   const reftable = usesReftable(commonDir);
   const heads = readHeads(repository, reftable, ask);
-  const refs = findHiddenRefs({ commonDir, reftable, prefixes: settings, remotes, heads, ask });
+  const prefixes = prefixesInUse(agtDirectory(commonDir), settings);
+  const refs = findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, ask });
   const worktrees = once(() => findHiddenWorktrees(repository, heads, refs.isAgentRef));
   const configuration = once(() => readConfiguration(ask));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
@@ -35,7 +38,7 @@ export function openView(invocation: Invocation): View | undefined {
     capture,
     gitDir,
     commonDir,
-    prefixes: settings,
+    prefixes,
     agentEmail: settings.agentEmail,
     get namespaces() {
       return refs.namespaces();

@@ -5,7 +5,8 @@
  */
 
 import { rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -20,8 +21,9 @@ import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
-import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
+import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
 import { checkSession } from './check-session.ts';
@@ -39,6 +41,7 @@ export async function checkRepository(
   ];
   // With such a registration git can refuse every other question.
   if (broken.length > 0) return broken;
+  const clone = await checkClone(repository);
   const { records, damaged } = listRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
@@ -47,6 +50,7 @@ export async function checkRepository(
   for (const record of records)
     ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   return [
+    ...clone,
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
     ...orphanFolders(sessionsDir, records),
@@ -55,10 +59,18 @@ export async function checkRepository(
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
     ]),
-    ...findLeftovers(repository, records, worktrees, sessionsDir),
+    ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
+    ...checkPrefixes(repository),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+async function checkClone({ commonDir }: Repository): Promise<Finding[]> {
+  const clone = await unfinishedClone(commonDir);
+  if (clone === undefined || clone.running) return [];
+  const mend = `agt clone ${shellQuote(clone.url)} --path ${shellQuote(dirname(commonDir))}`;
+  return [{ level: 'error', about: commonDir, problem: 'agt did not finish cloning it', mend }];
 }
 
 function describeUnfinishedWorktree(path: string): Finding {
@@ -117,8 +129,20 @@ function describeScratch(path: string): Finding {
   return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
 }
 
+/** Git mode learns the prefixes of sessions from a note, and reads metadata only if the settings tell it to. */
+function checkPrefixes({ agtDir, settings }: Repository): Finding[] {
+  const known = prefixesInUse(agtDir, settings).map(prefixesLine);
+  const unknown = recordedPrefixes(agtDir)
+    .map(prefixesLine)
+    .filter((pair) => !known.includes(pair));
+  if (unknown.length === 0) return [];
+  const problem = `git mode shows and pushes branches of sessions, because this file does not name their prefixes: ${unknown.join(', ')}`;
+  const fix = () => recordPrefixes(agtDir, settings);
+  return [{ level: 'error', about: prefixesFile(agtDir), problem, mend: 'agt doctor --fix', fix }];
+}
+
 async function checkHideRefs(repository: Repository): Promise<Finding[]> {
-  const missing = await missingHideRefs(repository.git, repository.settings);
+  const missing = await missingHideRefs(repository.git, repository.prefixes);
   if (missing.length === 0) return [];
   return [
     {

@@ -76,7 +76,7 @@ async function advice(
     return `agt git worktree move ${shellQuote(moved.path)} ${shellQuote(sandbox)}`;
   const tip = await resolveObject(repository.git, tipRef(id));
   const hasSnapshots = tip !== record.from_commit;
-  return hasSnapshots ? `agt session restore ${id} --to @` : `agt session remove --id ${id}`;
+  return hasSnapshots ? `agt session restore ${id} --to @` : `agt session remove ${id}`;
 }
 
 /** Moves a repository that somebody made in the sandbox out of it, with all that it holds. */

@@ -24,7 +24,7 @@ export async function checkSession(
   finishRestore: FinishRestore,
 ): Promise<Finding[]> {
   // Another process is changing it.
-  if (isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
+  if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
   const { findings, checkRest } = checkIntent(repository, record, finishRestore);
   if (!checkRest) return findings;
   return [
@@ -48,8 +48,14 @@ async function checkRefs(
   return missing.map((ref) => {
     const finding = { level: 'error', about, problem: `${shortBranch(ref)} is missing` } as const;
     const other = pair.find((name) => !missing.includes(name));
-    if (other === undefined)
+    if (other === undefined && isRemoved(record))
       return { ...finding, mend: 'its snapshots are lost; look for them: agt git fsck --lost-found' };
+    if (other === undefined)
+      return {
+        ...finding,
+        mend: `agt autocommit ${about}`,
+        fix: () => capture(repository, record),
+      };
     const fix = () => recreateRef(repository, record, ref, other);
     return { ...finding, mend: `agt git update-ref ${ref} ${other}`, fix };
   });
@@ -79,9 +85,14 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   const finding = { level: 'warning', about, problem } as const;
   if (!isActive(record)) return [{ ...finding, mend: 'nothing to do: a restore keeps what the branch has' }];
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
-  const fix = () =>
-    withSessionLock(repository, about, (session) => captureSession(session, record, { now: new Date() }));
-  return [{ ...finding, mend: `agt autocommit --session-id ${about}`, fix }];
+  return [{ ...finding, mend: `agt autocommit ${about}`, fix: () => capture(repository, record) }];
+}
+
+/** A capture also makes missing refs again. */
+function capture(repository: Repository, record: SessionRecord): Promise<unknown> {
+  return withSessionLock(repository, record.session_id, (session) =>
+    captureSession(session, record, { now: new Date() }),
+  );
 }
 
 function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Finding[] {

@@ -6,14 +6,16 @@
 
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isLocked, ownerIsGone } from '../../disk/lock.ts';
+import { askForLife, listLifeSigns } from '../../disk/life-sign.ts';
+import { isLocked } from '../../disk/lock.ts';
+import { dropOwned, ownerHasEnded } from '../../disk/lock-owner.ts';
 import { openFiles } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { errorCode } from '../../errors.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { locksDirectory, sessionLockFile } from '../../repository/layout.ts';
+import { locksDirectory, sessionCaches, sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
@@ -23,18 +25,23 @@ import type { Finding } from './finding.ts';
 /** A file of git that names no process must be unchanged for this long. */
 const OLD_MS = 10 * 60_000;
 
-export function findLeftovers(
+export async function findLeftovers(
   repository: Repository,
   records: readonly SessionRecord[],
   worktrees: readonly WorktreeEntry[],
   sessionsDir: string,
-): Finding[] {
+): Promise<Finding[]> {
   const { commonDir, agtDir } = repository;
-  const killed = [...abandonedByAgt(agtDir), ...namedByProcess(commonDir), ...abandonedByGit(commonDir)];
+  const killed = [
+    ...(await abandonedByAgt(agtDir, records)),
+    ...(await abandonedLifeSigns(agtDir)),
+    ...namedByProcess(commonDir),
+    ...abandonedByGit(commonDir),
+  ];
   return [
-    ...staleLocks(agtDir),
+    ...(await staleLocks(agtDir)),
     ...killed.map((path) => leftover(path, LEFT_BY_KILLED)),
-    ...abandonedWorktreeFolders(repository, records),
+    ...(await abandonedWorktreeFolders(repository, records)),
     ...emptySessionsFolder(repository, records, worktrees, sessionsDir),
   ];
 }
@@ -50,25 +57,50 @@ function listed(cwd: string, pattern: string): string[] {
 }
 
 function listLocks(agtDir: string): string[] {
-  return listed(locksDirectory(agtDir), '{*,.*}').filter((path) => !path.endsWith('.tmp'));
+  const directory = locksDirectory(agtDir);
+  const signs = new Set(listLifeSigns(directory).map((name) => join(directory, name)));
+  return listed(directory, '{*,.*}').filter((path) => !/\/\.[^/]*\.tmp$/.test(path) && !signs.has(path));
 }
 
 /** agt breaks such a lock by itself when it needs the lock. */
-function staleLocks(agtDir: string): Finding[] {
-  return listLocks(agtDir)
-    .filter(ownerIsGone)
-    .map((path) =>
-      leftover(path, 'a lock of a process that has ended', () => ownerIsGone(path) && removeTree(path)),
-    );
+async function staleLocks(agtDir: string): Promise<Finding[]> {
+  const stale = await filterAsync(listLocks(agtDir), ownerHasEnded);
+  return stale.map((path) =>
+    leftover(path, 'a lock of a process that has ended', async () => {
+      if (await ownerHasEnded(path)) dropOwned(path);
+    }),
+  );
+}
+
+async function abandonedLifeSigns(agtDir: string): Promise<string[]> {
+  const directory = locksDirectory(agtDir);
+  const ended = await filterAsync(
+    listLifeSigns(directory),
+    async (name) => (await askForLife(directory, name)) === 'ended',
+  );
+  return ended.map((name) => join(directory, name));
 }
 
 /** A temporary file belongs to the process in its name; without one, to the process that holds any lock. */
-function abandonedByAgt(agtDir: string): string[] {
-  const isFree = !listLocks(agtDir).some(isLocked);
+async function abandonedByAgt(agtDir: string, records: readonly SessionRecord[]): Promise<string[]> {
+  const isFree = (await filterAsync(listLocks(agtDir), isLocked)).length === 0;
+  // A session's own id may end so.
+  const own = new Set(
+    records.flatMap(({ session_id: id }) => [...sessionCaches(agtDir, id), sessionLockFile(agtDir, id)]),
+  );
   return listed(agtDir, '{**/*,locks/.*}.tmp').filter((path) => {
+    if (own.has(path)) return false;
     const pid = /\.(\d+)\.tmp$/.exec(path)?.[1];
     return pid === undefined ? isFree : hasEnded(pid);
   });
+}
+
+async function filterAsync(
+  paths: readonly string[],
+  isWanted: (path: string) => Promise<boolean>,
+): Promise<string[]> {
+  const wanted = await Promise.all(paths.map(isWanted));
+  return paths.filter((_, i) => wanted[i]);
 }
 
 /** Files in git's directories whose name ends in, or contains, the id of the process that made them. */
@@ -123,13 +155,19 @@ function isEmptyRegistration(path: string): boolean {
 }
 
 /** A restore makes this folder while it recreates the sandbox. */
-function abandonedWorktreeFolders(repository: Repository, records: readonly SessionRecord[]): Finding[] {
-  return records
-    .map((record) => ({ id: record.session_id, path: join(sessionFolder(record), '.agt-worktree') }))
-    .filter(({ id, path }) => existsSync(path) && !isLocked(sessionLockFile(repository.agtDir, id)))
-    .map(({ id, path }) =>
-      leftover(path, LEFT_BY_KILLED, () => withSessionLock(repository, id, async () => removeTree(path))),
-    );
+async function abandonedWorktreeFolders(
+  repository: Repository,
+  records: readonly SessionRecord[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const record of records) {
+    const id = record.session_id;
+    const path = join(sessionFolder(record), '.agt-worktree');
+    if (!existsSync(path) || (await isLocked(sessionLockFile(repository.agtDir, id)))) continue;
+    const fix = () => withSessionLock(repository, id, async () => removeTree(path));
+    findings.push(leftover(path, LEFT_BY_KILLED, fix));
+  }
+  return findings;
 }
 
 /** Beside an ordinary repository agt leaves no empty folder. */

@@ -26,13 +26,13 @@ type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>>
 const UNFINISHED: Table = {
   create: {
     problem: 'agt did not finish creating it',
-    command: (id) => `agt session remove --id ${id} --delete-branch --force`,
+    command: (id) => `agt session remove ${id} --delete-branch --force`,
     fix: undoCreation,
     checkRest: false,
   },
   remove: {
     problem: 'agt did not finish removing it',
-    command: (id) => `agt session remove --id ${id}`,
+    command: (id) => `agt session remove ${id}`,
     fix: finishRemoval,
     checkRest: false,
   },

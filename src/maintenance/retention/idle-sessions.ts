@@ -29,7 +29,7 @@ export function withIdleSessions<T>(repository: Repository, action: () => Promis
     const locks = locksDirectory(repository.agtDir);
     for (const id of readdirSync(locks).filter((name) => idProblem(name) === undefined)) {
       const deadline = Date.now() + LONGEST_WAIT_MS;
-      while (isLocked(join(locks, id))) {
+      while (await isLocked(join(locks, id))) {
         if (Date.now() > deadline) throw busy(id);
         await sleep(POLL_MS);
       }

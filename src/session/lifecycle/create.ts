@@ -8,6 +8,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writeTimestamp } from '../../autocommit/timestamp.ts';
+import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
@@ -81,6 +82,7 @@ async function createResources(
   const folder = sessionFolder(record);
   undo.push(() => session.forget());
   session.write(record);
+  recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository);
   failurePoint('create: hidden from fetch');
 
@@ -133,7 +135,7 @@ export async function requireFreeId(repository: Repository, id: SessionId): Prom
   const existing = readRecord(repository, id);
   if (existing !== undefined && isRemoved(existing)) {
     throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
-      hints: [`choose another id, or delete the snapshots: agt session remove --id ${id} --delete-branch`],
+      hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
     });
   }
   if (existing !== undefined) throw alreadyExists('session', id);

@@ -4,7 +4,7 @@
  * that is new to the remote.
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { shadowNamespace } from '../../filter/agent-refs.ts';
+import { shadowNamespaces } from '../../filter/agent-refs.ts';
 import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -118,6 +118,12 @@ async function defaultRemote(repository: Repository, record: SessionRecord): Pro
     if (value && value !== '.') return value;
   }
   const remotes = await listRemotes(repository);
+  if (remotes.length > 1 && !remotes.includes('origin')) {
+    throw usageError(
+      'this repository has several remotes, and no setting chooses one',
+      `choose one with --remote: ${remotes.join(', ')}`,
+    );
+  }
   if (remotes.length === 0) {
     throw new AgtError('this repository has no remote to export to', {
       hints: ['add one: git remote add origin URL'],
@@ -134,7 +140,8 @@ async function checkBranchName(repository: Repository, branch: string): Promise<
   if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', branch])) === undefined) {
     throw usageError(`"${branch}" is not a valid branch name`, 'see git-check-ref-format(1)');
   }
-  if (`${HEADS}${branch}`.startsWith(shadowNamespace(repository.settings))) {
+  const isShadow = (namespace: string) => `${HEADS}${branch}`.startsWith(namespace);
+  if (shadowNamespaces(repository.prefixes).some(isShadow)) {
     throw usageError(
       `"${branch}" is a name for shadow branches, which are never published`,
       'choose another name',
@@ -179,8 +186,13 @@ async function push(
   const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
   const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'inherit', stdin: 'inherit' });
   if (run.exitCode === 0) return;
+  // git exits with 1 if the remote has refused the branch.
+  const hint =
+    run.exitCode === 1
+      ? `export under another name: agt session export ${record.session_id} --as NAME`
+      : `see where it is: git remote get-url --push ${remote}`;
   throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, {
     exitCode: run.exitCode,
-    hints: [`export under another name: agt session export --session-id ${record.session_id} --as NAME`],
+    hints: [hint],
   });
 }

@@ -9,7 +9,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
-import { shadowNamespace, tipRef } from '../../filter/agent-refs.ts';
+import { shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
@@ -85,9 +85,8 @@ async function unmergedCommits(
   commit: string,
   name: string,
 ): Promise<string[]> {
-  const excluded = [record.work_branch, record.branch, `${shadowNamespace(repository.settings)}*`].map(
-    (ref) => `--exclude=${ref}`,
-  );
+  const shadows = shadowNamespaces(repository.prefixes).map((namespace) => `${namespace}*`);
+  const excluded = [record.work_branch, record.branch, ...shadows].map((ref) => `--exclude=${ref}`);
   const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
   const unmerged = Number(await gitText(repository.git, args));

@@ -11,6 +11,7 @@ import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
+import { startCommit } from '../../session/start-commit.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
@@ -104,7 +105,7 @@ function compare<T>(
   });
 }
 
-function readEnd(
+async function readEnd(
   repository: Repository,
   record: SessionRecord,
   scratch: ScratchObjects,
@@ -112,7 +113,7 @@ function readEnd(
   now: Date,
 ): Promise<ComparedTree> {
   if (end === 'disk') return treeOfDisk(repository, record, scratch, now);
-  if (end === 'start') return treeOfStart(scratch, record.from_commit);
+  if (end === 'start') return treeOfStart(scratch, await startCommit(repository, record));
   return treeOfSnapshot(scratch.git, end);
 }
 

@@ -12,15 +12,12 @@ import { gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
+import { startCommit } from '../../session/start-commit.ts';
 
 /** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';
 
-export async function ensureWorktree(
-  repository: Repository,
-  record: SessionRecord,
-  commit: string,
-): Promise<FoundFolder> {
+export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {
   if (sandboxExists(repository, record)) return 'files';
   const wasEmpty = !holdsFiles(sessionFolder(record));
   mkdirSync(record.sandbox, { recursive: true });
@@ -29,7 +26,7 @@ export async function ensureWorktree(
   // If only the `.git` file is missing, git writes it again.
   await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
   const isRegistered = sandboxExists(repository, record);
-  if (!isRegistered) await register(repository, record, commit);
+  if (!isRegistered) await register(repository, record);
   if (!sandboxExists(repository, record))
     throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
   if (!wasEmpty) return 'files';
@@ -46,12 +43,13 @@ export function refuseToReplace(repository: Repository, record: SessionRecord): 
 }
 
 /** git adds no worktree in a directory that has files. So agt adds one beside it and moves its `.git` file. */
-async function register(repository: Repository, record: SessionRecord, commit: string): Promise<void> {
+async function register(repository: Repository, record: SessionRecord): Promise<void> {
   const { git } = repository;
   const parent = join(sessionFolder(record), '.agt-worktree');
   const temporary = join(parent, 'sandbox');
   if (existsSync(temporary)) await runGit(git, ['worktree', 'remove', '--force', '--force', temporary]);
   rmSync(parent, { recursive: true, force: true });
+  const commit = await startCommit(repository, record);
   await gitText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
   failurePoint('worktree: added beside');
   rmSync(join(record.sandbox, '.git'), { force: true });

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { commandName } from '../../../src/agtmode/command-line/command.ts';
+import { withNewNames } from '../../../src/agtmode/command-line/old-options.ts';
 import { parseWithoutYargs } from '../../../src/agtmode/command-line/parse-without-yargs.ts';
 import { makeParser } from '../../../src/agtmode/command-line/parser.ts';
 import { COMMANDS } from '../../../src/agtmode/commands/index.ts';
@@ -92,6 +93,8 @@ test('the command lines of hooks, cron and the guard are accepted', () => {
     'session list --json',
     'status',
     'doctor --fix',
-  ])
-    expect(parseWithoutYargs(COMMANDS, words.split(' ')), words).toBeDefined();
+  ]) {
+    const renamed = withNewNames(COMMANDS, words.split(' '));
+    expect(parseWithoutYargs(COMMANDS, renamed), words).toBeDefined();
+  }
 });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { identify } from '../../../src/disk/lock.ts';
+import { identify } from '../../../src/disk/lock-owner.ts';
 import { makeSession, type TestSession } from '../../harness/session.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { words } from '../../twin/compare.ts';

@@ -57,6 +57,13 @@ test.each([
   expect((await startedFor(twin, ['!push', '!push origin'])).length).toBe(2);
 });
 
+test('with rebase.updateRefs, a pull may move hidden branches', async () => {
+  const twin = await twinWithFacts('remote');
+  for (const side of SIDES) git(project(twin, side), 'config', 'rebase.updateRefs', 'true');
+  await leaveFacts(twin);
+  expect(await startedFor(twin, ['!pull --rebase', '!fetch'])).toEqual(['pull --rebase']);
+});
+
 test('a setting on the command line is no fact', async () => {
   const twin = await twinWithFacts('remote');
   for (const side of SIDES) git(project(twin, side), 'config', 'push.default', 'matching');

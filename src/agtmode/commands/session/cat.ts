@@ -1,9 +1,10 @@
 import { usageError } from '../../../errors.ts';
 import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
-import { namedSession, sessionOfFolder } from '../../../session/find-session.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../../command-line/session-argument.ts';
 
 export const sessionCat = defineCommand({
   usage: 'session cat <id> [file]',
@@ -17,16 +18,19 @@ export const sessionCat = defineCommand({
     id: { type: 'string', demandOption: true, describe: 'session id (not needed inside a session folder)' },
     file: { type: 'string', describe: '<snapshot>:<path>' },
   },
+  options: { session: SESSION_OPTION },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
     ['agt session cat "10 minutes ago:src/login.c" > login.c.old', 'save the version of ten minutes ago'],
   ],
   run: async (args, context) => {
     const [id, spec] = args.file === undefined ? [undefined, args.id] : [args.id, args.file];
+    const given = givenSession({ id, session: args.session });
     if (!spec.includes(':'))
       throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
     const repository = await context.repository();
-    const record = id === undefined ? sessionOfFolder(repository, context.cwd) : namedSession(repository, id);
+    const record = findSession(repository, given, context.cwd);
     const oid = await findFile(repository, record, spec, context.now(), (path, namesakes) =>
       pathInSession(record, path, context.cwd, namesakes),
     );

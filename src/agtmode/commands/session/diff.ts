@@ -15,8 +15,13 @@ import {
   pathInSession,
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
-import { defineCommand, JSON_OPTION, SESSION_ID_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
+import {
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { json, showPath } from '../../output/format.ts';
 
@@ -31,7 +36,7 @@ export const sessionDiff = defineCommand({
     'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
     'session stays as it is.',
   positionals: {
-    id: SESSION_ID_OPTION,
+    id: SESSION_ARGUMENT,
     a: {
       type: 'string',
       describe: `snapshot: ${SNAPSHOT_FORMS}`,
@@ -39,6 +44,7 @@ export const sessionDiff = defineCommand({
     b: { type: 'string', describe: 'snapshot to compare with <a>' },
   },
   options: {
+    session: SESSION_OPTION,
     stat: { type: 'boolean', default: false, describe: 'show the number of changed lines of each file' },
     'name-status': {
       type: 'boolean',
@@ -49,6 +55,7 @@ export const sessionDiff = defineCommand({
     'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 if there are differences' },
     json: JSON_OPTION,
   },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session diff', 'show changes since the last autocommit'],
     ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
@@ -57,7 +64,7 @@ export const sessionDiff = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { record, snapshots } = chooseSession(repository, words, context.cwd);
+    const { record, snapshots } = chooseSession(repository, words, args.session, context.cwd);
     const request = {
       ...(await choosePoints(repository, record, snapshots, context.now())),
       pathspecs: (ambiguous: AmbiguousFolders) => {
@@ -75,9 +82,12 @@ export const sessionDiff = defineCommand({
 function chooseSession(
   repository: Repository,
   words: readonly string[],
+  session: string | undefined,
   cwd: string,
 ): { record: SessionRecord; snapshots: readonly string[] } {
   const [first, ...rest] = words;
+  if (session !== undefined && first !== session)
+    return { record: namedSession(repository, session), snapshots: words };
   if (first === undefined) return { record: sessionOfFolder(repository, cwd), snapshots: [] };
   const named = idProblem(first) === undefined ? readRecord(repository, first as SessionId) : undefined;
   if (named !== undefined) return { record: named, snapshots: rest };

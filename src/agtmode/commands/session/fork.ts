@@ -1,20 +1,24 @@
 import { EXIT, usageError } from '../../../errors.ts';
-import { namedSession } from '../../../session/find-session.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { givenSession } from '../../command-line/session-argument.ts';
 import { json } from '../../output/format.ts';
 import { printNewSession } from '../../output/session.ts';
 
 export const sessionFork = defineCommand({
-  usage: 'session fork',
+  usage: 'session fork [source]',
   group: 'sessions',
   summary: 'create a session from a snapshot of another session',
   description:
     'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
     'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
     'session stays as it is; it may have been removed.',
+  positionals: {
+    source: { type: 'string', describe: 'session to fork (default: the session of the current directory)' },
+  },
   options: {
-    from: { type: 'string', demandOption: true, describe: 'session to fork' },
+    session: { type: 'string', describe: 'session to fork, in place of the argument' },
     id: { type: 'string', describe: 'id of the new session (default: sess-<date>-<time>-<random>)' },
     at: {
       type: 'string',
@@ -23,14 +27,17 @@ export const sessionFork = defineCommand({
     count: { type: 'string', describe: 'create this many sessions, named <id>-1, <id>-2, …' },
     json: JSON_OPTION,
   },
+  oldOptions: { from: 'session', 'session-id': 'session' },
   examples: [
-    ['agt session fork --from fix-login --id fix-login-2', 'try another way from here'],
-    ['agt session fork --from fix-login --at "tests pass"', 'continue from where the tests still passed'],
-    ['agt session fork --from fix-login --id try --count 3', 'create try-1, try-2 and try-3'],
+    ['agt session fork fix-login --id fix-login-2', 'try another way from here'],
+    ['agt session fork fix-login --at "tests pass"', 'continue from where the tests still passed'],
+    ['agt session fork fix-login --id try --count 3', 'create try-1, try-2 and try-3'],
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    const { records, warnings } = await forkSession(repository, namedSession(repository, args.from), {
+    const given = givenSession({ id: args.source, session: args.session });
+    const source = findSession(repository, given, context.cwd);
+    const { records, warnings } = await forkSession(repository, source, {
       id: args.id,
       snapshot: args.at,
       count: args.count === undefined ? undefined : parseCount(args.count),

@@ -13,8 +13,14 @@ import {
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
-import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 
@@ -27,20 +33,22 @@ export const sessionLog = defineCommand({
     'content, HEAD of the sandbox, and label or tool. The list of a fork continues with the session it was forked from. ' +
     'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
     'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session.',
-  positionals: { id: SESSION_ID_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
   options: {
+    session: SESSION_OPTION,
     number: { type: 'string', alias: 'n', describe: 'list at most this many snapshots' },
     since: { type: 'string', describe: 'list only snapshots since this time, such as "2 hours ago"' },
     stat: { type: 'boolean', default: false, describe: 'list the files, with lines added and removed' },
     json: JSON_OPTION,
   },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    const record = findSession(repository, args.id, context.cwd);
+    const record = findSession(repository, givenSession(args), context.cwd);
     const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
       args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());

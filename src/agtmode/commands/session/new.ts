@@ -1,10 +1,11 @@
 import { EXIT } from '../../../errors.ts';
 import { newSession } from '../../../session/lifecycle/new.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { givenSession } from '../../command-line/session-argument.ts';
 import { printNewSession } from '../../output/session.ts';
 
 export const sessionNew = defineCommand({
-  usage: 'session new',
+  usage: 'session new [name]',
   group: 'sessions',
   summary: 'create a session: a sandbox, a work branch and a shadow branch',
   description:
@@ -12,14 +13,17 @@ export const sessionNew = defineCommand({
     'for the agent to edit and commit in; xdg/ and config/ are for its XDG_DATA_HOME and XDG_CONFIG_HOME. Autocommits ' +
     'go to the shadow branch agtsessions/<id>. Files that git ignores are copied into the sandbox if the file ' +
     '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them.',
+  positionals: {
+    name: { type: 'string', describe: 'session id (default: sess-<date>-<time>-<random>)' },
+  },
   options: {
-    id: { type: 'string', describe: 'session id (default: sess-<date>-<time>-<random>)' },
+    id: { type: 'string', describe: 'session id, in place of the argument' },
     from: { type: 'string', describe: 'start from this session, branch or commit (default: HEAD)' },
     profile: { type: 'string', describe: 'store this name with the session, for tools that start agents' },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session new --id fix-login', 'start from the current branch'],
+    ['agt session new fix-login', 'start from the current branch'],
     ['agt session new --from v2.1', 'start from a tag, with a generated id'],
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
@@ -27,7 +31,7 @@ export const sessionNew = defineCommand({
     await context.git(); // fails if git is too old
     const repository = await context.repository();
     const { record, included } = await newSession(repository, {
-      id: args.id,
+      id: givenSession({ id: args.name, session: args.id }),
       from: args.from,
       profile: args.profile,
       cwd: context.cwd,

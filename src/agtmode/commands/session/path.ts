@@ -1,16 +1,24 @@
 import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { defineCommand } from '../../command-line/command.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 
 export const sessionPath = defineCommand({
   usage: 'session path [id]',
   group: 'sessions',
   summary: 'print the path of the sandbox',
-  positionals: { id: SESSION_ID_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
+  options: { session: SESSION_OPTION },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
   run: async (args, context) => {
     const repository = await context.repository();
-    context.out(`${findSession(repository, args.id, context.cwd).sandbox}\n`);
+    context.out(`${findSession(repository, givenSession(args), context.cwd).sandbox}\n`);
     return EXIT.done;
   },
 });

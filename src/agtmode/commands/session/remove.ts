@@ -1,9 +1,15 @@
 import { createInterface } from 'node:readline/promises';
-import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { AgtError, EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
-import { DRY_RUN_OPTION, defineCommand, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand } from '../../command-line/command.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { shortOid } from '../../output/format.ts';
 
@@ -16,8 +22,9 @@ export const sessionRemove = defineCommand({
     'can bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
     'branches as well. If that would lose work that is neither exported nor merged, ask first; without a terminal, ' +
     'require --force.',
-  positionals: { id: SESSION_ID_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
   options: {
+    session: SESSION_OPTION,
     'delete-branch': {
       type: 'boolean',
       default: false,
@@ -31,18 +38,18 @@ export const sessionRemove = defineCommand({
     },
     'dry-run': DRY_RUN_OPTION,
   },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
     ['agt session remove fix-login --delete-branch', 'delete everything'],
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    const record = findSession(repository, args.id, context.cwd);
+    const record = findSession(repository, givenSession(args), context.cwd);
     if (record.state === 'removed' && !args['delete-branch']) {
-      throw usageError(
-        `session "${record.session_id}" is already removed`,
-        `delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`,
-      );
+      throw new AgtError(`session "${record.session_id}" is already removed`, {
+        hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],
+      });
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
     if (!args['dry-run']) {

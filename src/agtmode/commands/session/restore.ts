@@ -7,13 +7,13 @@ import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import {
-  DRY_RUN_OPTION,
-  defineCommand,
-  JSON_OPTION,
-  SESSION_ID_OPTION,
-  SNAPSHOT_FORMS,
-} from '../../command-line/command.ts';
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 export const sessionRestore = defineCommand({
@@ -25,8 +25,9 @@ export const sessionRestore = defineCommand({
     'first, so that agt session undo can take the restore back. Write only files that differ, then check the result ' +
     'against the snapshot. Files that agt never captured stay as they are. A removed session, or one without its ' +
     'folder, can be restored as well.',
-  positionals: { id: SESSION_ID_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
   options: {
+    session: SESSION_OPTION,
     to: {
       type: 'string',
       demandOption: true,
@@ -41,6 +42,7 @@ export const sessionRestore = defineCommand({
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
+  oldOptions: { ...OLD_SESSION_OPTIONS, commit: 'to' },
   examples: [
     ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
     ['agt session restore fix-login --to @{3} --path src/login.ts', 'restore one file'],
@@ -48,7 +50,7 @@ export const sessionRestore = defineCommand({
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    const record = findSession(repository, args.id, context.cwd);
+    const record = findSession(repository, givenSession(args), context.cwd);
     const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const namesakes = await readAmbiguousFolders(repository.git, [snapshot.commit]);

@@ -2,7 +2,13 @@ import { EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
-import { defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 import { json, plural, shortOid, table } from '../../output/format.ts';
 import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
@@ -10,12 +16,16 @@ export const sessionShow = defineCommand({
   usage: 'session show [id]',
   group: 'sessions',
   summary: 'show one session: paths, branches and last autocommit',
-  positionals: { id: SESSION_ID_OPTION },
-  options: { json: JSON_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
+  options: { session: SESSION_OPTION, json: JSON_OPTION },
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt session show fix-login', 'show everything about one session']],
   run: async (args, context) => {
     const repository = await context.repository();
-    const view = await readSessionStatus(repository, findSession(repository, args.id, context.cwd));
+    const view = await readSessionStatus(
+      repository,
+      findSession(repository, givenSession(args), context.cwd),
+    );
     if (args.json) context.out(json(sessionJson(view)));
     else context.out(table(describeSession(view, context.now())));
     return EXIT.done;

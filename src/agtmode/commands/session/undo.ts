@@ -4,11 +4,17 @@ import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';
 import { findRedoTarget, findUndoTarget } from '../../../timetravel/restore/undo.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SESSION_ID_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
-const options = { 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
+const options = { session: SESSION_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
 
 export const sessionUndo = defineCommand({
   usage: 'session undo [id]',
@@ -17,8 +23,9 @@ export const sessionUndo = defineCommand({
   description:
     'Autocommit, then restore the snapshot before that. Repeat to go further back. agt session redo goes forward again, ' +
     'as long as nothing else changes the session.',
-  positionals: { id: SESSION_ID_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
   options,
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session undo', 'go back one snapshot in the session of the current directory'],
     ['agt session undo fix-login --dry-run', 'show what would change'],
@@ -30,19 +37,20 @@ export const sessionRedo = defineCommand({
   usage: 'session redo [id]',
   group: 'snapshots',
   summary: 'take back the last agt session undo',
-  positionals: { id: SESSION_ID_OPTION },
+  positionals: { id: SESSION_ARGUMENT },
   options,
+  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt session redo', 'go forward again in the session of the current directory']],
   run: (args, context) => move(context, args, 'redo'),
 });
 
 async function move(
   context: Context,
-  args: { id: string | undefined; 'dry-run': boolean; json: boolean },
+  args: { id: string | undefined; session: string | undefined; 'dry-run': boolean; json: boolean },
   by: 'undo' | 'redo',
 ): Promise<number> {
   const repository = await context.repository();
-  const record = findSession(repository, args.id, context.cwd);
+  const record = findSession(repository, givenSession(args), context.cwd);
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,

@@ -1,0 +1,45 @@
+/** Makes the refs of a session again after somebody deleted agt's own ref to the last snapshot. */
+import { type Git, gitAnswer, gitText, resolveObject } from '../git/run/git.ts';
+import { loadStatCache } from './last-snapshot.ts';
+import type { CaptureTarget } from './request.ts';
+import { LostTip } from './starting-refs.ts';
+
+/** Returns a warning. */
+export async function recreateTip(git: Git, target: CaptureTarget): Promise<string> {
+  const last = await findLastSnapshot(git, target);
+  const commit = last ?? (await commitToBeginAt(git, target));
+  const shadow = await resolveObject(git, target.shadowRef);
+  const refs = shadow === undefined ? [target.tipRef, target.shadowRef] : [target.tipRef];
+  const input = refs.map((ref) => `create ${ref} ${commit}\n`).join('');
+  await gitText(git, ['update-ref', '--stdin'], { input });
+  const problem = `${target.tipRef} was missing`;
+  return last === undefined
+    ? `${problem}, and agt found no snapshot of the session; a new history begins`
+    : `${problem}; agt made it again from the last snapshot, ${last.slice(0, 10)}`;
+}
+
+/** The shadow branch and the stat cache name it. */
+async function findLastSnapshot(git: Git, target: CaptureTarget): Promise<string | undefined> {
+  const named = [target.shadowRef, loadStatCache(target).cache?.commit ?? ''];
+  const [shadow, seen] = await Promise.all(named.map((name) => findSnapshot(git, target, name)));
+  if (shadow === undefined || seen === undefined) return shadow ?? seen;
+  const isOlder = (await gitAnswer(git, ['merge-base', '--is-ancestor', shadow, seen])) !== undefined;
+  return isOlder ? seen : shadow;
+}
+
+/** Undefined if `name` is no snapshot of this session. */
+async function findSnapshot(git: Git, target: CaptureTarget, name: string): Promise<string | undefined> {
+  if (name === '') return undefined;
+  const format = '--format=%H %(trailers:key=Agt-Session,valueonly,separator=%x20)';
+  const answer = await gitAnswer(git, ['log', '--max-count=1', format, '--end-of-options', name, '--']);
+  const [commit, session] = answer?.split(' ') ?? [];
+  return session === target.sessionId ? commit : undefined;
+}
+
+async function commitToBeginAt(git: Git, target: CaptureTarget): Promise<string> {
+  for (const name of [target.startCommit, target.userRef]) {
+    const commit = name === undefined ? undefined : await resolveObject(git, `${name}^{commit}`);
+    if (commit !== undefined) return commit;
+  }
+  throw new LostTip(target);
+}

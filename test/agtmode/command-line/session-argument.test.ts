@@ -1,0 +1,90 @@
+/** One grammar for the session of a command, and messages that name the word that is wrong. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeSession } from '../../harness/session.ts';
+import { agt, agtOk, git, type Outcome, write } from '../../harness/world.ts';
+
+const COMMANDS = [
+  ['autocommit'],
+  ['du'],
+  ['session', 'show'],
+  ['session', 'path'],
+  ['session', 'log'],
+  ['session', 'diff'],
+  ['session', 'undo', '--dry-run'],
+  ['session', 'export', '--dry-run', '--allow-dirty', '--as', 'x', '--remote', 'origin'],
+  ['session', 'restore', '--to', '@', '--dry-run'],
+  ['session', 'remove', '--dry-run'],
+] as const;
+
+/** The output without what changes by itself: times and the free disk space. */
+function timeless(outcome: Outcome): Outcome {
+  return { ...outcome, stdout: outcome.stdout.replace(/ +\d+ seconds? ago|[\d.]+ \w+ free/g, '') };
+}
+
+describe('the session of a command', () => {
+  test('is its first argument, --session, or an older option', () => {
+    const { repository, sandbox } = makeSession();
+    git(repository, 'remote', 'add', 'origin', '.');
+    agtOk(repository, 'session', 'new', 's2');
+    for (const id of ['s1', 's2']) agtOk(repository, 'autocommit', id, '--label', 'first');
+    write(join(sandbox, 'x'), 'x');
+    for (const id of ['s1', 's2']) agtOk(repository, 'autocommit', id, '--label', 'second');
+    for (const command of COMMANDS) {
+      const plain = timeless(agt(repository, ...command, 's1'));
+      expect(plain.stderr).not.toContain('error');
+      for (const option of ['--session-id', '--id'])
+        expect([option, timeless(agt(repository, ...command, option, 's1'))]).toEqual([option, plain]);
+      expect(timeless(agt(repository, ...command, 's1', '--session=s1'))).toEqual(plain);
+    }
+  });
+
+  test('is refused if two different ones are given, and nothing changes', () => {
+    const { repository } = makeSession();
+    agtOk(repository, 'session', 'new', 's2');
+    const before = git(repository, 'for-each-ref');
+    for (const command of COMMANDS.filter((words) => words[1] !== 'diff')) {
+      expect(agt(repository, ...command, 's1', '--session-id', 's2')).toEqual({
+        exitCode: 2,
+        stdout: '',
+        stderr: 'error: two sessions are given: "s1" and "s2"\nhint: give one\n',
+      });
+    }
+    expect(agt(repository, 'session', 'fork', 's1', '--from', 's2').exitCode).toBe(2);
+    expect(agt(repository, 'session', 'new', 's3', '--id', 's4').exitCode).toBe(2);
+    expect(git(repository, 'for-each-ref')).toBe(before);
+  });
+
+  test('may be left out with "session", and forks the session of the current directory', () => {
+    const { repository, sandbox } = makeSession();
+    expect(agtOk(sandbox, 'fork', '--id', 's2')).toContain('session  s2\n');
+    expect(agtOk(repository, 'new', 's3')).toContain('session  s3\n');
+    expect(timeless(agt(repository, 'list'))).toEqual(timeless(agt(repository, 'session', 'list')));
+    expect(agtOk(repository, 'help', 'fork')).toBe(agtOk(repository, 'session', 'fork', '--help'));
+    agtOk(repository, 'remove', 's3');
+    expect(agt(repository, 'remove', 's3')).toMatchObject({ exitCode: 1 });
+  });
+});
+
+test.each([
+  [['session', 'new', '--idd', 'x'], 'unknown option "--idd"', 'agt session new --help'],
+  [['session', 'new', '-q'], 'unknown option "-q"', 'agt session new --help'],
+  [['session', 'undo', '--n'], 'unknown option "--n"', 'agt session undo --help'],
+  [['session', 'show', 'a', 'b'], 'unknown argument "b"', 'agt session show --help'],
+  [['session', 'restore', 's1'], 'option "--to" is required', 'agt session restore --help'],
+  [['clone'], '<url> is missing', 'agt clone --help'],
+  [['config', 'set', 'agt.guard'], '<value> is missing', 'agt config set --help'],
+  [['session', 'nosuch'], 'unknown command "session nosuch"', 'agt help'],
+])('agt %s names the word and the help of the command', (words, message, help) => {
+  expect(agt(makeSession().repository, ...words)).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: `error: ${message}\nhint: see: ${help}\n`,
+  });
+});
+
+test('completion is for the shell that is named, not the one of SHELL', () => {
+  expect(agtOk('/', 'completion', 'zsh')).toContain('#compdef agt');
+  expect(agtOk('/', 'completion', 'bash')).toContain('complete -o bashdefault');
+  expect(agt('/', 'completion', 'fish')).toMatchObject({ exitCode: 2, stdout: '' });
+});
