@@ -15,7 +15,7 @@ import { lsRemote } from './rules/ls-remote.ts';
 import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
-import { bundle, fastExport, formatPatch, revList, revParse, shortlog } from './rules/rev-list.ts';
+import { bundle, fastExport, formatPatch, repo, revList, revParse, shortlog } from './rules/rev-list.ts';
 import type { Rule } from './rules/rule.ts';
 import { showBranch } from './rules/show-branch.ts';
 import { showRef } from './rules/show-ref.ts';
@@ -122,6 +122,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   reflog: { rule: reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
   refs: { rule: refs },
   remote: { rule: remote },
+  repo: { rule: repo },
   'rev-list': { rule: revList, shim: 'walk' },
   shortlog: { rule: shortlog, shim: 'walk' },
   'show-branch': { rule: showBranch },
@@ -234,7 +235,6 @@ const TABLE: Readonly<Record<string, Command>> = {
   repack: {},
   replace: {},
   replay: {},
-  repo: {},
   rerere: {},
   'show-index': {},
   stage: {},

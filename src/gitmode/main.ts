@@ -2,8 +2,8 @@
  * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it was
  * given, unless a rule changes it.
  */
-import { existsSync, writeSync } from 'node:fs';
-import { becomeGit } from '../git/run/become.ts';
+import { existsSync, rmSync, writeSync } from 'node:fs';
+import { becomeGit, runAsChild } from '../git/run/become.ts';
 import { agtDirectory } from '../repository/layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
@@ -39,7 +39,11 @@ export async function runGitMode(words: string[]): Promise<number> {
   }
   for (const { error } of invocation.problems) warn(error.message);
   if ('printFiltered' in plan) return plan.printFiltered();
-  return becomeGit(git.path, plan.words, { ...env, ...plan.env });
+  const { words: rewritten, directory } = plan;
+  const gitEnv = { ...env, ...plan.env };
+  if (directory === undefined) return becomeGit(git.path, rewritten, gitEnv);
+  const clean = () => rmSync(directory, { recursive: true, force: true });
+  return runAsChild(git.path, rewritten, gitEnv, clean);
 }
 
 interface Decision {

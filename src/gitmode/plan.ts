@@ -2,6 +2,7 @@
 import type { CommandLine } from './command-line/parse.ts';
 import { COMMANDS } from './commands.ts';
 import type { FilteredOutput } from './rules/rule.ts';
+import { writeReplacedRefs } from './view/replaced-refs.ts';
 import type { View } from './view/view.ts';
 
 /** What git gets. */
@@ -9,6 +10,8 @@ export interface GitCall {
   readonly words: readonly string[];
   /** Variables for its environment, besides those of the user. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A directory that git reads, to be deleted when git is done. */
+  readonly directory?: string;
 }
 
 /** `line` is the command line with aliases expanded. */
@@ -21,5 +24,6 @@ export function planCommand(line: CommandLine, view: View): GitCall | FilteredOu
   if ('printFiltered' in plan) return plan;
   const config = (plan.config ?? []).flatMap((setting) => ['-c', setting]);
   const words = [...line.globals, ...config, plan.command ?? line.command, ...plan.args];
+  if (plan.replacesRefs) return { words, ...writeReplacedRefs(view) };
   return { words, ...(plan.env && { env: plan.env }) };
 }

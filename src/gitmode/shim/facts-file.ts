@@ -18,11 +18,11 @@ import { localConfigPath } from '../../config/local-config.ts';
 import { OWN_NAMESPACE, remoteNamespaces } from '../../filter/agent-refs.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import {
+  hasRefFiles,
   packedRefNames,
   REMOTES,
   readPackedRefs,
   subdirectories,
-  usesReftable,
 } from '../../git/files/ref-files.ts';
 import { agtDirectory, shimFactsFile } from '../../repository/layout.ts';
 import { isConfigTrue, type View } from '../view/view.ts';
@@ -52,7 +52,7 @@ type Configuration = readonly { readonly key: string; readonly value: string }[]
 
 export function updateFactsFile(view: View, env: NodeJS.ProcessEnv): void {
   if (!statSync(agtDirectory(view.commonDir), { throwIfNoEntry: false })?.isDirectory()) return;
-  if (usesReftable(view.commonDir) || !hasNoSettings(localConfigPath(view.commonDir))) return;
+  if (!hasRefFiles(view.commonDir, env) || !hasNoSettings(localConfigPath(view.commonDir))) return;
   const file = shimFactsFile(view.gitDir);
   try {
     const present = isNewest(file, view, env) ? readFileSync(file, 'utf8').split('\n') : [];

@@ -1,4 +1,4 @@
-/** Which refs of the repository are hidden: from its files or, in a reftable repository, from git. */
+/** Which refs of the repository are hidden: from its files or, if it has none, from git. */
 import { join } from 'node:path';
 import {
   type AllPrefixes,
@@ -30,7 +30,8 @@ export interface HiddenRefs {
 
 interface Sources {
   readonly commonDir: string;
-  readonly reftable: boolean;
+  /** Whether the refs are files of the common directory. */
+  readonly refFiles: boolean;
   readonly prefixes: AllPrefixes;
   /** Names of configured remotes. */
   readonly remotes: () => readonly string[];
@@ -38,7 +39,7 @@ interface Sources {
   readonly ask: GitAccess['ask'];
 }
 
-export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, ask }: Sources): HiddenRefs {
+export function findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, ask }: Sources): HiddenRefs {
   const remoteSet = once(() => new Set(remotes()));
   const hiddenNamespaceOf = (ref: string) => namespaceOf(ref, prefixes, remoteSet());
   const isAgentRef = (ref: string) => hiddenNamespaceOf(ref) !== undefined;
@@ -48,7 +49,7 @@ export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, 
   });
   const isHidden = (ref: string) => ref !== currentAgentBranch() && isAgentRef(ref);
   const allRefs = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
-  const candidates = () => (reftable ? allRefs() : candidateNames(commonDir, prefixes, remotes()));
+  const candidates = () => (refFiles ? candidateNames(commonDir, prefixes, remotes()) : allRefs());
   return {
     namespaces: once(() => {
       const found = candidates().flatMap((ref) => (isHidden(ref) ? (hiddenNamespaceOf(ref) ?? []) : []));

@@ -35,6 +35,8 @@ export interface View extends GitAccess {
   remotes(): readonly string[];
   /** Whether a commit by an agent is an ancestor of a visible ref. */
   hasVisibleAgentCommits(): boolean;
+  /** Whether git can be given other refs: GIT_REFERENCE_BACKEND, from 2.54 on. */
+  canReplaceRefs(): boolean;
   /** Whether this git can match Perl-compatible regular expressions. */
   hasPcre(): boolean;
   gitIsAtLeast(major: number, minor: number): boolean;

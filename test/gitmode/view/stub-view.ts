@@ -40,6 +40,7 @@ export function stubView(facts: Facts = {}): View {
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
     hasVisibleAgentCommits: () => facts.hasVisibleAgentCommits ?? false,
+    canReplaceRefs: () => false,
     hasPcre: () => facts.hasPcre ?? true,
     gitIsAtLeast: () => false,
     ask: (args) => {
