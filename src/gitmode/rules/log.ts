@@ -15,7 +15,7 @@ const LOG_OPTIONS = { takeNextWord: ['-n'] };
 
 export const log: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  const walk = parseRevisions(args, view, { ...LOG_OPTIONS, sorts: true });
   const added = decorationOptions(walk.options, view);
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, true), added);
   return takesNoExcludes(walk) ? replacingRefs(args, view, rewrite) : rewrite;

@@ -19,7 +19,7 @@ import { type Rule, replacingRefs } from './rule.ts';
 
 export const revList: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view);
+  const walk = parseRevisions(args, view, { takeNextWord: ['-n'], sorts: true });
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
   return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };
@@ -35,7 +35,7 @@ function decorates({ options }: Revisions): boolean {
 
 export const shortlog: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, { takeNextWord: ['--group'] });
+  const walk = parseRevisions(args, view, { takeNextWord: ['--group'], sorts: true });
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
   return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };
