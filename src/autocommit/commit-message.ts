@@ -27,7 +27,7 @@ export function commitHeader(
 }
 
 function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
-  const { label, tool, restored } = options;
+  const { label, tool, restored, unfinished } = options;
   const trailers: [name: string, value: string | null | undefined][] = [
     ['Session', target.sessionId],
     ['Head', refs.head.commit],
@@ -35,11 +35,15 @@ function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: Captur
     ['Tool', tool && oneLine(tool)],
     ['Restored', restored?.commit],
     ['Restored-By', restored?.by],
+    ['Unfinished', unfinished],
   ];
   const lines = trailers.flatMap(([name, value]) => (value == null ? [] : [`Agt-${name}: ${value}`]));
-  const subject =
-    restored === undefined ? 'agt autocommit' : `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
-  return `${oneLine(label ?? '') || subject}\n\n${lines.join('\n')}\n`;
+  return `${oneLine(label ?? '') || subjectOf(options)}\n\n${lines.join('\n')}\n`;
+}
+
+function subjectOf({ restored, unfinished }: CaptureOptions): string {
+  if (restored !== undefined) return `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
+  return unfinished === undefined ? 'agt autocommit' : `on the way to ${unfinished.slice(0, 10)}`;
 }
 
 function oneLine(text: string): string {

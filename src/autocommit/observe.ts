@@ -44,6 +44,7 @@ export async function observeFolder(
 
   // git reads the refs while this process refreshes the stat cache.
   const refsRead = readRefsAtStart(git, target);
+  refsRead.catch(() => undefined); // reported below, unless something else fails before
   const loaded = loadStatCache(target);
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
   if (upToDate === undefined) threads.stop();

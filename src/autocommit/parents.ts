@@ -7,7 +7,8 @@ import type { RefsAtStart } from './starting-refs.ts';
 
 /**
  * The last snapshot, the tip of the user branch, and commits that would otherwise be unreachable: the agent's own since
- * then, those that somebody put on the shadow branch, those that files of the worktree name, and `options.keep`.
+ * then, that of the work branch while HEAD is elsewhere, those that somebody put on the shadow branch, those that files of
+ * the worktree name, and `options.keep`.
  */
 export async function listParents(
   git: Git,
@@ -19,8 +20,8 @@ export async function listParents(
   const head = refs.head.commit;
   if (head !== null && head !== last.manifest?.head.commit && !(await isReachable(git, head, parents)))
     parents.push(head);
-  const shadow = refs.shadow === undefined ? [] : [refs.shadow];
-  const wanted = [...shadow, ...(options.keep ?? []), ...commitsOf(refs.gitDirFiles)];
+  const branches = [refs.shadow, refs.head.work].filter((commit) => typeof commit === 'string');
+  const wanted = [...branches, ...(options.keep ?? []), ...commitsOf(refs.gitDirFiles)];
   return [...parents, ...(await listUnreachable(git, wanted, parents))];
 }
 

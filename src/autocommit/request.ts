@@ -11,6 +11,7 @@ export interface CaptureTarget {
   readonly shadowRef: string;
   /** agt's own ref for the last shadow commit, which nobody else moves. */
   readonly tipRef: string;
+  readonly workRef: string;
   /** Undefined if the session was started from a detached HEAD. */
   readonly userRef: string | undefined;
   readonly startCommit: string;
@@ -30,6 +31,8 @@ export interface CaptureOptions {
   readonly tool?: string;
   /** The snapshot that the folder has just been restored to, and the command that did it. */
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
+  /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
+  readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
   /** The label alone is no reason for a commit. */

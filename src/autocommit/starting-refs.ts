@@ -5,7 +5,7 @@ import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
-import type { SnapshotManifest } from '../snapshot/manifest.ts';
+import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
 import type { CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
@@ -20,7 +20,7 @@ export interface RefsAtStart {
   readonly shadow: string | undefined;
   /** The tip of the user branch; the start commit if there is no such branch; the last snapshot if that is gone too. */
   readonly user: string;
-  readonly head: { readonly ref: string | null; readonly commit: string | null };
+  readonly head: RecordedHead;
   readonly gitDirFiles: GitDirFiles;
   readonly warnings: readonly string[];
 }
@@ -43,6 +43,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     `${target.tipRef}^{tree}`,
     target.shadowRef,
     `${target.userRef ?? ''}^{commit}`,
+    `${target.workRef}^{commit}`,
     `${target.startCommit}^{commit}`,
   ];
   const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
@@ -51,7 +52,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     isDamaged ? '' : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', 'HEAD'])),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
-  const [commit, tip, tipTree, shadow, user, start, manifest] = lines.map(
+  const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
     (answer) => /^([0-9a-f]+) (commit|tree|blob)$/.exec(answer)?.[1],
   );
   if (tip === undefined || tipTree === undefined) throw new LostTip(target);
@@ -63,7 +64,13 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     tipManifest,
     shadow,
     user: user ?? start ?? tip,
-    head: isDamaged ? lastHead(tipManifest, target) : { ref: ref || null, commit: commit ?? null },
+    head: isDamaged
+      ? lastHead(tipManifest, target)
+      : {
+          ref: ref || null,
+          commit: commit ?? null,
+          ...(ref === target.workRef ? {} : { work: work ?? null }),
+        },
     warnings: isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : [],
     gitDirFiles: readGitDirFiles(gitDir),
   };

@@ -2,6 +2,7 @@
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { systemFailure } from '../errors.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import { readBlobs } from '../git/objects/cat-file.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
@@ -80,7 +81,7 @@ function recordedRoots(
 async function readCapturedFiles(
   git: Git,
   { commit, manifest }: SnapshotMetadata,
-  { workBranch, snapshotWorkBranch }: WorkBranches,
+  branches: WorkBranches,
 ): Promise<Files> {
   const tree = `${commit}:_/${manifest.git_dir_digest === undefined ? 'operation' : 'git-dir'}`;
   const files = new Map<string, Buffer>();
@@ -93,14 +94,21 @@ async function readCapturedFiles(
       const parts: Buffer[] = [];
       for await (const chunk of chunks) parts.push(chunk);
       const path = decodePath(listed[index]?.path ?? '');
-      const bytes = Buffer.concat(parts);
-      // At its end a rebase moves the branch that is named here. It must be the branch of this session.
-      const namesBranch =
-        /^rebase-\w+\/head-name$/.test(path) && bytes.toString().trim() === snapshotWorkBranch;
-      files.set(path, namesBranch ? Buffer.from(`${workBranch}\n`) : bytes);
+      files.set(path, withOwnBranch(path, Buffer.concat(parts), branches));
     },
   );
   return files;
+}
+
+/** At its end a rebase or a bisect goes back to the branch that is named here: it must be the one of this session. */
+function withOwnBranch(path: string, bytes: Buffer, branches: WorkBranches): Buffer {
+  const { workBranch, snapshotWorkBranch } = branches;
+  const named = bytes.toString().trim();
+  if (/^rebase-\w+\/head-name$/.test(path) && named === snapshotWorkBranch)
+    return Buffer.from(`${workBranch}\n`);
+  if (path === 'BISECT_START' && named === shortBranch(snapshotWorkBranch))
+    return Buffer.from(`${shortBranch(workBranch)}\n`);
+  return bytes;
 }
 
 function filesIn(files: Files, root: string): Files {

@@ -13,7 +13,8 @@ import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
-import { catchInterrupts, prepareRemoval } from './clone-cleanup.ts';
+import { catchInterrupts } from '../process/interrupts.ts';
+import { prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
 import { cloneToFinish, dropHalfWorktree, forgetClone, noteClone, noteFile } from './unfinished-clone.ts';
@@ -46,7 +47,7 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   if (!isCloned) refuseExisting([bare, area]);
   // The killed command may have been complete but for its last step, and somebody may have worked there since.
   const removeAll = prepareRemoval(isCloned ? [] : [bare, area, noteFile(bare)], request.parent);
-  const interrupts = catchInterrupts();
+  const interrupts = catchInterrupts('nothing is left of the clone');
   const file = resolve(request.cwd, request.url);
   const url = existsSync(file) ? file : request.url;
   try {

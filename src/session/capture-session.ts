@@ -23,6 +23,7 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
     agtDir: repository.agtDir,
     shadowRef: record.branch,
     tipRef: tipRef(record.session_id),
+    workRef: record.work_branch,
     userRef: record.user_branch,
     startCommit: record.from_commit,
   };

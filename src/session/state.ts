@@ -23,6 +23,10 @@ export type Intent =
       readonly snapshot: string;
       /** Paths to restore, relative to the session folder, one byte per character. */
       readonly scope: readonly string[];
+      /** The command. Earlier versions of agt wrote neither this nor the tip. */
+      readonly by?: 'restore' | 'undo' | 'redo';
+      /** The newest snapshot when the restore began. */
+      readonly tip?: string;
     }
   /** `agt gc` deletes the snapshots of a removed session. */
   | { readonly operation: 'drop' };

@@ -15,7 +15,7 @@ export interface SessionStatus {
   /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
   readonly head: string | undefined;
   readonly headCommit: string | undefined;
-  /** Commits on the work branch that the user branch does not have; undefined if a branch is gone. */
+  /** Commits of HEAD that the user branch, or the start commit, does not have; undefined if git cannot tell. */
   readonly ahead: number | undefined;
   readonly autocommits: number;
   readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
@@ -30,18 +30,29 @@ export async function readSessionStatus(
   const sandboxPresent = sandboxExists(repository, record);
   const head = sandboxPresent ? await sandboxHead(repository, record) : { ref: undefined, commit: undefined };
   const branches = await readBranches(repository, record);
+  const headCommit = head.commit ?? branches.work?.commit;
   const autocommits = await countAutocommits(repository, record);
   return {
     record,
     folder: sessionFolder(record),
     sandboxPresent,
     head: head.ref === undefined ? undefined : shortBranch(head.ref),
-    headCommit: head.commit ?? branches.work?.commit,
-    ahead: await countCommits(repository, record.work_branch, `^${record.user_branch ?? record.from_commit}`),
+    headCommit,
+    ahead: headCommit === undefined ? undefined : await countAhead(repository, record, headCommit),
     autocommits,
     lastAutocommit: autocommits === 0 ? undefined : branches.shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),
   };
+}
+
+async function countAhead(
+  repository: Repository,
+  { user_branch, from_commit }: SessionRecord,
+  headCommit: string,
+): Promise<number | undefined> {
+  const ofUser =
+    user_branch === undefined ? undefined : await countCommits(repository, headCommit, `^${user_branch}`);
+  return ofUser ?? countCommits(repository, headCommit, `^${from_commit}`);
 }
 
 async function readBranches({ git }: Repository, record: SessionRecord) {

@@ -42,6 +42,7 @@ export const OPERATION_FILES: readonly string[] = [
   'MERGE_MODE',
   'MERGE_MSG',
   'MERGE_AUTOSTASH',
+  'MERGE_RR',
   'AUTO_MERGE',
   'SQUASH_MSG',
   'CHERRY_PICK_HEAD',

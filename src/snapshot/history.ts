@@ -32,11 +32,13 @@ export interface Snapshot {
   /** The commit of the snapshot that a restore brought back. */
   readonly restored: string | undefined;
   readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
+  /** agt made it in the middle of a restore of this commit: the content is between two snapshots. */
+  readonly unfinished: string | undefined;
   /** The agent's HEAD; undefined if its branch had no commit. */
   readonly head: string | undefined;
 }
 
-const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Restored-By', 'Head'] as const;
+const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Restored-By', 'Unfinished', 'Head'] as const;
 const FORMAT = [
   '%H',
   '%T',
@@ -103,7 +105,7 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
 function toCommit(fields: readonly string[]): ListedCommit {
   const [commit = '', tree = '', parents = '', seconds = '', authorEmail = '', session = '', ...rest] =
     fields;
-  const [label, tool, restored, by, head] = rest.map((value) => value || undefined);
+  const [label, tool, restored, by, unfinished, head] = rest.map((value) => value || undefined);
   return {
     commit,
     tree,
@@ -115,6 +117,7 @@ function toCommit(fields: readonly string[]): ListedCommit {
     tool,
     restored,
     restoredBy: by as Snapshot['restoredBy'],
+    unfinished,
     head,
   };
 }

@@ -4,10 +4,22 @@
  */
 import { pathFromJson } from '../disk/path-bytes.ts';
 
+export interface RecordedHead {
+  /** The branch; null if HEAD is detached. */
+  readonly ref: string | null;
+  /** Null if the branch has no commit yet. */
+  readonly commit: string | null;
+  /**
+   * The commit of the work branch; null if there is no such branch. Missing if HEAD is on the work branch, and in
+   * snapshots of earlier builds.
+   */
+  readonly work?: string | null;
+}
+
 export interface SnapshotManifest {
   readonly version: 1;
   readonly session: string;
-  readonly head: { readonly ref: string | null; readonly commit: string | null };
+  readonly head: RecordedHead;
   /** The git operation in progress: `merge`, `rebase`, … */
   readonly operation: string | null;
   /**

@@ -123,6 +123,20 @@ describe('agt session fork', () => {
     expect(git(session.repository, 'rev-parse', 'agt/s1')).toBe(work);
   });
 
+  test('goes back to its own work branch at the end of a bisect', () => {
+    const session = makeSession();
+    for (const name of ['one', 'two', 'three', 'four'])
+      git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', name);
+    git(session.sandbox, 'bisect', 'start', 'HEAD', 'HEAD~4');
+    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
+    const sandbox = agtOk(session.repository, 'session', 'path', 's2');
+    expect(git(sandbox, 'bisect', 'log')).toBe(git(session.sandbox, 'bisect', 'log'));
+    git(sandbox, 'bisect', 'reset');
+    expect(git(sandbox, 'symbolic-ref', 'HEAD')).toBe('refs/heads/agt/s2');
+    git(session.sandbox, 'bisect', 'reset');
+    expect(git(session.sandbox, 'symbolic-ref', 'HEAD')).toBe('refs/heads/agt/s1');
+  });
+
   test.each(['removed', 'without its folder'])('works from a session that is %s', (how) => {
     const session = makeSession();
     write(join(session.sandbox, 'x'), 'x\n');

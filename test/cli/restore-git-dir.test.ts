@@ -54,6 +54,27 @@ describe('restore brings back', () => {
     expect(git(session.sandbox, 'status')).not.toContain('progress');
   });
 
+  test('the conflicts that rerere follows', () => {
+    const session = withCommits();
+    const { sandbox } = session;
+    git(sandbox, 'config', 'rerere.enabled', 'true');
+    git(sandbox, 'switch', '-q', '--detach', 'HEAD~4');
+    write(join(sandbox, 'a'), 'other\n');
+    git(sandbox, 'commit', '-q', '-am', 'other');
+    const merge = () => run(REAL_GIT, ['merge', '-q', 'agt/s1'], { cwd: sandbox });
+    expect(merge().exitCode).toBe(1);
+    expect(git(sandbox, 'rerere', 'status')).toBe('a');
+    autocommit(session, '--label', 'then');
+    git(sandbox, 'merge', '--abort');
+    restoreIsVerified(session);
+    expect(git(sandbox, 'rerere', 'status')).toBe('a');
+    write(join(sandbox, 'a'), 'resolved\n');
+    git(sandbox, 'commit', '-q', '-am', 'merged');
+    git(sandbox, 'reset', '-q', '--hard', 'HEAD~1');
+    merge();
+    expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('resolved\n');
+  });
+
   test('the message of a squash, and takes it away again', () => {
     const session = withCommits();
     git(session.sandbox, 'switch', '-q', '--detach', 'HEAD~1');

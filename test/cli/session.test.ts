@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 
 function refs(repository: string): string[] {
@@ -70,8 +71,10 @@ describe('agt session new', () => {
     const created = JSON.parse(
       agtOk(join(dir, 'copy'), 'session', 'new', '--id', 's1', '--from', 'topic', '--json'),
     );
-    expect(created.user_branch).toBe('refs/heads/topic');
+    expect(created).not.toHaveProperty('user_branch');
     expect(git(join(dir, 'copy'), 'branch', '--list', 'topic')).toBe('');
+    git(created.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+    expect(JSON.parse(agtOk(join(dir, 'copy'), 'session', 'list', '--json'))[0].ahead).toBe(1);
   });
 
   test('sets no user branch when HEAD is detached', () => {
@@ -201,6 +204,28 @@ describe('agt session list, show, path', () => {
       last_autocommit: null,
       sandbox_present: true,
     });
+  });
+
+  test('list counts the commits of HEAD, wherever it is', () => {
+    const { repository, sandbox } = makeSession();
+    const aheadOfUser = () => JSON.parse(agtOk(repository, 'session', 'list', '--json'))[0].ahead;
+    git(sandbox, 'checkout', '-q', '-b', 'side');
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'on another branch');
+    expect(aheadOfUser()).toBe(1);
+    git(sandbox, 'checkout', '-q', '--detach');
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'detached');
+    expect(aheadOfUser()).toBe(2);
+  });
+
+  test('the time of the last complete autocommit begins with the creation, also of a fork', () => {
+    const { repository } = makeSession();
+    agtOk(repository, 'session', 'fork', 's1', '--id', 's2');
+    const listed = JSON.parse(agtOk(repository, 'session', 'list', '--json'));
+    for (const { session_id, last_complete_at } of listed) {
+      expect(Math.abs(Date.now() - Date.parse(last_complete_at))).toBeLessThan(600_000);
+      expect(existsSync(join(repository, '.git/agt/timestamps', session_id))).toBe(true);
+    }
+    expect(agtOk(repository, 'status')).not.toContain('last complete autocommit never');
   });
 
   test('show and path find the session of the current directory', () => {

@@ -1,7 +1,6 @@
 import { stays } from './compare.ts';
 import { afterFork, compareWith, isSame } from './expected.ts';
 import type { Facts } from './facts.ts';
-import { isOff } from './known.ts';
 import type { Life, LifeSession } from './life.ts';
 import { parseJson } from './programs.ts';
 import { commitsStay, gitShowsNoAgent, storeIsWhole, usersThings, usersThingsStay } from './promises.ts';
@@ -17,7 +16,7 @@ export interface AgtStep {
 /** More sessions than that make a life slow. */
 const MOST_SESSIONS = 4;
 
-const STEPS: readonly AgtStep[] = [
+export const AGT_STEPS: readonly AgtStep[] = [
   { name: 'autocommit', weight: 8, act: autocommitAct },
   { name: 'restore', weight: 5, act: restoreAct },
   { name: 'undo', weight: 4, act: (life, session) => moveAct(life, session, 'undo') },
@@ -29,8 +28,6 @@ const STEPS: readonly AgtStep[] = [
   { name: 'restore --path of nothing', weight: 0.3, act: restoreNothing },
   { name: 'look around', weight: 0.7, act: lookAround },
 ];
-
-export const AGT_STEPS = STEPS.filter(({ name }) => !isOff(`step: ${name}`));
 
 function autocommitAct(life: Life, session: LifeSession): void {
   const label = life.random.chance(0.1) ? ['--label', `label ${life.random.below(5)}`] : [];
@@ -78,8 +75,7 @@ function newAct(life: Life): void {
 }
 
 function gcAct(life: Life, session: LifeSession): void {
-  const mayPrune = !(isOff('check: blobs of odd indexes') && life.hasOddIndexes());
-  const options = [[], ['--thin'], ...(mayPrune ? [['--prune=now'], ['--thin', '--prune=now']] : [])];
+  const options = [[], ['--thin'], ['--prune=now'], ['--thin', '--prune=now']];
   const before = session.facts;
   const users = usersThings(life, life.refs);
   life.agtOk(['gc', ...life.random.pick(options)]);

@@ -1,24 +1,5 @@
 /** Compares facts. */
 import type { Facts } from './facts.ts';
-import { isOff } from './known.ts';
-
-/** Files of an operation that git leaves behind or adds at will. */
-const LEFTOVERS = /^(leftover|operation) (MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE_HEAD)$/;
-
-/** Whether no comparison looks at the fact today. */
-function isNotCompared(key: string, expected: string | undefined): boolean {
-  const isLeftover = LEFTOVERS.test(key) && (expected === undefined || key.startsWith('leftover'));
-  if (isLeftover) return isOff('check: leftover messages');
-  if (key.endsWith(' BISECT_START')) return isOff('check: bisect in a fork');
-  if (key.endsWith(' MERGE_RR')) return isOff('check: rerere');
-  const isSequencer = key.startsWith('leftover sequencer') || key.startsWith('operation sequencer');
-  if (isSequencer && (expected === undefined || key.startsWith('leftover')))
-    return isOff('check: sequencer between picks');
-  if (key.startsWith('ref refs/bisect')) return isOff('check: bisect refs');
-  if (key.startsWith('git ') || key.startsWith('ref '))
-    return isOff('check: other files of the git directory');
-  return false;
-}
 
 /** The differences, as lines for people. */
 export function differences(
@@ -30,7 +11,7 @@ export function differences(
   const lines: string[] = [];
   for (const key of keys) {
     const [one, other] = [expected.get(key), actual.get(key)];
-    if (one === other || isNotCompared(key, one) || ignore(key)) continue;
+    if (one === other || ignore(key)) continue;
     lines.push(`${JSON.stringify(key)}: expected ${show(one)}, found ${show(other)}`);
   }
   return lines.sort();

@@ -1,40 +1,52 @@
 /** What a command of agt has to bring about, from what a snapshot recorded. */
 import { differences, isAbove, isUnder } from './compare.ts';
 import type { Facts, Refs } from './facts.ts';
-import { isOff } from './known.ts';
 import type { Life, LifeSession, Link } from './life.ts';
 
 export interface Expectation {
   readonly facts: Facts;
   readonly ignore: (key: string) => boolean;
+  /** What agt itself has to name as different from the snapshot. */
+  readonly named: readonly string[];
 }
 
 const HEAD_KEYS = ['HEAD', 'HEAD commit', 'work branch'];
 
-/** After a restore of everything, the git directory included. `refs` and `heads` are those before it. */
+interface Surroundings {
+  /** As they were before the restore. */
+  readonly refs: Refs;
+  /** The branches that other worktrees have checked out. */
+  readonly headsElsewhere: readonly string[];
+  /** HEAD of the sandbox before the restore. */
+  readonly head: string | undefined;
+  readonly workBranch: string;
+}
+
+/** After a restore of everything, the git directory included. */
 export function afterRestore(
   snapshot: Facts,
-  refs: Refs,
-  headsElsewhere: readonly string[],
-  workBranch = '',
+  { refs, headsElsewhere, head, workBranch }: Surroundings,
 ): Expectation {
   const facts = new Map(snapshot);
-  const head = snapshot.get('HEAD') ?? '';
+  const wanted = snapshot.get('HEAD') ?? '';
   const commit = snapshot.get('HEAD commit');
-  if (commit === undefined) {
-    // agt warns that it cannot put HEAD on a branch without commits.
-    return { facts, ignore: (key) => HEAD_KEYS.includes(key) };
-  }
-  const branch = /^ref: (.*)$/.exec(head)?.[1];
-  const isFree = branch !== undefined && refs.get(branch) === commit && !headsElsewhere.includes(branch);
-  if (branch !== undefined && !isFree) facts.set('HEAD', commit);
-  const isTaken = head === 'the work branch' && headsElsewhere.includes(workBranch);
-  if (isTaken) facts.set('HEAD', commit);
-  const isElsewhere = head !== 'the work branch';
+  const isTaken = headsElsewhere.includes(workBranch);
+  const branch = /^ref: (.*)$/.exec(wanted)?.[1];
+  const isThere = branch !== undefined && refs.get(branch) === commit;
+  const isFree = isThere && (head === wanted || !headsElsewhere.includes(branch));
+  const isPossible = wanted === 'the work branch' ? !isTaken : branch === undefined || isFree;
+  if (!isPossible && commit !== undefined) facts.set('HEAD', commit);
+  const isWorkLost =
+    isTaken && wanted !== 'the work branch' && snapshot.get('work branch') !== refs.get(workBranch);
   return {
     facts,
+    // agt does not put HEAD on a branch that has its first commits by now, and leaves it where it is.
     ignore: (key) =>
-      key === 'work branch' && (isTaken || (isElsewhere && isOff('check: work branch beside HEAD'))),
+      (key === 'work branch' && isTaken) || (!isPossible && commit === undefined && HEAD_KEYS.includes(key)),
+    named: [
+      ...(isPossible ? [] : ['HEAD of the sandbox']),
+      ...(isPossible && isWorkLost ? ['the work branch'] : []),
+    ],
   };
 }
 
@@ -47,10 +59,8 @@ export function afterFork(snapshot: Facts): Expectation {
   return {
     facts,
     ignore: (key) =>
-      (commit === undefined && HEAD_KEYS.includes(key)) ||
-      (key === 'work branch' && !wasOnWorkBranch) ||
-      // A fork begins with its own.
-      key.startsWith('git '),
+      (commit === undefined && HEAD_KEYS.includes(key)) || (key === 'work branch' && !snapshot.has(key)),
+    named: [],
   };
 }
 
@@ -61,10 +71,13 @@ export function afterPartialRestore(snapshot: Facts, before: Facts, paths: reado
     ...[...before].filter(([key]) => !isChosen(key)),
     ...[...snapshot].filter(([key]) => isChosen(key)),
   ]);
-  return { facts, ignore: (key) => paths.some((path) => isAbove(key, path)) };
+  return { facts, ignore: (key) => paths.some((path) => isAbove(key, path)), named: [] };
 }
 
-export function compareWith({ facts, ignore }: Expectation, actual: Facts): string[] {
+export function compareWith(
+  { facts, ignore }: Pick<Expectation, 'facts' | 'ignore'>,
+  actual: Facts,
+): string[] {
   return differences(facts, actual, ignore);
 }
 
@@ -97,13 +110,23 @@ export function moveTarget(life: Life, session: LifeSession, by: 'undo' | 'redo'
   return target === undefined ? undefined : factsOf(target);
 }
 
-/** Whether snapshots with these facts are the same: a snapshot knows the work branch only if HEAD is on it. */
+/** Whether snapshots with these facts are the same. */
 export function isSame(one: Facts, other: Facts): boolean {
-  return differences(one, other, (key) => key === 'work branch').length === 0;
+  return differences(one, other).length === 0;
+}
+
+/** What decides how far a restore of the session can bring HEAD and the work branch back. */
+export function surroundings(life: Life, session: LifeSession, taken: readonly string[] = []): Surroundings {
+  return {
+    refs: life.refs,
+    headsElsewhere: [...headsElsewhere(life, session), ...taken],
+    head: session.facts.get('HEAD'),
+    workBranch: session.workBranch,
+  };
 }
 
 /** The branches that other worktrees have checked out. */
-export function headsElsewhere(life: Life, session: LifeSession): string[] {
+function headsElsewhere(life: Life, session: LifeSession): string[] {
   const others = life.active().filter((other) => other !== session);
   const heads = others.map(({ facts }) => /^ref: (.*)$/.exec(facts.get('HEAD') ?? '')?.[1]);
   return ['refs/heads/main', ...heads.filter((head) => head !== undefined)];

@@ -1,21 +1,18 @@
 /** Runs random git commands in a sandbox through git mode, and checks what the guard promises. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterRestore, compareWith, headsElsewhere } from './expected.ts';
+import { afterRestore, compareWith, surroundings } from './expected.ts';
 import type { Facts } from './facts.ts';
 import { type GitCommand, GitScene, type GitStep } from './git-scene.ts';
 import { HISTORY_STEPS } from './git-steps-history.ts';
 import { INDEX_STEPS } from './git-steps-index.ts';
-import { isOff } from './known.ts';
 import { gitDirectory, type Life, type LifeSession } from './life.ts';
 import { GIT_MODE, REAL_GIT, run } from './programs.ts';
 import { commitsStay } from './promises.ts';
 import { restoreTo } from './restore-acts.ts';
 
-const GIT_STEPS = [...INDEX_STEPS, ...HISTORY_STEPS].filter(({ name }) => !isOff(`step: ${name}`));
+const GIT_STEPS = [...INDEX_STEPS, ...HISTORY_STEPS];
 
-/** These delete objects that only an index names. */
-const PRUNES = /^(gc --prune|prune|reflog expire)/;
 /** The guard keeps commits that lose their name by these. */
 const TAKES_NAMES =
   /^(branch -[DfmC]|checkout -B|switch -C|tag -a|tag -d|update-ref -d|stash (pop|drop|clear|branch)|reflog|gc --prune|prune)/;
@@ -26,7 +23,6 @@ const TAKEN_BACK = 0.15;
 
 export function gitAct(life: Life, session: LifeSession): void {
   const step = life.random.weighted(GIT_STEPS);
-  if (PRUNES.test(step.name) && isOff('check: blobs of odd indexes') && life.hasOddIndexes()) return;
   const commands = step.make(sceneOf(life, session));
   for (const command of commands ?? []) runGuarded(life, session, step, command);
 }
@@ -59,20 +55,22 @@ function runGuarded(life: Life, session: LifeSession, step: GitStep, { args, inp
   const last = session.chain.at(-1);
   if (!wasCaptured || last === undefined || !life.random.chance(TAKEN_BACK)) return;
   restoreTo(life, session, last.commit);
-  const problems = compareWith(afterRestore(before, life.refs, headsElsewhere(life, session)), session.facts);
+  const problems = compareWith(afterRestore(before, surroundings(life, session)), session.facts);
   if (problems.length > 0)
     throw new Error(`git ${args.join(' ')} cannot be taken back:\n${problems.join('\n')}`);
 }
 
-/** What a file held is still in the file, or the last snapshot has it. */
+/** What a file held is still in the file, or under its new name, or the last snapshot has it. */
 function nothingIsLost(life: Life, session: LifeSession, { name }: GitStep, before: Facts): void {
   if (CHANGES_UNGUARDED.test(name)) return;
   const snapshot = life.snapshots.get(session.chain.at(-1)?.commit ?? '');
+  const renamed = new Set(name === 'mv' ? session.facts.values() : []);
   const lost = [...before].filter(
     ([key, text]) =>
       key.startsWith('file ') &&
       !text.startsWith('directory') &&
       session.facts.get(key) !== text &&
+      !renamed.has(text) &&
       snapshot?.get(key) !== text,
   );
   if (lost.length > 0) throw new Error(`no snapshot has what git destroyed:\n${lost.join('\n')}`);

@@ -10,15 +10,24 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** `after`: milliseconds; undefined: it may end by itself. `until`: it gets a SIGTERM as soon as this is true. */
+/** When a command is killed. Without `after`, in milliseconds, and `env` it may end by itself. */
+export interface Kill {
+  readonly after?: number;
+  /** With its children. */
+  readonly group?: boolean;
+  /** Such as the failure point at which it kills itself. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** `until`: it gets a SIGTERM as soon as this is true. */
 export async function start(
   [program = '', ...args]: readonly string[],
   cwd: string,
-  how: { after?: number; group?: boolean; until?: () => boolean } = {},
+  how: Kill & { until?: () => boolean } = {},
 ): Promise<Ended> {
   const child = spawn(program, args, {
     cwd,
-    env: lifeEnvironment(),
+    env: lifeEnvironment(how.env),
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   });

@@ -136,13 +136,6 @@ export class Life {
       this.counts.snapshots++;
     }
   }
-
-  /** Whether a snapshot has an index whose blobs nothing keeps today. */
-  hasOddIndexes(): boolean {
-    return [...this.snapshots.values(), ...this.active().map(({ facts }) => facts)].some((facts) =>
-      [...facts].some(([key, text]) => /^index [123]/.test(key) || /^\S 2\d{7} /.test(text)),
-    );
-  }
 }
 
 export function gitDirectory(sandbox: string): string {

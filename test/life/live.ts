@@ -48,7 +48,5 @@ function act(life: Life, step: number): void {
 }
 
 function howAgain({ seed }: Life, steps: number): string {
-  const run = process.env['AGT_TEST_KNOWN'];
-  const known = run === undefined ? '' : `AGT_TEST_KNOWN='${run}' `;
-  return `again: ${known}AGT_TEST_SEED=${seed} AGT_TEST_STEPS_OF_LIFE=${steps} npx vitest run test/life/life.test.ts`;
+  return `again: AGT_TEST_SEED=${seed} AGT_TEST_STEPS_OF_LIFE=${steps} npx vitest run test/life/life.test.ts`;
 }

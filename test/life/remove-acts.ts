@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { stays } from './compare.ts';
 import { readRefs } from './facts.ts';
-import { isOff } from './known.ts';
 import type { Life, LifeSession } from './life.ts';
 import { ok, REAL_GIT, run } from './programs.ts';
 import { commitsStay, usersThings, usersThingsStay } from './promises.ts';
@@ -43,9 +42,8 @@ function isInSnapshot(life: Life, session: LifeSession, name: string): void {
 /** The user may have added a commit to the work branch, or may have it checked out. */
 function comeBackMeanwhile(life: Life, session: LifeSession): void {
   const { random, repository } = life;
-  if (!isOff('step: commit on the branch of a removed session') && random.chance(0.3))
-    addCommit(life, session);
-  const isTaken = !isOff('step: main worktree on a work branch') && random.chance(0.2);
+  if (random.chance(0.3)) addCommit(life, session);
+  const isTaken = random.chance(0.2);
   const branch = session.workBranch.replace('refs/heads/', '');
   if (isTaken) run(REAL_GIT, ['checkout', '-q', branch], repository);
   comeBack(life, session, isTaken ? [session.workBranch] : []);

@@ -4,27 +4,27 @@ import {
   afterRestore,
   compareWith,
   type Expectation,
-  headsElsewhere,
   isSame,
   moveTarget,
+  surroundings,
 } from './expected.ts';
 import type { Facts } from './facts.ts';
-import { isOff } from './known.ts';
 import type { Life, LifeSession, Link } from './life.ts';
-import { type Outcome, parseJson } from './programs.ts';
+import { type Outcome, ok, parseJson, REAL_GIT } from './programs.ts';
 import { commitsStay, indexIsWhole, usersThings, usersThingsStay } from './promises.ts';
 
 interface RestoreReport {
   readonly snapshot: string;
   readonly before?: string;
   readonly commit: string;
+  readonly mismatches: readonly string[];
 }
 
 /** Restores a snapshot as a whole. */
 export function restoreTo(life: Life, session: LifeSession, commit: string): void {
   const snapshot = life.snapshots.get(commit);
   if (snapshot === undefined) throw new Error(`${commit} was never recorded`);
-  const expectation = afterRestore(snapshot, life.refs, headsElsewhere(life, session));
+  const expectation = afterRestore(snapshot, surroundings(life, session));
   carryOut(life, session, ['session', 'restore', session.id, '--to', commit, '--json'], expectation);
 }
 
@@ -64,11 +64,10 @@ function pathFor(life: Life, ...from: Facts[]): string | undefined {
 }
 
 export function moveAct(life: Life, session: LifeSession, by: 'undo' | 'redo'): void {
-  if (session.isFork && isOff('check: undo in a fork')) return;
   const target = moveTarget(life, session, by);
   const args = ['session', by, session.id, '--json'];
   if (target === undefined) moveIsRefused(life, session, by, args);
-  else carryOut(life, session, args, afterRestore(target, life.refs, headsElsewhere(life, session)), by);
+  else carryOut(life, session, args, afterRestore(target, surroundings(life, session)), by);
 }
 
 function moveIsRefused(life: Life, session: LifeSession, by: string, args: readonly string[]): void {
@@ -86,25 +85,29 @@ export function comeBack(life: Life, session: LifeSession, taken: readonly strin
   const { random } = life;
   const { commit } = random.chance(0.6) ? (session.chain.at(-1) as Link) : random.pick(session.chain);
   const snapshot = life.snapshots.get(commit) as Facts;
-  const { facts, ignore } = afterRestore(
-    snapshot,
-    life.refs,
-    [...headsElsewhere(life, session), ...taken],
-    session.workBranch,
-  );
+  const expectation = afterRestore(snapshot, surroundings(life, session, taken));
   const users = usersThings(life, life.refs);
   const work = life.refs.get(session.workBranch);
   const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);
   session.isRemoved = false;
-  finish(
-    life,
-    session,
-    outcome,
-    { facts, ignore: (key) => ignore(key) || key.startsWith('git ') },
-    new Map(),
-  );
+  finish(life, session, outcome, expectation, withKeptCommit(life, session, work));
   usersThingsStay(users, usersThings(life, life.refs));
   commitsStay(life, [work], 'after the restore of a removed session');
+}
+
+/**
+ * If nothing else keeps the work branch of a removed session, the restore begins with a snapshot of it: the files are those
+ * of the last snapshot.
+ */
+function withKeptCommit(life: Life, { chain }: LifeSession, commit: string | undefined): Facts {
+  const last = life.snapshots.get(chain.at(-1)?.commit ?? '') ?? new Map<string, string>();
+  const facts = new Map([...last].filter(([key]) => key.startsWith('file ')));
+  if (commit === undefined) return facts;
+  for (const key of ['HEAD', 'HEAD commit', 'work branch']) facts.set(key, commit);
+  const listed = ok(REAL_GIT, ['ls-tree', '-r', '-z', commit], life.repository);
+  for (const [, mode, oid, path] of listed.matchAll(/(\d{6}) \w+ ([0-9a-f]+)\t([^\0]*)\0/g))
+    facts.set(`index 0 ${path}`, `H 0 ${mode} ${oid}`);
+  return facts;
 }
 
 function carryOut(
@@ -130,9 +133,12 @@ function finish(
   before: Facts,
   by?: 'undo' | 'redo',
 ): void {
-  if (outcome.exitCode !== 0 && !failsByLeftovers(outcome))
-    throw new Error(`exit code ${outcome.exitCode}\n${outcome.stdout}${outcome.stderr}`);
+  if (outcome.stdout === '') throw new Error(`exit code ${outcome.exitCode}\n${outcome.stderr}`);
   const report = parseJson<RestoreReport>(outcome.stdout);
+  const isAsTold =
+    outcome.exitCode === (expectation.named.length === 0 ? 0 : 1) &&
+    report.mismatches.join() === expectation.named.join();
+  if (!isAsTold) throw new Error(`exit code ${outcome.exitCode}\n${outcome.stdout}${outcome.stderr}`);
   life.look(session);
   const known = new Map([[report.commit, session.facts]]);
   life.takeIn(session, before, known, { restored: report.snapshot, ...(by === undefined ? {} : { by }) });
@@ -141,11 +147,4 @@ function finish(
   if (problems.length > 0)
     throw new Error(`not as it was in ${report.snapshot}:\n${problems.slice(0, 20).join('\n')}`);
   indexIsWhole(life, session.facts);
-}
-
-/** The one difference that a restore reports today though it did its work. */
-function failsByLeftovers({ exitCode, stderr }: Outcome): boolean {
-  const lines = stderr.split('\n').filter((line) => line.startsWith('  '));
-  const isAlone = lines.length === 1 && /^ {2}the [a-z-]+ in the sandbox$/.test(lines[0] as string);
-  return exitCode === 1 && isAlone && isOff('check: leftover messages');
 }

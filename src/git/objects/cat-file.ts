@@ -1,7 +1,7 @@
 /** Asks one git process about many objects, and reads many blobs without holding a large one in memory. */
 import { spawn } from 'node:child_process';
 import { AgtError, EXIT } from '../../errors.ts';
-import { cannotRun, type Git, gitFailed } from '../run/git.ts';
+import { cannotRun, type Git, gitFailed, requireDescriptors } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
 // The format must hold the type: git 2.39 crashes at a `contents` command without it.
@@ -13,14 +13,14 @@ const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objecttype)'
  */
 export function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
   traceCommand(git.env, git.path, BATCH_COMMAND);
+  requireDescriptors(git);
   const child = spawn(git.path, BATCH_COMMAND, { cwd: git.cwd, env: git.env });
   const output = new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let stderr = '';
     child.on('error', (error) => reject(cannotRun(git, error)));
-    // If git could not be started, there are no streams.
-    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.stderr?.on('data', (chunk: Buffer) => {
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();
     });
     child.on('close', (code) => {
@@ -29,8 +29,8 @@ export function runBatchCommand(git: Git, commands: readonly string[]): Promise<
       else reject(gitFailed(BATCH_COMMAND, { exitCode: code ?? -1, stdout, stderr }));
     });
   });
-  child.stdin?.on('error', () => undefined); // git has ended: its exit code is reported above
-  child.stdin?.end(commands.map((command) => `${command}\n`).join(''));
+  child.stdin.on('error', () => undefined); // git has ended: its exit code is reported above
+  child.stdin.end(commands.map((command) => `${command}\n`).join(''));
   return output;
 }
 
@@ -48,6 +48,7 @@ export async function readBlobs(
 ): Promise<void> {
   if (oids.length === 0) return;
   traceCommand(git.env, git.path, BATCH);
+  requireDescriptors(git);
   const child = spawn(git.path, BATCH, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'ignore'] });
   const ended = new Promise<void>((resolve) => {
     child.on('close', () => resolve());

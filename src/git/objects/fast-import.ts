@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, EXIT } from '../../errors.ts';
-import { FSYNC_ARGS, type Git } from '../run/git.ts';
+import { FSYNC_ARGS, type Git, requireDescriptors } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 import {
   forgetImport,
@@ -89,6 +89,7 @@ export class FastImport {
   constructor(git: Git, directories: ImportDirectories) {
     this.directories = directories;
     this.startedAt = Date.now() - CLOCK_SKEW_MS;
+    requireDescriptors(git);
     noteImport(directories.gitDir, this.startedAt);
     const args = importArgs(directories);
     traceCommand(git.env, git.path, args);

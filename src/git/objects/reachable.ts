@@ -1,6 +1,6 @@
 /** Lists the objects that are reachable from refs or commits, and measures them on disk. */
 import { spawn } from 'node:child_process';
-import { type Git, gitBytes, gitFailed } from '../run/git.ts';
+import { type Git, gitBytes, gitFailed, requireDescriptors } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
 /** In a partial clone git neither lists nor fetches objects that a promisor has. Elsewhere that option has no effect. */
@@ -44,6 +44,7 @@ const EVERYTHING = ['--all', '--reflog', '--indexed-objects'];
 export async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<void> {
   const args = [...LIST_OBJECTS, ...EVERYTHING];
   traceCommand(git.env, git.path, args);
+  requireDescriptors(git);
   const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {

@@ -2,6 +2,7 @@
  * How agt mode runs git: with a clean environment, bytes in and bytes out. If git ran and ended with an exit code, that is
  * a result; if git could not be run, that is an error. Git mode does not use this module: it becomes git (become.ts).
  */
+import { closeSync, openSync } from 'node:fs';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
 import { cleanGitEnvironment, localeOf } from './environment.ts';
 import { traceCommand } from './trace.ts';
@@ -79,13 +80,11 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
   };
 }
 
-/**
- * @throws AgtError if git cannot be started. Without free file descriptors execa throws at once; it reports the reason in
- * an event that nobody can wait for.
- */
+/** @throws AgtError if git cannot be started. */
 async function start(git: Git, args: readonly string[], options: RunOptions) {
   // Loaded by the first call: an autocommit without changes makes none.
   const { execa } = await import('execa');
+  requireDescriptors(git);
   try {
     return await execa(git.path, args, {
       cwd: git.cwd,
@@ -102,6 +101,25 @@ async function start(git: Git, args: readonly string[], options: RunOptions) {
     });
   } catch (error) {
     throw cannotRun(git, error);
+  }
+}
+
+/** Two for each of three pipes, two with which Node watches the start, and two more for those that git opens first. */
+const FOR_ONE_GIT = 10;
+
+/**
+ * Call it right before a git is started. Without free file descriptors Node returns a child without streams and reports
+ * the reason later, in an event that execa waits for in vain: it would end agt in the middle of its work.
+ * @throws AgtError if there are too few.
+ */
+export function requireDescriptors(git: Git): void {
+  const taken: number[] = [];
+  try {
+    while (taken.length < FOR_ONE_GIT) taken.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    throw cannotRun(git, error);
+  } finally {
+    for (const fd of taken) closeSync(fd);
   }
 }
 

@@ -13,7 +13,7 @@ import { fitsCommandLine } from './arguments.ts';
 import type { Rewrite } from './rule.ts';
 
 /** Options of every revision walk that take the next word as their value. */
-const TAKE_NEXT_WORD = new Set(
+export const TAKE_NEXT_WORD = new Set(
   `--max-count --max-count-oldest --skip --max-age --since --since-as-filter --after --min-age --before --until --date
   --author --committer --grep-reflog --grep --encoding --glob --exclude --exclude-hidden --diff-merges --default
   --decorate-refs --decorate-refs-exclude -L -S -G -O -l -I --src-prefix --dst-prefix --line-prefix --output
@@ -31,7 +31,7 @@ export interface OwnOptions {
   readonly sorts?: boolean;
 }
 
-const COUNT: OwnOptions = { takeNextWord: ['-n'] };
+export const COUNT: OwnOptions = { takeNextWord: ['-n'] };
 
 /** With these the order of the reflogs shows. */
 const UNSORTED = /^(-g|--walk-reflogs|--no-walk(=.*)?)$/;

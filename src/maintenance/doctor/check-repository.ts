@@ -26,6 +26,8 @@ import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
+import { excessOverBudget } from '../retention/budget.ts';
+import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
@@ -46,11 +48,14 @@ export async function checkRepository(
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
   const sessionsDir = await repository.sessionsDir();
+  const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
   for (const record of records)
     ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   return [
     ...clone,
+    ...access,
+    ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
     ...orphanFolders(sessionsDir, records),
@@ -64,6 +69,12 @@ export async function checkRepository(
     ...checkPrefixes(repository),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+async function checkBudget(repository: Repository): Promise<Finding[]> {
+  const problem = await excessOverBudget(repository);
+  if (problem === undefined) return [];
+  return [{ level: 'error', about: 'agt.budget', problem, mend: 'agt gc --thin, or raise it' }];
 }
 
 async function checkClone({ commonDir }: Repository): Promise<Finding[]> {

@@ -1,6 +1,6 @@
 /**
- * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, agt
- * undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
+ * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails,
+ * or a person interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
  * doctor` finds what is left.
  */
 
@@ -15,7 +15,8 @@ import { AgtError, EXIT } from '../../errors.ts';
 import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
-import { FSYNC_ARGS, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, gitAnswer, gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { catchInterrupts } from '../../process/interrupts.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -58,16 +59,22 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   const record = describe(repository, wanted, folder);
   await requireFreeId(repository, wanted.id);
   const undo: Undo[] = [];
+  const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
   try {
     await createResources(session, record, wanted, undo);
+    interrupts.throwIfAny();
     await wanted.fill(record, session);
+    interrupts.throwIfAny();
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
     return complete(session, record, 'create');
   } catch (error) {
-    for (const step of undo.reverse()) await attempt(step);
+    if (await undoSteps(undo)) session.forget();
+    interrupts.throwIfAny();
     throw error;
+  } finally {
+    interrupts.release();
   }
 }
 
@@ -80,7 +87,6 @@ async function createResources(
 ): Promise<void> {
   const { repository } = session;
   const folder = sessionFolder(record);
-  undo.push(() => session.forget());
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository);
@@ -99,13 +105,20 @@ async function createResources(
   failurePoint('create: worktree added');
 }
 
-/** If one step cannot be undone, agt still undoes the others and reports the first error. */
-async function attempt(step: Undo): Promise<void> {
-  try {
-    await step();
-  } catch {
-    // agt reports the error that made it undo the steps
+/**
+ * False if one cannot be undone: agt still undoes the others. Then the metadata stay, so that the same command, or agt
+ * doctor, can undo the rest. agt reports the error that made it undo the steps.
+ */
+async function undoSteps(undo: readonly Undo[]): Promise<boolean> {
+  let isUndone = true;
+  for (const step of undo.toReversed()) {
+    try {
+      await step();
+    } catch {
+      isUndone = false;
+    }
   }
+  return isUndone;
 }
 
 function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
@@ -169,6 +182,7 @@ async function createRefs({ repository }: LockedSession, refs: readonly NewRef[]
 
 /** Keeps the ref if somebody has moved it. */
 async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): Promise<void> {
+  if ((await resolveObject(repository.git, ref)) !== commit) return;
   await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
 }
 

@@ -98,21 +98,26 @@ function count(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
+/** Returns the paths that `.agtignore` names: no snapshot holds them. */
 export function removeSession(
   repository: Repository,
   plan: RemovalPlan,
   options: RemovalOptions,
-): Promise<void> {
+): Promise<readonly string[]> {
   return withSessionLock(repository, plan.record.session_id, (session) => remove(session, plan, options));
 }
 
-async function remove(session: LockedSession, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
+async function remove(
+  session: LockedSession,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<readonly string[]> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
-  if (isActive(record)) await captureLastTime(session, record, options);
+  const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
   if (repository.area === undefined) removeEmptyParents(folder);
   if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
@@ -123,20 +128,25 @@ async function remove(session: LockedSession, plan: RemovalPlan, options: Remova
     complete(session, record, 'remove', options.now);
   }
   if (left.length > 0) throw leftFiles(record, left);
+  return ignored;
 }
 
-/** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
+/**
+ * Returns the paths that `.agtignore` names.
+ * @throws AgtError if the folder has something that agt could not capture. Nothing is removed then.
+ */
 async function captureLastTime(
   session: LockedSession,
   record: SessionRecord,
   { force, now }: RemovalOptions,
-): Promise<void> {
+): Promise<readonly string[]> {
   if (!sandboxExists(session.repository, record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
-    return;
+    return [];
   }
   const captured = await captureSession(session, record, { now, label: 'before remove' });
   if (!force) refuseLoss(record, captured);
+  return captured.ignored;
 }
 
 function cannotCapture(record: SessionRecord): AgtError {

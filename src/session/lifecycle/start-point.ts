@@ -70,7 +70,8 @@ async function startFromRevision(
   const commit = await commitOf(git, spec);
   if (commit !== undefined) return { commit, userBranch: currentBranch, session: undefined, spec };
   const remote = await onlyRemoteBranch(repository, spec);
-  if (remote !== undefined) return { commit: remote, userBranch: branch, session: undefined, spec };
+  // agt creates no branches for the user: there is none to come home to yet.
+  if (remote !== undefined) return { commit: remote, userBranch: undefined, session: undefined, spec };
   throw new AgtError(`"${spec}" is not a session, a branch or a commit`, {
     hints: ['see: agt session list, git branch -a'],
   });

@@ -1,6 +1,6 @@
 /**
- * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. A snapshot records the
- * commit of the work branch only if HEAD is on that branch; otherwise agt looks for that commit elsewhere.
+ * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. Snapshots of
+ * earlier builds record the commit of the work branch only if HEAD is on it; otherwise agt looks for it elsewhere.
  */
 
 import { AgtError } from '../../errors.ts';
@@ -97,10 +97,11 @@ async function describeOrigin(
   warnings: string[],
 ): Promise<ForkOrigin> {
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
-  const { ref, commit } = content.manifest.head;
+  const { ref, commit, work } = content.manifest.head;
   if (commit !== null && isWorkRef(repository.prefixes, snapshot.session, ref))
     return { content, snapshotWorkBranch: ref, workCommit: commit, detached: undefined, warnings };
   const workCommit =
+    (await existingCommit(repository, work)) ??
     (await branchBeforeRebase(repository, content)) ??
     (await findWorkCommit()) ??
     (await startCommit(repository, source));
@@ -115,6 +116,14 @@ async function describeOrigin(
     detached: commit ?? undefined,
     warnings: [...warnings, warning],
   };
+}
+
+/** Undefined also if somebody rewrote the history and deleted it. */
+async function existingCommit(
+  { git }: Repository,
+  commit: string | null | undefined,
+): Promise<string | undefined> {
+  return typeof commit === 'string' ? resolveObject(git, `${commit}^{commit}`) : undefined;
 }
 
 /** A rebase moves the branch at its end. Until then git keeps the branch's commit in this file. */

@@ -11,5 +11,5 @@ export async function finishRestore(repository: Repository, record: SessionRecor
   const now = new Date();
   const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
   const choose = async () => snapshot;
-  await restoreSession(repository, record, { scope: intent.scope, by: 'restore', now, choose });
+  await restoreSession(repository, record, { scope: intent.scope, by: intent.by ?? 'restore', now, choose });
 }

@@ -15,7 +15,8 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { type ObservedFiles, observeFiles } from './observe-files.ts';
-import type { RestoreRequest } from './restore.ts';
+import type { RestoreRequest } from './request.ts';
+import { unfinishedTarget } from './unfinished-restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
@@ -37,7 +38,9 @@ export async function previewRestore(
 ): Promise<Preview> {
   const { git } = repository;
   const current = await readCurrent(repository, record, request.now);
-  const snapshot = await request.choose(current.differences.length > 0);
+  const snapshot =
+    (await unfinishedTarget(repository, record, request)) ??
+    (await request.choose(current.differences.length > 0));
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const fromLastSnapshot = await diffSnapshots(git, current.content?.commit, to.commit);
   const plan = planCheckout({

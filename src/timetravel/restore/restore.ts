@@ -9,10 +9,12 @@ import { prepareCheckout } from '../../checkout/checkout.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
-import { requireGitDir, restoreHead, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
+import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
+import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
@@ -27,17 +29,10 @@ import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
+import type { RestoreRequest } from './request.ts';
 import { openSessionFolder } from './session-folder.ts';
+import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
-
-export interface RestoreRequest {
-  /** Top-level folders, or paths in them: relative to the session folder, one byte per character. */
-  readonly scope: readonly string[];
-  readonly by: 'restore' | 'undo' | 'redo';
-  readonly now: Date;
-  /** Chooses the snapshot. `hasUncaptured`: the folder differs from its last snapshot, as it may in a preview. */
-  readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
-}
 
 export interface RestoreResult {
   readonly record: SessionRecord;
@@ -100,35 +95,55 @@ interface RestoreStart {
 async function prepare(
   session: LockedSession,
   recorded: SessionRecord,
-  { now, scope, choose }: RestoreRequest,
+  request: RestoreRequest,
 ): Promise<RestoreStart> {
   const { repository } = session;
+  const { now, scope, choose } = request;
   const found = await placeToRestore(repository, recorded);
   const { intent: _, ...rest } = found;
   const record: SessionRecord = { ...rest, state: 'active' };
-  const beginWith = ({ commit }: Snapshot) =>
-    begin(session, found, { operation: 'restore', snapshot: commit, scope });
 
   refuseToReplace(repository, record);
+  const resumed = await unfinishedTarget(repository, found, request);
+  const pick = async () => resumed ?? (await choose(false));
   // If agt has to create the sandbox again, the intent must be written before that.
-  const chosenEarly = sandboxExists(repository, record) ? undefined : await choose(false);
+  const chosenEarly = sandboxExists(repository, record) ? undefined : await pick();
   if (chosenEarly !== undefined) {
     if (!holdsFiles(sessionFolder(record)))
       await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });
-    beginWith(chosenEarly);
+    await beginWith(session, found, chosenEarly, request);
   }
   const folder = await ensureWorktree(repository, record);
   const keep = await unkeptWorkTip(repository, record);
   if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
-  const before = folder === 'files' ? await captureSession(session, record, { now, keep }) : undefined;
-  const snapshot = chosenEarly ?? (await choose(false));
+  const marks = resumed === undefined ? {} : { unfinished: resumed.commit };
+  const before =
+    folder === 'files' ? await captureSession(session, record, { now, keep, ...marks }) : undefined;
+  const snapshot = chosenEarly ?? (await pick());
   failurePoint('restore: captured before');
   if (before !== undefined)
     await requireRoom(repository, record, { from: before.commit, to: snapshot, scope });
-  const begun = beginWith(snapshot);
+  const begun = await beginWith(session, found, snapshot, request);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return { record, begun, snapshot, wanted, before };
+}
+
+async function beginWith(
+  session: LockedSession,
+  found: SessionRecord,
+  { commit: snapshot }: Snapshot,
+  { by, scope }: RestoreRequest,
+): Promise<SessionRecord> {
+  const tip = await resolveObject(session.repository.git, tipRef(found.session_id));
+  const intent = {
+    operation: 'restore',
+    snapshot,
+    scope,
+    by,
+    ...(tip === undefined ? {} : { tip }),
+  } as const;
+  return begin(session, found, intent);
 }
 
 /** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
@@ -203,7 +218,7 @@ async function restoreFiles(
       );
       return { changed: paths.size, warnings };
     }
-    captured = (await captureSession(session, record, { now })).commit;
+    captured = (await captureSession(session, record, { now, unfinished: wanted.commit })).commit;
   }
 }
 

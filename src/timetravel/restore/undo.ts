@@ -19,6 +19,8 @@ interface UndoHistory {
   readonly steps: readonly Snapshot[];
   /** The index of the current step; -1 if there is none. */
   readonly current: number;
+  /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
+  readonly isBetween: boolean;
 }
 
 /** `history` is newest first. */
@@ -26,6 +28,7 @@ export function replayHistory(history: readonly Snapshot[]): UndoHistory {
   const steps: Snapshot[] = [];
   let current = -1;
   for (const snapshot of history.toReversed()) {
+    if (snapshot.unfinished !== undefined) continue;
     const target = targetOf(snapshot, steps, current);
     if (target >= 0) current = target;
     else {
@@ -33,16 +36,16 @@ export function replayHistory(history: readonly Snapshot[]): UndoHistory {
       current = steps.push(snapshot) - 1;
     }
   }
-  return { steps, current };
+  return { steps, current, isBetween: history[0]?.unfinished !== undefined };
 }
 
-/** The index of the step that an undo or a redo went to; -1 for any other snapshot. */
+/** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
 function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: number): number {
   const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;
-  if (snapshot.restoredBy === 'undo') return steps.slice(0, current).findLastIndex(isTarget);
+  if (snapshot.restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
   if (snapshot.restoredBy !== 'redo') return -1;
-  const ahead = steps.slice(current + 1).findIndex(isTarget);
-  return ahead < 0 ? -1 : current + 1 + ahead;
+  const ahead = steps.slice(current).findIndex(isTarget);
+  return ahead < 0 ? -1 : current + ahead;
 }
 
 /**
@@ -54,8 +57,10 @@ export async function findUndoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
-  if (hasUncaptured && steps[current] !== undefined) return steps[current];
+  const { steps, current, isBetween } = replayHistory(
+    await readHistory(repository.git, snapshotRefs(record)),
+  );
+  if ((hasUncaptured || isBetween) && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
@@ -71,8 +76,10 @@ export async function findRedoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
-  for (const step of hasUncaptured ? [] : steps.slice(current + 1)) {
+  const { steps, current, isBetween } = replayHistory(
+    await readHistory(repository.git, snapshotRefs(record)),
+  );
+  for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
   throw new AgtError(`nothing to redo: the last change of "${record.session_id}" was not an undo`, {

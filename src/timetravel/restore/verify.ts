@@ -43,6 +43,8 @@ export async function verifyRestore(
   mismatches.push(...gitDirFiles.map((path) => `${path} in the git directory of the sandbox`));
   if (!hasSameHead(after.manifest.head, wanted.manifest.head, branches))
     mismatches.push('HEAD of the sandbox');
+  else if (wanted.manifest.head.work !== undefined && after.manifest.head.work !== wanted.manifest.head.work)
+    mismatches.push('the work branch');
   if (!(await hasEquivalentIndex(git, after, wanted))) mismatches.push('the index of the sandbox');
   return { mismatches, ignored };
 }

@@ -111,6 +111,7 @@ function captureTarget(session: TestSession): CaptureTarget {
     agtDir: join(session.repository, '.git/agt'),
     shadowRef: 'refs/heads/agtsessions/s1',
     tipRef: 'refs/agt/tip/s1',
+    workRef: 'refs/heads/agt/s1',
     userRef: 'refs/heads/main',
     startCommit: git(session.repository, 'rev-parse', 'main'),
   };

@@ -14,6 +14,7 @@ import {
   SESSION_ARGUMENT,
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
+import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 export const sessionRestore = defineCommand({
@@ -64,7 +65,11 @@ export const sessionRestore = defineCommand({
       choose: async () => snapshot,
     };
     if (!args['dry-run'])
-      return printRestore(context, await restoreSession(repository, record, request), args.json);
+      return printRestore(
+        context,
+        await interruptible(context, repository, record, () => restoreSession(repository, record, request)),
+        args.json,
+      );
     printRestorePreview(context, await previewRestore(repository, record, request), args.json);
     return EXIT.done;
   },

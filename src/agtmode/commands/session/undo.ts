@@ -2,7 +2,8 @@ import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
-import { type RestoreRequest, restoreSession } from '../../../timetravel/restore/restore.ts';
+import type { RestoreRequest } from '../../../timetravel/restore/request.ts';
+import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { findRedoTarget, findUndoTarget } from '../../../timetravel/restore/undo.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import {
@@ -12,6 +13,7 @@ import {
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
+import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
 const options = { session: SESSION_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
@@ -59,7 +61,11 @@ async function move(
     choose: (uncaptured) => findTarget(repository, record, uncaptured),
   };
   if (!args['dry-run'])
-    return printRestore(context, await restoreSession(repository, record, request), args.json);
+    return printRestore(
+      context,
+      await interruptible(context, repository, record, () => restoreSession(repository, record, request)),
+      args.json,
+    );
   printRestorePreview(context, await previewRestore(repository, record, request), args.json);
   return EXIT.done;
 }

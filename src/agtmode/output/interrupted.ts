@@ -1,0 +1,38 @@
+/** Says how to go on with an operation that a person interrupts. */
+import { AgtError, formatError } from '../../errors.ts';
+import { sayWhenInterrupted } from '../../process/interrupts.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { readRecord, type SessionRecord } from '../../session/record.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import type { Context } from '../context.ts';
+import { shortOid } from './format.ts';
+
+/** Runs an operation on a session. */
+export function interruptible<T>(
+  context: Context,
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  action: () => Promise<T>,
+): Promise<T> {
+  const say = () => {
+    const record = readRecord(repository, id);
+    if (record !== undefined) context.err(formatError(describe(record), false));
+  };
+  return sayWhenInterrupted(say, action);
+}
+
+function describe({ session_id: id, intent }: SessionRecord): AgtError {
+  if (intent?.operation === 'restore') {
+    const isWhole = TOP_FOLDERS.every((top) => intent.scope.includes(top));
+    const goOn = isWhole ? `agt session restore ${id} --to ${shortOid(intent.snapshot)}` : 'agt doctor --fix';
+    return new AgtError(`interrupted; session "${id}" is only partly restored`, {
+      hints: [`go on: ${goOn}`, `or go back: agt session undo ${id}`],
+    });
+  }
+  if (intent?.operation === 'remove') {
+    return new AgtError(`interrupted; session "${id}" is only partly removed`, {
+      hints: [`go on: agt session remove ${id}`],
+    });
+  }
+  return new AgtError(`interrupted; session "${id}" has not changed`);
+}

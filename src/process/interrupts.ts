@@ -1,0 +1,57 @@
+/** SIGINT, SIGTERM and SIGHUP: a command cleans up, or says how to go on, before it ends. */
+import { constants } from 'node:os';
+import { AgtError } from '../errors.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Keeps agt alive when it is interrupted, so that it can clean up. `signal` aborts the git that is running. A second
+ * interrupt ends agt at once.
+ */
+export function catchInterrupts(outcome: string) {
+  const controller = new AbortController();
+  let caught: NodeJS.Signals | undefined;
+  const release = () => {
+    for (const signal of SIGNALS) process.off(signal, remember);
+  };
+  const remember = (signal: NodeJS.Signals) => {
+    if (caught !== undefined) endBy(signal, release);
+    caught = signal;
+    controller.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, remember);
+  return {
+    signal: controller.signal,
+    /** @throws AgtError with the exit code that a shell gives to a process that the signal killed. */
+    throwIfAny: () => {
+      if (caught === undefined) return;
+      throw new AgtError(`interrupted; ${outcome}`, { exitCode: 128 + constants.signals[caught] });
+    },
+    release,
+  };
+}
+
+/** Runs `action`. If agt is interrupted meanwhile, `say` runs, and the signal ends agt. */
+export async function sayWhenInterrupted<T>(say: () => void, action: () => Promise<T>): Promise<T> {
+  const end = (signal: NodeJS.Signals) => {
+    try {
+      say();
+    } finally {
+      endBy(signal, release);
+    }
+  };
+  const release = () => {
+    for (const signal of SIGNALS) process.off(signal, end);
+  };
+  for (const signal of SIGNALS) process.on(signal, end);
+  try {
+    return await action();
+  } finally {
+    release();
+  }
+}
+
+function endBy(signal: NodeJS.Signals, release: () => void): void {
+  release();
+  process.kill(process.pid, signal);
+}

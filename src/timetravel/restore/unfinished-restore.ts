@@ -1,0 +1,25 @@
+/**
+ * Finds the restore that the same command was killed in, so that it is finished instead of begun anew: an undo would
+ * otherwise take what the killed one left for a change of the agent.
+ */
+import type { Repository } from '../../repository/repository.ts';
+import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import type { RestoreRequest } from './request.ts';
+
+/** Its snapshot; undefined if there is none, or if something else was captured since. */
+export async function unfinishedTarget(
+  { git }: Repository,
+  record: SessionRecord,
+  { by, scope, choose }: RestoreRequest,
+): Promise<Snapshot | undefined> {
+  const { intent } = record;
+  if (intent?.operation !== 'restore' || intent.tip === undefined) return undefined;
+  if (intent.by !== by || intent.scope.join('\0') !== scope.join('\0')) return undefined;
+  const history = await readHistory(git, snapshotRefs(record));
+  const isItsOwn = ({ restored, unfinished }: Snapshot) => (unfinished ?? restored) === intent.snapshot;
+  const newestOther = history.find((snapshot) => snapshot.commit === intent.tip || !isItsOwn(snapshot));
+  if (newestOther?.commit !== intent.tip) return undefined;
+  if (by === 'restore' && (await choose(false)).commit !== intent.snapshot) return undefined;
+  return history.find(({ commit }) => commit === intent.snapshot);
+}

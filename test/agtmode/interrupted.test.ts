@@ -1,0 +1,97 @@
+/** Ctrl-C: a creation is undone, and a restore or a removal says how to go on. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeTempDir, type Outcome, REAL_GIT, write } from '../harness/world.ts';
+
+/** Interrupts agt when it runs git with these words. That git waits for it. */
+async function interruptAt(words: string, { repository }: TestSession, ...args: string[]): Promise<Outcome> {
+  const dir = makeTempDir('slow-git');
+  const slowGit = join(dir, 'git');
+  const isReached = join(dir, 'reached');
+  write(
+    slowGit,
+    `#!/bin/sh\ncase "$*" in *'${words}'*) : >${isReached}; exec sleep 60 ;; esac\nexec ${REAL_GIT} "$@"\n`,
+    0o755,
+  );
+  const child = spawn(AGT, args, {
+    cwd: repository,
+    detached: true,
+    env: { ...process.env, AGT_GIT_PATH: slowGit },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  const ended = new Promise<Outcome>((resolve) =>
+    child.on('exit', (code, signal) =>
+      resolve({ exitCode: signal === 'SIGINT' ? 130 : code, stdout, stderr }),
+    ),
+  );
+  while (!existsSync(isReached)) await new Promise((resolve) => setTimeout(resolve, 10));
+  // As a terminal does: to all processes in the foreground.
+  process.kill(-(child.pid as number), 'SIGINT');
+  return ended;
+}
+
+function makeWork(): TestSession {
+  const session = makeSession();
+  for (const content of ['first', 'second']) {
+    write(join(session.sandbox, 'work'), content);
+    expect(tryAutocommit(session, '--label', content).exitCode).toBe(0);
+  }
+  return session;
+}
+
+const workIn = ({ sandbox }: TestSession) => readFileSync(join(sandbox, 'work'), 'utf8');
+
+test.each([
+  ['fork', ['session', 'fork', 's1', '--id', 's2'], '_/index'],
+  ['new', ['session', 'new', 's2'], 'worktree add'],
+])('%s leaves nothing', async (_, command, words) => {
+  const session = makeWork();
+  const before = git(session.repository, 'for-each-ref', '--format=%(refname)');
+  const outcome = await interruptAt(words, session, ...command);
+  expect(outcome).toEqual({
+    exitCode: 130,
+    stdout: '',
+    stderr: 'error: interrupted; session "s2" was not created\n',
+  });
+  expect(git(session.repository, 'for-each-ref', '--format=%(refname)')).toBe(before);
+  expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+  agtOk(session.repository, ...command);
+});
+
+test('restore names the ways on and back, and both work', async () => {
+  const session = makeWork();
+  write(join(session.sandbox, 'work'), 'third');
+  const outcome = await interruptAt('_/index', session, 'session', 'restore', 's1', '--to', 'first');
+  const commit = git(session.repository, 'rev-parse', '--short=10', 'agtsessions/s1~2');
+  expect(outcome).toEqual({
+    exitCode: 130,
+    stdout: '',
+    stderr:
+      'error: interrupted; session "s1" is only partly restored\n' +
+      `hint: go on: agt session restore s1 --to ${commit}\n` +
+      'hint: or go back: agt session undo s1\n',
+  });
+  agtOk(session.repository, 'session', 'restore', 's1', '--to', commit);
+  expect(workIn(session)).toBe('first');
+  write(join(session.sandbox, 'work'), 'fourth');
+  await interruptAt('_/index', session, 'session', 'restore', 's1', '--to', commit);
+  agtOk(session.repository, 'session', 'undo', 's1');
+  expect(workIn(session)).toBe('fourth');
+});
+
+test('remove says how to go on', async () => {
+  const session = makeWork();
+  write(join(session.sandbox, 'work'), 'third');
+  const outcome = await interruptAt('fast-import', session, 'session', 'remove', 's1');
+  expect(outcome.stderr).toMatch(
+    /^error: interrupted; session "s1" (has not changed|is only partly removed)\n/,
+  );
+  agtOk(session.repository, 'session', 'remove', 's1');
+  expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('third');
+});

@@ -1,0 +1,81 @@
+/** A killed undo or redo: the same command again, or agt doctor --fix, does its work, and further steps lead on from there. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, REAL_GIT, run, write } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+const IN_THE_MIDDLE = 'checkout: file written#2';
+const POINTS = [
+  'restore: captured before#1',
+  IN_THE_MIDDLE,
+  'restore: brought back#1',
+  'restore: compared#1',
+];
+
+type Move = 'undo' | 'redo';
+const CASES = (['undo', 'redo'] as const).flatMap((by) => [
+  ...POINTS.map((point) => ({ point, by, how: 'again' })),
+  { point: IN_THE_MIDDLE, by, how: 'by doctor' },
+]);
+
+test.each(CASES)('$by killed at "$point", finished $how', ({ point, by, how }) => {
+  const { repository, sandbox } = makeSession();
+  const isAt = (state: number) => {
+    for (const name of ['a', 'b', 'c'])
+      expect(readFileSync(join(sandbox, name), 'utf8')).toBe(`${state} ${name}\n`);
+  };
+  const move = (step: Move) => agtOk(repository, 'session', step, 's1');
+  for (const state of [1, 2, 3]) {
+    for (const name of ['a', 'b', 'c']) write(join(sandbox, name), `${state} ${name}\n`);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  if (by === 'redo') for (const _ of [1, 2]) move('undo');
+  const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
+  const killed = run(process.execPath, [KILLABLE, 'session', by, 's1'], { cwd: repository, env });
+  expect(killed.exitCode).toBe(null);
+  if (how === 'again') move(by);
+  else expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+  isAt(2);
+  move('redo');
+  isAt(3);
+  expect(agt(repository, 'session', 'redo', 's1').stderr).toContain('nothing to redo');
+  for (const state of [2, 1]) {
+    move('undo');
+    isAt(state);
+  }
+});
+
+test('a killed undo is finished only if nothing was captured since', () => {
+  const { repository, sandbox } = makeSession();
+  const path = join(sandbox, 'a');
+  for (const text of ['1\n', '2\n', '3\n']) {
+    write(path, text);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  const env = { AGT_TEST_KILL_AT: 'checkout: file written#1', AGT_GIT_PATH: REAL_GIT };
+  run(process.execPath, [KILLABLE, 'session', 'undo', 's1'], { cwd: repository, env });
+  for (const text of ['4\n', '5\n']) {
+    write(path, text);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  agtOk(repository, 'session', 'undo', 's1');
+  expect(readFileSync(path, 'utf8')).toBe('4\n');
+});
+
+test('after a killed redo, an undo goes back to where the redo began', () => {
+  const { repository, sandbox } = makeSession();
+  const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
+  for (const text of ['1\n', '2\n', '3\n']) {
+    for (const name of ['a', 'b']) write(join(sandbox, name), text);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  agtOk(repository, 'session', 'undo', 's1');
+  const env = { AGT_TEST_KILL_AT: IN_THE_MIDDLE, AGT_GIT_PATH: REAL_GIT };
+  run(process.execPath, [KILLABLE, 'session', 'redo', 's1'], { cwd: repository, env });
+  expect(texts()).toEqual(['3\n', '2\n']);
+  agtOk(repository, 'session', 'undo', 's1');
+  expect(texts()).toEqual(['2\n', '2\n']);
+});
