@@ -36,6 +36,7 @@ export function stubView(facts: Facts = {}): View {
     hiddenRefs: () => hidden,
     isHidden,
     isAgentRef,
+    visibleReflogObjects: () => undefined,
     isHiddenWorktree: () => false,
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
