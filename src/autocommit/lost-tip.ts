@@ -8,9 +8,9 @@ import { LostTip } from './starting-refs.ts';
 export async function recreateTip(git: Git, target: CaptureTarget): Promise<string> {
   const last = await findLastSnapshot(git, target);
   const commit = last ?? (await commitToBeginAt(git, target));
-  const shadow = await resolveObject(git, target.shadowRef);
+  const shadow = await resolveObject(git, `${target.shadowRef}^{commit}`);
   const refs = shadow === undefined ? [target.tipRef, target.shadowRef] : [target.tipRef];
-  const input = refs.map((ref) => `create ${ref} ${commit}\n`).join('');
+  const input = refs.map((ref) => `update ${ref} ${commit}\n`).join('');
   await gitText(git, ['update-ref', '--stdin'], { input });
   const problem = `${target.tipRef} was missing`;
   return last === undefined

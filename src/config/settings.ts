@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
+import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
 import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
@@ -115,6 +116,11 @@ export function readSettings(files: ConfigFiles, env: NodeJS.ProcessEnv, onProbl
   return toSettings(readSettingValues(files, env, ALL_KEYS, onProblem), onProblem);
 }
 
+export const DEFAULT_PREFIXES: Prefixes = {
+  branchPrefix: findKey('agt.branchPrefix')?.defaultValue ?? '',
+  workPrefix: findKey('agt.workPrefix')?.defaultValue ?? '',
+};
+
 /** If the two prefixes overlap, that is a problem, and the default ones count. */
 export function toSettings(values: readonly SettingValue[], onProblem: OnProblem = refuse): Settings {
   const get = (name: SettingName) => values.find((value) => value.name === name)?.value ?? '';
@@ -135,12 +141,7 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     new AgtError(problem, { hints: ['neither prefix may start with the other'] }),
     'agt.branchPrefix',
   );
-  const byDefault = (name: SettingName) => findKey(name)?.defaultValue ?? '';
-  return {
-    ...settings,
-    branchPrefix: byDefault('agt.branchPrefix'),
-    workPrefix: byDefault('agt.workPrefix'),
-  };
+  return { ...settings, ...DEFAULT_PREFIXES };
 }
 
 /** A value, not checked yet, and how to get rid of it. */

@@ -1,5 +1,5 @@
-/** What is mounted inside a directory. agt deletes no directory with a mount in it: the files belong somewhere else. */
-import { readFileSync, realpathSync } from 'node:fs';
+/** Mounts inside a directory. agt deletes no directory with a mount in it: the files belong somewhere else. */
+import { readFileSync, realpathSync, statfsSync } from 'node:fs';
 import { AgtError } from '../errors.ts';
 
 const TABLE = '/proc/self/mountinfo';
@@ -35,4 +35,27 @@ function decode(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   );
+}
+
+/** `f_type` of file systems whose files the kernel makes up: statfs(2), linux/magic.h. */
+const PSEUDO_TYPES: ReadonlySet<number> = new Set([
+  0x9fa0, // proc
+  0x62656572, // sysfs
+  0x27e0eb, // cgroup
+  0x63677270, // cgroup2
+  0x64626720, // debugfs
+  0x74726163, // tracefs
+  0x73636673, // securityfs
+  0x62656570, // configfs
+  0x1cd1, // devpts
+  0xcafe4a11, // bpf
+  0x6e736673, // nsfs
+]);
+
+export function isPseudoFileSystem(path: string | Buffer): boolean {
+  try {
+    return process.platform === 'linux' && PSEUDO_TYPES.has(statfsSync(path).type);
+  } catch {
+    return false;
+  }
 }

@@ -12,6 +12,9 @@ export interface Prefixes {
   readonly workPrefix: string;
 }
 
+/** The prefixes of the settings first, then all others that sessions of the repository have. */
+export type AllPrefixes = readonly Prefixes[];
+
 /** Refs that only agt writes. */
 export const OWN_NAMESPACE = 'refs/agt/';
 const TIPS = `${OWN_NAMESPACE}tip/`;
@@ -32,7 +35,12 @@ export function workRef(prefixes: Prefixes, sessionId: string): string {
   return `${workNamespace(prefixes)}${sessionId}`;
 }
 
-export function shadowNamespace({ branchPrefix }: Prefixes): string {
+/** Whether a session's work branch has this name, under one of the prefixes. */
+export function isWorkRef(all: AllPrefixes, sessionId: string, ref: string | null): ref is string {
+  return all.some((prefixes) => workRef(prefixes, sessionId) === ref);
+}
+
+function shadowNamespace({ branchPrefix }: Prefixes): string {
   return `${HEADS}${branchPrefix}`;
 }
 
@@ -40,34 +48,44 @@ function workNamespace({ workPrefix }: Prefixes): string {
   return `${HEADS}${workPrefix}`;
 }
 
+export function shadowNamespaces(all: AllPrefixes): string[] {
+  return unique(all.map(shadowNamespace));
+}
+
 /** Namespaces of the refs that keep snapshots: tips and shadow branches. */
-export function snapshotNamespaces(prefixes: Prefixes): string[] {
-  return [TIPS, shadowNamespace(prefixes)];
+export function snapshotNamespaces(all: AllPrefixes): string[] {
+  return [TIPS, ...shadowNamespaces(all)];
 }
 
 /** Namespaces of all refs of sessions: tips, shadow and work branches. */
-export function sessionNamespaces(prefixes: Prefixes): string[] {
-  return [...snapshotNamespaces(prefixes), workNamespace(prefixes)];
+export function sessionNamespaces(all: AllPrefixes): string[] {
+  return [TIPS, ...branchNamespaces(all)];
 }
 
 /** Namespaces of shadow and work branches. */
-export function branchNamespaces(prefixes: Prefixes): string[] {
-  return [shadowNamespace(prefixes), workNamespace(prefixes)];
+export function branchNamespaces(all: AllPrefixes): string[] {
+  return unique(all.flatMap((prefixes) => [shadowNamespace(prefixes), workNamespace(prefixes)]));
 }
 
 /** All namespaces but those of remotes. */
-export function localNamespaces(prefixes: Prefixes): string[] {
-  return [...branchNamespaces(prefixes), `${TAGS}${prefixes.branchPrefix}`, OWN_NAMESPACE];
+export function localNamespaces(all: AllPrefixes): string[] {
+  const tags = all.map(({ branchPrefix }) => `${TAGS}${branchPrefix}`);
+  return [...branchNamespaces(all), ...unique(tags), OWN_NAMESPACE];
 }
 
 /** Namespaces of the remote-tracking branches of one remote. */
-export function remoteNamespaces(remote: string, { branchPrefix, workPrefix }: Prefixes): string[] {
-  return [`${REMOTES}${remote}/${branchPrefix}`, `${REMOTES}${remote}/${workPrefix}`];
+export function remoteNamespaces(remote: string, all: AllPrefixes): string[] {
+  return namesBelowRemotes(all).map((name) => `${REMOTES}${remote}/${name}`);
+}
+
+/** What the name of a hidden remote-tracking branch has after its remote: `agtsessions/`, `agt/`. */
+export function namesBelowRemotes(all: AllPrefixes): string[] {
+  return unique(all.flatMap(({ branchPrefix, workPrefix }) => [branchPrefix, workPrefix]));
 }
 
 /** All namespaces of a repository with these remotes. */
-export function allNamespaces(prefixes: Prefixes, remotes: readonly string[]): string[] {
-  return [...localNamespaces(prefixes), ...remotes.flatMap((remote) => remoteNamespaces(remote, prefixes))];
+export function allNamespaces(all: AllPrefixes, remotes: readonly string[]): string[] {
+  return [...localNamespaces(all), ...remotes.flatMap((remote) => remoteNamespaces(remote, all))];
 }
 
 /**
@@ -76,16 +94,20 @@ export function allNamespaces(prefixes: Prefixes, remotes: readonly string[]): s
  */
 export function namespaceOf(
   ref: string,
-  prefixes: Prefixes,
+  all: AllPrefixes,
   remotes: ReadonlySet<string> = new Set(),
 ): string | undefined {
   const isAround = (namespace: string) => ref.startsWith(namespace);
-  if (!ref.startsWith(REMOTES)) return localNamespaces(prefixes).find(isAround);
+  if (!ref.startsWith(REMOTES)) return localNamespaces(all).find(isAround);
   const rest = ref.slice(REMOTES.length);
   for (let slash = rest.lastIndexOf('/'); slash > 0; slash = rest.lastIndexOf('/', slash - 1)) {
     const remote = rest.slice(0, slash);
-    if (remotes.has(remote)) return remoteNamespaces(remote, prefixes).find(isAround);
+    if (remotes.has(remote)) return remoteNamespaces(remote, all).find(isAround);
   }
   const first = rest.slice(0, Math.max(rest.indexOf('/'), 0));
-  return first === '' ? undefined : remoteNamespaces(first, prefixes).find(isAround);
+  return first === '' ? undefined : remoteNamespaces(first, all).find(isAround);
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
 }

@@ -9,6 +9,9 @@ import { recordFile, recordsDirectory } from '../repository/layout.ts';
 
 export interface SessionFile {
   readonly session_id: string;
+  /** Full names; every version of agt has written them. */
+  readonly branch?: string;
+  readonly work_branch?: string;
   /** Absolute path of the worktree that the agent works in. */
   readonly sandbox: string;
   readonly state: string;

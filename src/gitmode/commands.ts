@@ -12,9 +12,10 @@ import { fetch, remote } from './rules/fetch.ts';
 import { forEachRef, refs } from './rules/for-each-ref.ts';
 import { log, reflog, show } from './rules/log.ts';
 import { lsRemote } from './rules/ls-remote.ts';
+import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
-import { bundle, fastExport, formatPatch, revList, revParse, shortlog } from './rules/rev-list.ts';
+import { bundle, fastExport, formatPatch, repo, revList, revParse, shortlog } from './rules/rev-list.ts';
 import type { Rule } from './rules/rule.ts';
 import { showBranch } from './rules/show-branch.ts';
 import { showRef } from './rules/show-ref.ts';
@@ -89,7 +90,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   whatchanged: { rule: log, shim: 'decorate' },
   'ls-remote': { rule: lsRemote },
   'name-rev': { rule: nameRev },
-  pull: { rule: fetch, destroys: canDestroy.always, commitsAtRisk: atRisk.targetsOfRefspecs },
+  pull: { rule: pull, destroys: canDestroy.always, commitsAtRisk: atRisk.targetsOfRefspecs },
   push: {
     rule: push,
     destroys: canDestroy.push,
@@ -100,6 +101,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   reflog: { rule: reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
   refs: { rule: refs },
   remote: { rule: remote },
+  repo: { rule: repo },
   'rev-list': { rule: revList, shim: 'walk' },
   shortlog: { rule: shortlog, shim: 'walk' },
   'show-branch': { rule: showBranch },
@@ -212,7 +214,6 @@ const TABLE: Readonly<Record<string, Command>> = {
   repack: {},
   replace: {},
   replay: {},
-  repo: {},
   rerere: {},
   'show-index': {},
   stage: {},

@@ -2,8 +2,8 @@
  * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it was
  * given, unless a rule changes it.
  */
-import { existsSync, writeSync } from 'node:fs';
-import { becomeGit } from '../git/run/become.ts';
+import { existsSync, rmSync, writeSync } from 'node:fs';
+import { becomeGit, runAsChild } from '../git/run/become.ts';
 import { agtDirectory } from '../repository/layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
@@ -11,7 +11,7 @@ import { COMMANDS } from './commands.ts';
 import { captureBefore } from './guard/guard.ts';
 import { sessionsHere } from './guard/sessions.ts';
 import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
-import { planCommand } from './plan.ts';
+import { type GitCall, planCommand } from './plan.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { updateDecorationsFile } from './shim/decorations-file.ts';
 import { openView } from './view/repository-view.ts';
@@ -26,10 +26,10 @@ export async function runGitMode(words: string[]): Promise<number> {
     return becomeGit(git.path, given, env);
   const invocation = openInvocation(git, line, env);
   let publishes = COMMANDS.get(line.command)?.publishes;
-  let plan: readonly string[] | FilteredOutput = given;
+  let plan: GitCall | FilteredOutput = { words: given };
   try {
     const decision = decide(invocation);
-    plan = decision.plan ?? given;
+    plan = decision.plan ?? plan;
     publishes ||= COMMANDS.get(decision.line.command)?.publishes;
     if (publishes) requirePrefixes(invocation);
     captureBefore(decision.line, invocation);
@@ -38,12 +38,17 @@ export async function runGitMode(words: string[]): Promise<number> {
     warn(`nothing is hidden: ${reasonOf(error)}`);
   }
   for (const { error } of invocation.problems) warn(error.message);
-  return 'printFiltered' in plan ? plan.printFiltered() : await becomeGit(git.path, plan, env);
+  if ('printFiltered' in plan) return plan.printFiltered();
+  const { words: rewritten, directory } = plan;
+  const gitEnv = { ...env, ...plan.env };
+  if (directory === undefined) return becomeGit(git.path, rewritten, gitEnv);
+  const clean = () => rmSync(directory, { recursive: true, force: true });
+  return runAsChild(git.path, rewritten, gitEnv, clean);
 }
 
 interface Decision {
   /** Undefined: git gets the line as it was given. */
-  readonly plan: readonly string[] | FilteredOutput | undefined;
+  readonly plan: GitCall | FilteredOutput | undefined;
   /** With aliases expanded, if git mode knows what they mean. */
   readonly line: CommandLine;
 }

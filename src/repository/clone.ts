@@ -77,7 +77,7 @@ async function arrange(git: Git, settings: Settings, bare: string, area: string)
   await makeBare(git, bare);
   makeArea(bare, area);
   failurePoint('clone: area made');
-  await hideAgentRefs({ git, settings });
+  await hideAgentRefs({ git, prefixes: [settings] });
   const { branch, empty } = await defaultBranch(git);
   const primary = join(area, basename(branch));
   dropHalfWorktree(bare, primary);

@@ -3,8 +3,7 @@
  * manages. agt only adds values that are missing; the user's own values stay.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../config/settings.ts';
-import { allNamespaces } from '../filter/agent-refs.ts';
+import { type AllPrefixes, allNamespaces } from '../filter/agent-refs.ts';
 import { type Git, gitAnswer, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import type { Repository } from './repository.ts';
 
@@ -15,17 +14,17 @@ const LOCK_ATTEMPTS = 50;
 const LOCK_PAUSE_MS = 20;
 
 /** Namespaces of agt that `uploadpack.hideRefs` does not name yet. */
-export async function missingHideRefs(git: Git, settings: Settings): Promise<string[]> {
+export async function missingHideRefs(git: Git, prefixes: AllPrefixes): Promise<string[]> {
   const present = (await gitAnswer(git, ['config', '--get-all', KEY]))?.split('\n') ?? [];
   const remotes = (await gitText(git, ['remote'])).split('\n').filter((name) => name !== '');
-  const wanted = allNamespaces(settings, remotes).map((namespace) => namespace.replace(/\/$/, ''));
+  const wanted = allNamespaces(prefixes, remotes).map((namespace) => namespace.replace(/\/$/, ''));
   return wanted.filter((name) => !present.includes(name));
 }
 
 /** git does not wait for the lock on its configuration file, so agt retries while another process holds it. */
-export async function hideAgentRefs({ git, settings }: Pick<Repository, 'git' | 'settings'>): Promise<void> {
+export async function hideAgentRefs({ git, prefixes }: Pick<Repository, 'git' | 'prefixes'>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const [name] = await missingHideRefs(git, settings);
+    const [name] = await missingHideRefs(git, prefixes);
     if (name === undefined) return;
     const args = ['config', '--add', KEY, name];
     const run = await runGit(git, args);

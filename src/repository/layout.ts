@@ -19,6 +19,11 @@ export function configFile(agtDir: string): string {
   return join(agtDir, 'config');
 }
 
+/** The prefixes of branches that sessions have, one pair a line; absent if there were never others than the default ones. */
+export function prefixesFile(agtDir: string): string {
+  return join(agtDir, 'prefixes');
+}
+
 /** Settings of an agt clone. */
 export function areaConfigFile(area: string): string {
   return join(area, '.agt', 'config');

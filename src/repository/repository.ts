@@ -3,7 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { localConfigPath, readArea } from '../config/local-config.ts';
+import { prefixesInUse } from '../config/prefixes.ts';
 import type { Settings } from '../config/settings.ts';
+import type { AllPrefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import type { FoundRepository } from './find-repository.ts';
@@ -24,6 +26,7 @@ export interface Repository {
   readonly worktree: string | undefined;
   readonly configFile: string;
   readonly settings: Settings;
+  readonly prefixes: AllPrefixes;
 }
 
 /** `readSettings` gets the path of the repository's own settings file. */
@@ -37,6 +40,7 @@ export function openRepository(
   const ownGit = inDirectory(git, existsSync(main) ? main : commonDir);
   const area = readArea(commonDir);
   const configFile = localConfigPath(commonDir);
+  const settings = readSettings(configFile);
   let sessionsDir: Promise<string> | undefined;
   return {
     git: ownGit,
@@ -50,7 +54,8 @@ export function openRepository(
     },
     worktree,
     configFile,
-    settings: readSettings(configFile),
+    settings,
+    prefixes: prefixesInUse(agtDirectory(commonDir), settings),
   };
 }
 

@@ -71,8 +71,9 @@ export async function withSessionLock<T>(
 
 /** A killed agt or git may have left git's locks on the refs of this session. Now nobody else changes them. */
 async function breakRefLocks(repository: Repository, id: SessionId): Promise<void> {
-  const { commonDir, settings, git } = repository;
-  const refs = [tipRef(id), shadowRef(settings, id), workRef(settings, id)];
+  const { commonDir, prefixes, git } = repository;
+  const branches = prefixes.flatMap((pair) => [shadowRef(pair, id), workRef(pair, id)]);
+  const refs = [tipRef(id), ...branches];
   await breakStaleRefLocks(commonDir, refs, async () => [
     commonDir,
     join(await repository.sessionsDir(), id),

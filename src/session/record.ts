@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
-import { tipRef } from '../filter/agent-refs.ts';
+import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -56,6 +56,11 @@ export function writeRecord(repository: Repository, record: SessionRecord): void
   const text = `${JSON.stringify(record, null, 2)}\n`;
   writeFileAtomic(recordFile(repository.agtDir, record.session_id), text, { durable: true });
   failurePoint(`metadata: ${record.state}`);
+}
+
+/** Full name, also for a session without metadata, which the settings then decide. */
+export function workBranchOf(repository: Repository, id: string): string {
+  return readRecord(repository, id as SessionId)?.work_branch ?? workRef(repository.settings, id);
 }
 
 export function deleteRecord(repository: Repository, id: SessionId): void {

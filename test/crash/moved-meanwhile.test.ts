@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotTree } from '../harness/session.ts';
-import { AGT, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
-/** A git that runs `before` ahead of its first `times` calls of fast-import. */
-function gitWith(before: string, times: number): string {
+/** A git that runs `before` ahead of its first `times` calls of `command`. */
+function gitWith(before: string, times: number, command = 'fast-import'): string {
   const bin = makeTempDir('bin');
   const calls = join(bin, 'calls');
   write(calls, '');
   const script = `#!/bin/sh
-for word; do [ "$word" = fast-import ] && {
+for word; do [ "$word" = ${command} ] && {
   echo call >>${calls}
   [ $(wc -l <${calls}) -le ${times} ] && { ${before}; }
   exec ${REAL_GIT} "$@"
@@ -76,4 +76,36 @@ test('objects of staged content disappear before the refs move: agt writes them 
   expect(outcome.exitCode).toBe(0);
   expect(git(session.repository, 'cat-file', 'blob', 'agtsessions/s1:_/staged/dir/staged')).toBe('staged');
   expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+});
+
+test('a branch is deleted while agt gc reads the refs: it reads them again', () => {
+  const { repository } = makeSession();
+  agtOk(repository, 'session', 'new', 's2');
+  agtOk(repository, 'session', 'remove', 's2');
+  git(repository, 'branch', 'passing');
+  const record = join(repository, '.git/agt/sessions/s2.json');
+  write(
+    record,
+    readFileSync(record, 'utf8').replace(/("last_activity_at": ")[^"]*/, '$12020-01-01T00:00:00.000Z'),
+  );
+  const bin = gitWith(`${REAL_GIT} branch -q -D passing`, 1, 'rev-list');
+  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const outcome = run(AGT, ['gc'], { cwd: repository, env });
+  expect(outcome.stderr).toBe('');
+  expect(outcome.exitCode).toBe(0);
+  expect(calls(bin)).toBeGreaterThan(1);
+  expect(agtOk(repository, 'session', 'list', '--all')).not.toContain('s2');
+});
+
+test('a session is removed while agt autocommit --all is at work: the others are captured, exit code 0', () => {
+  const session = makeSession();
+  const { repository } = session;
+  agtOk(repository, 'session', 'new', 's2');
+  write(join(session.sandbox, 'x'), 'x\n');
+  const bin = gitWith(`AGT_GIT_PATH=${REAL_GIT} ${AGT} session remove s2 >&2`, 1);
+  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const outcome = run(AGT, ['autocommit', '--all'], { cwd: repository, env });
+  expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/x')).toBe('100644 x\n');
+  expect(agtOk(repository, 'session', 'list')).not.toContain('s2');
 });

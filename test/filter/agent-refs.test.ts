@@ -11,7 +11,7 @@ import {
   workRef,
 } from '../../src/filter/agent-refs.ts';
 
-const PREFIXES = { branchPrefix: 'agtsessions/', workPrefix: 'agt/' };
+const PREFIXES = [{ branchPrefix: 'agtsessions/', workPrefix: 'agt/' }];
 
 test.each<[string, string | undefined]>([
   ['refs/heads/agt/s1', 'refs/heads/agt/'],
@@ -36,8 +36,8 @@ test('the refs of a session follow the configured prefixes, and all are in hidde
   const refs = [tipRef('s1'), shadowRef(prefixes, 's1'), workRef(prefixes, 's1')];
   expect(refs).toEqual(['refs/agt/tip/s1', 'refs/heads/bots/shadow/s1', 'refs/heads/bots/work/s1']);
   for (const ref of refs) {
-    expect(namespaceOf(ref, prefixes)).toBeDefined();
-    expect(sessionNamespaces(prefixes).filter((namespace) => ref.startsWith(namespace))).toHaveLength(1);
+    expect(namespaceOf(ref, [prefixes])).toBeDefined();
+    expect(sessionNamespaces([prefixes]).filter((namespace) => ref.startsWith(namespace))).toHaveLength(1);
   }
 });
 

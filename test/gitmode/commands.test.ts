@@ -2,11 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_PREFIXES } from '../../src/config/settings.ts';
 import { COMMANDS, type Command, shimAction } from '../../src/gitmode/commands.ts';
 import { shimText } from '../../src/gitmode/shim/shim.ts';
 import { git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { LINES } from '../twin/lines.ts';
-import { PREFIXES } from './view/stub-view.ts';
 
 const namesOf = (isWanted: (command: Command) => boolean): string[] =>
   [...COMMANDS].filter(([, command]) => isWanted(command)).map(([name]) => name);
@@ -26,7 +26,7 @@ test('a command that publishes refs has a rule; only send-pack gets its line unc
 test('every command with a rule is compared with real git in the twins', () => {
   const lines = Object.values(LINES).flat();
   const isCompared = (name: string) => lines.some((line) => line.replace(/^!/, '').split(' ')[0] === name);
-  // No git before 2.46 has refs; test/gitmode/safety.test.ts tests rebase.
+  // No git before 2.46 has refs; test/twin/rebase.test.ts has rebase.
   expect(namesOf(({ rule }) => rule !== undefined).filter((name) => !isCompared(name))).toEqual([
     'rebase',
     'refs',
@@ -58,7 +58,12 @@ describe('the shim, with a real git and an agt that print their names', () => {
     const bin = makeTempDir('shim');
     for (const name of ['git', 'agt']) write(join(bin, name), `#!/bin/sh\necho ${name}\n`, 0o755);
     const settingsFile = join(bin, 'no-settings');
-    const facts = { git: join(bin, 'git'), executable: join(bin, 'agt'), settingsFile, prefixes: PREFIXES };
+    const facts = {
+      git: join(bin, 'git'),
+      executable: join(bin, 'agt'),
+      settingsFile,
+      prefixes: DEFAULT_PREFIXES,
+    };
     const execPath = git('/', '--exec-path');
     writeFileSync(join(bin, 'shim'), shimText({ ...facts, execPath }));
     return bin;

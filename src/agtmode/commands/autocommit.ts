@@ -4,8 +4,9 @@ import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { AutocommitOptions } from '../../session/capture-session.ts';
 import { findSession } from '../../session/find-session.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
+import { isActive } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
@@ -150,13 +151,14 @@ async function autocommitAll(
   for (const { problem } of damaged) context.err(`error: ${problem}\n`);
   const exitCodes: number[] = damaged.map(() => EXIT.failed);
   const results: unknown[] = [];
-  for (const record of records.filter(({ state }) => state === 'active')) {
+  for (const record of records.filter(isActive)) {
     try {
       const result = await capture(record);
       exitCodes.push(exitCodeOf(result));
       results.push(autocommitJson(record, result));
       if (!asJson) printAutocommit(context, record, result, { quietIfUnchanged: true, listChanges: false });
     } catch (error) {
+      if (hasEnded(repository, record)) continue;
       context.err(formatError(error, false));
       exitCodes.push(exitCodeFor(error));
       results.push({ session_id: record.session_id, outcome: 'failed', error: (error as Error).message });
@@ -164,4 +166,10 @@ async function autocommitAll(
   }
   if (asJson) context.out(json(results));
   return worstExitCode(exitCodes);
+}
+
+/** Whether somebody has removed the session since it was listed. */
+function hasEnded(repository: Repository, { session_id: id }: SessionRecord): boolean {
+  const record = readRecord(repository, id);
+  return record === undefined || !isActive(record);
 }

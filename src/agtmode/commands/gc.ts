@@ -10,6 +10,7 @@ import {
 } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { retryAfterChange } from '../../session/retry.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { json, plural } from '../output/format.ts';
@@ -42,7 +43,7 @@ export const gc = defineCommand({
     const repository = await context.repository();
     const pruneBefore = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: context.now() };
-    const planned = await planRetention(repository, request);
+    const planned = await retryAfterChange(() => planRetention(repository, request));
     for (const problem of planned.damaged) context.err(`error: ${problem}\n`);
     const damaged = planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
     if (args['dry-run']) {
@@ -104,7 +105,10 @@ async function tryToPrune(
   failures: readonly Failure[],
 ): Promise<{ pruned: PruneResult | undefined; failures: readonly Failure[] }> {
   try {
-    return { pruned: await pruneAndRepack(repository, pruneBefore), failures };
+    return {
+      pruned: await retryAfterChange(() => pruneAndRepack(repository, pruneBefore)),
+      failures,
+    };
   } catch (error) {
     return { pruned: undefined, failures: [...failures, { id: '', error }] };
   }

@@ -10,6 +10,7 @@
  */
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
+import { isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import { BESIDE, isTemporaryEntry, TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -59,6 +60,7 @@ class Walker implements Walked {
   readonly directoriesToCache: CachedDirectoriesBuilder;
   hasNewTimes = false;
   private readonly folder: string;
+  private readonly device: number | undefined;
   private readonly options: ScanOptions;
   private readonly refreshed: RefreshedCache | undefined;
   /** For each row of the cached files: 1 if it need not be read. */
@@ -68,6 +70,7 @@ class Walker implements Walked {
 
   constructor(folder: string, options: ScanOptions) {
     this.folder = folder;
+    this.device = lstatSync(systemPath(folder), { throwIfNoEntry: false })?.dev;
     this.options = options;
     this.refreshed = options.refreshed;
     this.unchanged = unchangedFiles(options);
@@ -112,6 +115,8 @@ class Walker implements Walked {
     if (stat === undefined) return;
     const { ignore, maxFileSize } = this.options;
     if (ignore?.ignores(path, stat.isDirectory())) this.skip(path, IGNORED);
+    else if (stat.isDirectory() && stat.dev !== this.device && isPseudoFileSystem(this.absolute(path)))
+      this.skip(path, 'is a file system of the kernel, such as /proc');
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
     else if (stat.isFile() && stat.size > maxFileSize)
       this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
@@ -160,10 +165,14 @@ class Walker implements Walked {
     this.skipped.push({ path, reason });
   }
 
+  private absolute(path: string): string | Buffer {
+    return systemPath(`${this.folder}/${path}`);
+  }
+
   /** Undefined if there is nothing, or if the system refuses. */
   private lstat(path: string): Stats | undefined {
     try {
-      return lstatSync(systemPath(`${this.folder}/${path}`), { throwIfNoEntry: false });
+      return lstatSync(this.absolute(path), { throwIfNoEntry: false });
     } catch (error) {
       this.failed.push({ path, reason: failureReason('examined', error) });
       return undefined;
@@ -173,7 +182,7 @@ class Walker implements Walked {
   /** The sorted names; undefined if the directory is gone or cannot be listed. */
   private readDirectory(path: string): string[] | undefined {
     try {
-      return readdirSync(systemPath(`${this.folder}/${path}`), 'latin1').sort();
+      return readdirSync(this.absolute(path), 'latin1').sort();
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') this.failed.push({ path, reason: failureReason('listed', error) });
       return undefined;

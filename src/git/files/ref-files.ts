@@ -1,6 +1,6 @@
 /**
  * Reads names of refs from the files of a repository: `packed-refs` and the loose refs. It reads names only; git decides
- * whether a ref is broken and what it points to. A reftable repository has no such files: the caller must ask git.
+ * whether a ref is broken and what it points to. If there are no such files, the caller must ask git.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,10 @@ export const HEADS = 'refs/heads/';
 export const TAGS = 'refs/tags/';
 export const REMOTES = 'refs/remotes/';
 
-export function usesReftable(commonDir: string): boolean {
-  return /refstorage\s*=\s*"?reftable/i.test(readSmallFile(join(commonDir, 'config')) ?? '');
+/** False for a reftable, and for refs in another directory (git 2.54). */
+export function hasRefFiles(commonDir: string, env: NodeJS.ProcessEnv): boolean {
+  if (env['GIT_REFERENCE_BACKEND']) return false;
+  return !/refstorage\s*=\s*"?(reftable|\w+:)/i.test(readSmallFile(join(commonDir, 'config')) ?? '');
 }
 
 /** The bytes of packed-refs; empty if there is no such file. */

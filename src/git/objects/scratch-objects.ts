@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
 import type { Git } from '../run/git.ts';
 
 export interface ScratchObjects {
@@ -37,7 +38,7 @@ export async function withScratchObjects<T>(
   { commonDir, parent }: ScratchPaths,
   action: (scratch: ScratchObjects) => Promise<T>,
 ): Promise<T> {
-  mkdirSync(parent, { recursive: true });
+  makeDirectories(parent);
   for (const path of abandonedScratch(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
   const cleanUpAndDie = (signal: NodeJS.Signals) => {

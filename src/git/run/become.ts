@@ -49,15 +49,24 @@ function cannotRun(git: string, cause: unknown): AgtError {
 /** Signals that a supervisor sends to the one process that it knows. */
 const FORWARDED = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** Forwards signals to git. A signal that ends git ends this process too. */
-function runAsChild(git: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+/** Forwards signals to git. A signal that ends git ends this process too. `clean` is called when git is done. */
+export function runAsChild(
+  git: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  clean: () => void = () => {},
+): Promise<number> {
   return new Promise((done, fail) => {
     // The handlers come first: a signal in between would end this process and leave git running.
     const forward = (signal: NodeJS.Signals) => void child.kill(signal);
     for (const signal of FORWARDED) process.on(signal, forward);
     const child = spawn(git, args, { env, stdio: 'inherit' });
-    child.on('error', (error) => fail(cannotRun(git, error)));
+    child.on('error', (error) => {
+      clean();
+      fail(cannotRun(git, error));
+    });
     child.on('exit', (exitCode, signal) => {
+      clean();
       for (const name of FORWARDED) process.off(name, forward);
       if (signal !== null) process.kill(process.pid, signal);
       done(exitCode ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0));
@@ -90,7 +99,9 @@ function rawArguments(args: readonly string[]): string[] | undefined {
 function rawEnvironment(env: NodeJS.ProcessEnv): string[] | undefined {
   const isReplaced = ([name, value]: [string, string | undefined]) =>
     name.includes(REPLACEMENT_CHARACTER) || value?.includes(REPLACEMENT_CHARACTER);
-  return Object.entries(env).some(isReplaced) ? readProc('/proc/self/environ') : undefined;
+  if (!Object.entries(env).some(isReplaced)) return undefined;
+  const added = Object.entries(env).filter(([name, value]) => value !== process.env[name]);
+  return [...readProc('/proc/self/environ'), ...added.map(([name, value]) => asBytes(`${name}=${value}`))];
 }
 
 function readProc(path: string): string[] {

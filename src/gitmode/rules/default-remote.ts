@@ -13,8 +13,8 @@ export function defaultPushRemote(view: View): string | undefined {
   return view.remotes().includes('origin') ? 'origin' : undefined;
 }
 
-/** Its short name. */
-function currentBranch(view: View): string | undefined {
+/** Its short name; undefined for a detached HEAD. */
+export function currentBranch(view: View): string | undefined {
   const { exitCode, stdout } = view.ask(['symbolic-ref', '-q', 'HEAD']);
   const ref = exitCode === 0 ? stdout.trim() : undefined;
   return ref?.startsWith(HEADS) ? ref.slice(HEADS.length) : undefined;

@@ -2,12 +2,18 @@
  * git describe and name-rev, which derive names from refs.
  *
  * With any `--exclude`, `describe --all` ignores refs outside heads, tags and remotes, so the rule adds it only when
- * git's own answer is a hidden name. Limit: `name-rev --all` names refs before it excludes them; the rule leaves it.
+ * git's own answer is a hidden name. `name-rev --all` names refs before it excludes them: it needs other refs.
  */
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
-import { hasOption, optionTable, type ParsedOptions, parseOptions } from '../command-line/options.ts';
+import {
+  hasOption,
+  optionTable,
+  type ParsedOptions,
+  parseOptions,
+  withoutOptions,
+} from '../command-line/options.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
-import type { Rewrite, Rule } from './rule.ts';
+import { type FilteredOutput, type Rewrite, type Rule, replacingRefs } from './rule.ts';
 
 const DESCRIBE_OPTIONS = optionTable(`
   contains debug all tags long first-parent abbrev? exact-match candidates= match= exclude= always dirty? broken?`);
@@ -27,11 +33,52 @@ export const describe: Rule = (args, view) => {
 
 export const nameRev: Rule = (args, view) => {
   const parsed = view.namespaces.length === 0 ? undefined : parseOptions(args, NAME_REV_OPTIONS);
-  if (parsed === undefined || hasOption(parsed, 'all')) return undefined;
+  if (parsed === undefined) return undefined;
+  if (hasOption(parsed, 'all')) return replacingRefs(args, view) ?? nameAll(parsed, view);
   const hidden = hiddenGlobs(view, hasOption(parsed, 'tags') ? TAGS : '');
   if (hidden.length === 0) return undefined;
   return { args: [...excludes(hiddenGlobs(view, '')), ...args] };
 };
+
+/**
+ * `name-rev --all` parses each ref before it excludes it, and then lists the commit as undefined. agt leaves out these
+ * lines. Limit: git lists commits in the order of a hash table, which those commits can change.
+ */
+function nameAll(parsed: ParsedOptions, view: View): FilteredOutput | undefined {
+  const hidden = excludes(hiddenGlobs(view, ''));
+  const options = withoutOptions(parsed, 'undefined');
+  if (hidden.length === 0 || options === undefined) return undefined;
+  const choice = parsed.options.filter(({ name }) => ['all', 'tags', 'refs', 'exclude'].includes(name));
+  const named = view.ask(['name-rev', ...hidden, ...choice.flatMap(({ words }) => words)]);
+  const parsedCommits = commitsAtVisibleRefs(view);
+  const lines = named.stdout.split('\n').map((line) => {
+    const [commit = '', name] = line.split(' ');
+    return {
+      isUndefined: name === 'undefined',
+      isVisible: name !== 'undefined' || parsedCommits.has(commit),
+    };
+  });
+  const fails = hasOption(parsed, 'no-undefined') && lines.some((line) => line.isUndefined && line.isVisible);
+  if (named.exitCode !== 0 || fails) return undefined;
+  return {
+    printFiltered: () => {
+      const { exitCode, stdout } = view.capture(['name-rev', ...hidden, ...options]);
+      const kept = stdout.split('\n').filter((_, i) => lines[i]?.isVisible !== false);
+      view.print(kept.join('\n'));
+      return exitCode;
+    },
+  };
+}
+
+/** The commits that visible refs point to, and their parents: git knows these when it has parsed the refs. */
+function commitsAtVisibleRefs(view: View): Set<string> {
+  const { stdout } = view.ask([
+    'for-each-ref',
+    '--format=%(refname) %(objectname) %(parent) %(*objectname) %(*parent)',
+  ]);
+  const lines = stdout.split('\n').map((line) => line.split(' '));
+  return new Set(lines.flatMap(([ref = '', ...objects]) => (view.isHidden(ref) ? [] : objects)));
+}
 
 function excludes(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => `--exclude=${pattern}`);

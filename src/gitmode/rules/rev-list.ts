@@ -2,25 +2,42 @@
  * git rev-list, shortlog and rev-parse, bundle create, fast-export and format-patch: sets of refs only. They print no
  * decorations of their own.
  *
- * Limits: `%d` and `%D` in formats, `--bisect-all` and `--simplify-by-decoration` load all decorations and take no
- * filter; `--reflog` takes no excludes.
+ * Limits: before git 2.54, `%d` and `%D` in formats, `--bisect-all`, `--simplify-by-decoration` and `--reflog` show what
+ * is hidden.
  */
 
 import { hasNothingToHide } from '../view/view.ts';
 import { excludeAgentCommits } from './author-filter.ts';
-import { excludesBefore, parseRevisions, withAddedOptions } from './revisions.ts';
-import type { Rule } from './rule.ts';
+import {
+  excludesBefore,
+  parseRevisions,
+  type Revisions,
+  takesNoExcludes,
+  withAddedOptions,
+} from './revisions.ts';
+import { type Rule, replacingRefs } from './rule.ts';
 
 export const revList: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
   const walk = parseRevisions(args, view);
-  return withAddedOptions(walk, excludeAgentCommits(walk, view, false));
+  const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
+  return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };
+
+/** These load all decorations, and take no filter. */
+function decorates({ options }: Revisions): boolean {
+  return options.some((option) =>
+    /^--(bisect-all|simplify-by-decoration)$|^--(format|pretty|group)\b.*%[-+ ]?([dD]|\(decorate)/.test(
+      option,
+    ),
+  );
+}
 
 export const shortlog: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
   const walk = parseRevisions(args, view, { takeNextWord: ['--group'] });
-  return withAddedOptions(walk, excludeAgentCommits(walk, view, false));
+  const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
+  return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };
 
 /** rev-parse reads its words one by one. After `--parseopt` or `--sq-quote` they are another program's words. */
@@ -63,3 +80,5 @@ export const formatPatch: Rule = (args, view) => {
   const revisions = parseRevisions(args, view, { takeNextWord: FORMAT_PATCH_OPTIONS });
   return revisions.changed ? { args: revisions.args } : undefined;
 };
+
+export const repo: Rule = (args, view) => (args[0] === 'structure' ? replacingRefs(args, view) : undefined);

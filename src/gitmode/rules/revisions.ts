@@ -89,6 +89,11 @@ export function excludesBefore(option: string, view: View): string[] {
   return asOptions(hiddenGlobs(view, set === 'branches' ? HEADS : set === 'tags' ? TAGS : REMOTES));
 }
 
+/** `--reflog` takes none, and one for `--stdin` holds for the first set in the input. */
+export function takesNoExcludes({ options }: Revisions): boolean {
+  return options.includes('--reflog') || options.includes('--stdin');
+}
+
 function hiddenWorktreeHeads(view: View): string[] {
   return view.hiddenWorktrees.map((id) => `${id === '' ? 'main-worktree' : `worktrees/${id}`}/HEAD`);
 }

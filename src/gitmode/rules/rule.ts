@@ -1,5 +1,5 @@
 /** The rule of a command: a function from its arguments to other arguments. */
-import type { View } from '../view/view.ts';
+import { hasNothingToHide, type View } from '../view/view.ts';
 
 /** The command line that git gets instead; a part that is left out stays as it was given. */
 export interface Rewrite {
@@ -7,12 +7,29 @@ export interface Rewrite {
   readonly args: readonly string[];
   /** `key=value`, passed to git as `-c` before the command. */
   readonly config?: readonly string[];
+  /** Variables for git's environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** git sees refs without the hidden ones (view/replaced-refs.ts). */
+  readonly replacesRefs?: true;
 }
 
 /** Output that no argument can produce: agt runs git, and prints git's output without what is hidden. */
 export interface FilteredOutput {
   /** Returns the exit code. */
   readonly printFiltered: () => number;
+}
+
+/**
+ * For what no argument hides: git also gets refs without the hidden ones. Only if the command writes no ref. Before git
+ * 2.54, `rewrite` alone has to do.
+ */
+export function replacingRefs(
+  args: readonly string[],
+  view: View,
+  rewrite?: Rewrite | undefined,
+): Rewrite | undefined {
+  if (hasNothingToHide(view) || !view.canReplaceRefs()) return rewrite;
+  return { ...(rewrite ?? { args }), replacesRefs: true };
 }
 
 /** Undefined: git gets the line as it was given. */

@@ -16,7 +16,7 @@ import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync }
 import { dirname, join, resolve } from 'node:path';
 import { localNamespaces, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
 import { globsExcept } from '../../filter/globs.ts';
-import { REMOTES, usesReftable } from '../../git/files/ref-files.ts';
+import { hasRefFiles, REMOTES } from '../../git/files/ref-files.ts';
 import { agtDirectory, decorationsFile } from '../../repository/layout.ts';
 import { DEFAULT_DECORATIONS, defaultDecorations } from '../rules/decorations.ts';
 import type { View } from '../view/view.ts';
@@ -30,7 +30,7 @@ const MARGIN_MS = 1000;
 export function updateDecorationsFile(view: View, env: NodeJS.ProcessEnv): void {
   if (!statSync(agtDirectory(view.commonDir), { throwIfNoEntry: false })?.isDirectory()) return;
   const defaults = defaultDecorations([], view);
-  if (defaults.length === 0 || usesReftable(view.commonDir)) return;
+  if (defaults.length === 0 || !hasRefFiles(view.commonDir, env)) return;
   const ofRemotes = view.remotes().flatMap((remote) => remoteNamespaces(remote, view.prefixes));
   const isOfOtherRemote = (namespace: string) =>
     namespace.startsWith(REMOTES) && !ofRemotes.includes(namespace);
@@ -91,7 +91,7 @@ function mayDecorate(setting: string): boolean {
 /** The options for a repository without remotes, outside a sandbox. The shim's text holds them. */
 export function decorationsWithoutRemotes(prefixes: Prefixes): string[] {
   return [
-    ...localNamespaces(prefixes).map((namespace) => `--decorate-refs-exclude=${namespace.slice(0, -1)}`),
+    ...localNamespaces([prefixes]).map((namespace) => `--decorate-refs-exclude=${namespace.slice(0, -1)}`),
     ...DEFAULT_DECORATIONS,
   ];
 }

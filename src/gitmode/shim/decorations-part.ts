@@ -16,7 +16,7 @@ export function withoutSlash(name: string): string {
 
 export function decorationsPart(prefixes: Prefixes): string {
   const names = namesOf(prefixes);
-  const current = branchNamespaces(prefixes).map((namespace) => `${shellQuote(`ref: ${namespace}`)}*`);
+  const current = branchNamespaces([prefixes]).map((namespace) => `${shellQuote(`ref: ${namespace}`)}*`);
   return `# Decorations: the options that the executable wrote for this worktree, unless something that they depend on is newer.
 agt_log() {
   agt_words=${decorationsFile('$agt_git')}

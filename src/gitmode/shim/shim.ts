@@ -22,6 +22,7 @@ import {
 } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { decorationsPart, namesOf, withoutSlash } from './decorations-part.ts';
+import { otherPrefixesPart } from './prefixes-part.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -52,7 +53,7 @@ export function shimText({ git, executable, settingsFile, prefixes, execPath }: 
   // With a global option, the commands that the script tests for first get to the list of all.
   const alwaysGit = [...first, ...commandsWith('git')].sort();
   const names = namesOf(prefixes);
-  const loose = localNamespaces(prefixes).map(
+  const loose = localNamespaces([prefixes]).map(
     (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
   );
   const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>
@@ -123,13 +124,20 @@ agt_no_settings() {
 agt_plain() {
   if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
   agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
+  ${otherPrefixesPart(prefixes, AGT)}
   if [ -f "${areaFile(AGT)}" ]; then
     IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac
     if ! [ -d "$agt_line" ]; then agt_exec "$@"; fi
     agt_no_settings "${areaConfigFile('$agt_line')}" || agt_exec "$@"
   fi
-  case $agt_command in ${walks.join(' | ')}) exec "$agt_real" "$@" ;; esac
+  case $agt_command in
+  ${walks.join(' | ')})
+    # These load all decorations.
+    case "$*" in *%*[dD]* | *' --bisect-all'* | *' --simplify-by-d'*) agt_exec "$@" ;; esac
+    exec "$agt_real" "$@"
+    ;;
+  esac
 }
 
 # The usual place of the repository: the current directory.

@@ -1,4 +1,4 @@
-/** The branch that each worktree has checked out: from its HEAD file or, in a reftable repository, from git. */
+/** The branch that each worktree has checked out: from its HEAD file or, if the refs are no files, from git. */
 import { join } from 'node:path';
 import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
@@ -9,16 +9,16 @@ export interface Heads {
   /** The HEAD of the current worktree. */
   current(): string | undefined;
   ofLinkedWorktree(id: string): string | undefined;
-  /** Limit: unknown in a reftable repository. */
+  /** Limit: unknown if the refs are no files. */
   ofMainWorktree(): string | undefined;
 }
 
 export function readHeads(
   { commonDir, gitDir }: DiscoveredRepository,
-  reftable: boolean,
+  refFiles: boolean,
   ask: GitAccess['ask'],
 ): Heads {
-  if (reftable) {
+  if (!refFiles) {
     return {
       current: () => symbolicRef('HEAD', ask),
       ofLinkedWorktree: (id) => symbolicRef(`worktrees/${id}/HEAD`, ask),

@@ -1,6 +1,12 @@
-/** Which refs of the repository are hidden: from its files or, in a reftable repository, from git. */
+/** Which refs of the repository are hidden: from its files or, if it has none, from git. */
 import { join } from 'node:path';
-import { localNamespaces, namespaceOf, type Prefixes, remoteNamespaces } from '../../filter/agent-refs.ts';
+import {
+  type AllPrefixes,
+  localNamespaces,
+  namesBelowRemotes,
+  namespaceOf,
+  remoteNamespaces,
+} from '../../filter/agent-refs.ts';
 import {
   looseRefNames,
   packedRefNames,
@@ -24,15 +30,16 @@ export interface HiddenRefs {
 
 interface Sources {
   readonly commonDir: string;
-  readonly reftable: boolean;
-  readonly prefixes: Prefixes;
+  /** Whether the refs are files of the common directory. */
+  readonly refFiles: boolean;
+  readonly prefixes: AllPrefixes;
   /** Names of configured remotes. */
   readonly remotes: () => readonly string[];
   readonly heads: Heads;
   readonly ask: GitAccess['ask'];
 }
 
-export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, ask }: Sources): HiddenRefs {
+export function findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, ask }: Sources): HiddenRefs {
   const remoteSet = once(() => new Set(remotes()));
   const hiddenNamespaceOf = (ref: string) => namespaceOf(ref, prefixes, remoteSet());
   const isAgentRef = (ref: string) => hiddenNamespaceOf(ref) !== undefined;
@@ -42,7 +49,7 @@ export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, 
   });
   const isHidden = (ref: string) => ref !== currentAgentBranch() && isAgentRef(ref);
   const allRefs = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
-  const candidates = () => (reftable ? allRefs() : candidateNames(commonDir, prefixes, remotes()));
+  const candidates = () => (refFiles ? candidateNames(commonDir, prefixes, remotes()) : allRefs());
   return {
     namespaces: once(() => {
       const found = candidates().flatMap((ref) => (isHidden(ref) ? (hiddenNamespaceOf(ref) ?? []) : []));
@@ -57,7 +64,7 @@ export function findHiddenRefs({ commonDir, reftable, prefixes, remotes, heads, 
 }
 
 /** Names that may be hidden: loose refs in the namespaces, and packed refs with a prefix in their names. */
-function candidateNames(commonDir: string, prefixes: Prefixes, configured: readonly string[]): string[] {
+function candidateNames(commonDir: string, prefixes: AllPrefixes, configured: readonly string[]): string[] {
   const packed = readPackedRefs(commonDir);
   const local = localNamespaces(prefixes).flatMap((namespace) => [
     ...looseRefNames(commonDir, namespace),
@@ -70,8 +77,8 @@ function candidateNames(commonDir: string, prefixes: Prefixes, configured: reado
   return [...local, ...loose, ...packedRemoteNames(packed, prefixes)];
 }
 
-function packedRemoteNames(packed: Buffer, { branchPrefix, workPrefix }: Prefixes): string[] {
-  const marks = [`/${branchPrefix}`, `/${workPrefix}`];
+function packedRemoteNames(packed: Buffer, prefixes: AllPrefixes): string[] {
+  const marks = namesBelowRemotes(prefixes).map((name) => `/${name}`);
   if (!marks.some((mark) => packed.includes(mark))) return [];
   return packedRefNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark)));
 }

@@ -1,13 +1,15 @@
 /**
- * The view of a real repository: from its files where they are enough, and else from git (reftable, configuration with
- * its includes).
+ * The view of a real repository: from its files where they are enough, and else from git (refs that are no files here,
+ * configuration with its includes).
  */
 
 import { join } from 'node:path';
+import { prefixesInUse } from '../../config/prefixes.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
-import { usesReftable } from '../../git/files/ref-files.ts';
+import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
+import { agtDirectory } from '../../repository/layout.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';
 import { readHeads } from './heads.ts';
@@ -20,13 +22,14 @@ import { findVisibleAgentCommits } from './visible-agent-commits.ts';
 export function openView(invocation: Invocation): View | undefined {
   const { repository } = invocation;
   if (repository === undefined) return undefined;
-  const { settings } = invocation;
+  const { settings, env } = invocation;
   const { ask, capture } = invocation.git;
   const { commonDir, gitDir } = repository;
   const remotes = once(() => configuredRemotes(commonDir));
-  const reftable = usesReftable(commonDir);
-  const heads = readHeads(repository, reftable, ask);
-  const refs = findHiddenRefs({ commonDir, reftable, prefixes: settings, remotes, heads, ask });
+  const refFiles = hasRefFiles(commonDir, env);
+  const heads = readHeads(repository, refFiles, ask);
+  const prefixes = prefixesInUse(agtDirectory(commonDir), settings);
+  const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, ask });
   const worktrees = once(() => findHiddenWorktrees(repository, heads, refs.isAgentRef));
   const configuration = once(() => readConfiguration(ask));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
@@ -35,7 +38,7 @@ export function openView(invocation: Invocation): View | undefined {
     capture,
     gitDir,
     commonDir,
-    prefixes: settings,
+    prefixes,
     agentEmail: settings.agentEmail,
     get namespaces() {
       return refs.namespaces();
@@ -54,6 +57,7 @@ export function openView(invocation: Invocation): View | undefined {
     config: (key) => configuration().get(key) ?? [],
     remotes,
     hasVisibleAgentCommits: once(() => findVisibleAgentCommits(view)),
+    canReplaceRefs: once(() => refFiles && isAtLeast(version(), 2, 54)),
     hasPcre: once(() => ask(['log', '-P', '--author=x', '--max-count=0']).exitCode === 0),
     gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
     print: printLatin1,

@@ -3,7 +3,7 @@
  * namespaces, which cost a look at a few files and no child process.
  */
 
-import type { Prefixes } from '../../filter/agent-refs.ts';
+import type { AllPrefixes } from '../../filter/agent-refs.ts';
 import { globsExcept } from '../../filter/globs.ts';
 import type { GitAccess } from '../invocation.ts';
 
@@ -14,7 +14,7 @@ export interface View extends GitAccess {
   readonly currentAgentBranch: string | undefined;
   /** Ids of the other worktrees that belong to sessions; '' is the main worktree. */
   readonly hiddenWorktrees: readonly string[];
-  readonly prefixes: Prefixes;
+  readonly prefixes: AllPrefixes;
   /** Author address of hidden commits. */
   readonly agentEmail: string;
   /** Absolute path of the git directory of the current worktree. */
@@ -35,6 +35,8 @@ export interface View extends GitAccess {
   remotes(): readonly string[];
   /** Whether a commit by an agent is an ancestor of a visible ref. */
   hasVisibleAgentCommits(): boolean;
+  /** Whether git can be given other refs: GIT_REFERENCE_BACKEND, from 2.54 on. */
+  canReplaceRefs(): boolean;
   /** Whether this git can match Perl-compatible regular expressions. */
   hasPcre(): boolean;
   gitIsAtLeast(major: number, minor: number): boolean;

@@ -6,6 +6,7 @@
 
 import { rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -20,11 +21,13 @@ import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
-import { areaConfigFile, scratchDirectory } from '../../repository/layout.ts';
+import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isActive } from '../../session/state.ts';
+import { excessOverBudget } from '../retention/budget.ts';
+import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
@@ -45,11 +48,14 @@ export async function checkRepository(
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
   const sessionsDir = await repository.sessionsDir();
+  const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
   for (const record of records)
     ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
   return [
     ...clone,
+    ...access,
+    ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
     ...orphanFolders(sessionsDir, records),
@@ -60,8 +66,15 @@ export async function checkRepository(
     ]),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
+    ...checkPrefixes(repository),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+async function checkBudget(repository: Repository): Promise<Finding[]> {
+  const problem = await excessOverBudget(repository);
+  if (problem === undefined) return [];
+  return [{ level: 'error', about: 'agt.budget', problem, mend: 'agt gc --thin, or raise it' }];
 }
 
 async function checkClone({ commonDir }: Repository): Promise<Finding[]> {
@@ -127,8 +140,20 @@ function describeScratch(path: string): Finding {
   return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
 }
 
+/** Git mode learns the prefixes of sessions from a note, and reads metadata only if the settings tell it to. */
+function checkPrefixes({ agtDir, settings }: Repository): Finding[] {
+  const known = prefixesInUse(agtDir, settings).map(prefixesLine);
+  const unknown = recordedPrefixes(agtDir)
+    .map(prefixesLine)
+    .filter((pair) => !known.includes(pair));
+  if (unknown.length === 0) return [];
+  const problem = `git mode shows and pushes branches of sessions, because this file does not name their prefixes: ${unknown.join(', ')}`;
+  const fix = () => recordPrefixes(agtDir, settings);
+  return [{ level: 'error', about: prefixesFile(agtDir), problem, mend: 'agt doctor --fix', fix }];
+}
+
 async function checkHideRefs(repository: Repository): Promise<Finding[]> {
-  const missing = await missingHideRefs(repository.git, repository.settings);
+  const missing = await missingHideRefs(repository.git, repository.prefixes);
   if (missing.length === 0) return [];
   return [
     {

@@ -9,8 +9,11 @@ import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { startCommit } from '../../session/start-commit.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
+import { readHistory } from '../../snapshot/history.ts';
+import { checkCapture } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, FinishRestore } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
@@ -27,12 +30,12 @@ export async function checkSession(
   if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
   const { findings, checkRest } = checkIntent(repository, record, finishRestore);
   if (!checkRest) return findings;
-  return [
-    ...findings,
+  findings.push(
     ...(await checkRefs(repository, record, refs)),
-    ...(isRemoved(record) ? [] : checkWorkBranch(record, refs)),
+    ...(await checkWorkBranch(repository, record, refs)),
     ...(isRemoved(record) ? [] : await checkSandbox(repository, record, worktrees)),
-  ];
+  );
+  return findings.length > 0 || !isActive(record) ? findings : checkCapture(repository, record);
 }
 
 /** The shadow branch and agt's own tip: each can be made again from the other. */
@@ -95,10 +98,31 @@ function capture(repository: Repository, record: SessionRecord): Promise<unknown
   );
 }
 
-function checkWorkBranch(record: SessionRecord, refs: ReadonlySet<string>): Finding[] {
-  if (refs.has(record.work_branch)) return [];
-  const branch = shortBranch(record.work_branch);
-  // The third parent of a snapshot is the agent's commit.
-  const mend = `agt git branch ${branch} ${record.branch}^3`;
-  return [{ level: 'warning', about: record.session_id, problem: `${branch} is missing`, mend }];
+async function checkWorkBranch(
+  repository: Repository,
+  record: SessionRecord,
+  refs: ReadonlySet<string>,
+): Promise<Finding[]> {
+  const { session_id: about, work_branch: ref } = record;
+  const branch = shortBranch(ref);
+  if (!refs.has(ref)) {
+    // The third parent of a snapshot is the agent's commit.
+    const mend = `agt git branch ${branch} ${record.branch}^3`;
+    return isRemoved(record) ? [] : [{ level: 'warning', about, problem: `${branch} is missing`, mend }];
+  }
+  if ((await resolveObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
+  const problem = `${branch} leads to a commit that is gone; git fetch and git gc fail because of it`;
+  const last = await lastHead(repository, record);
+  const fix = () =>
+    withSessionLock(repository, about, () => gitText(repository.git, ['update-ref', ref, last]));
+  return [{ level: 'error', about, problem, mend: `agt git update-ref ${ref} ${last}`, fix }];
+}
+
+/** The newest commit of the agent that a snapshot names and that is there. */
+async function lastHead(repository: Repository, record: SessionRecord): Promise<string> {
+  for (const { head } of await readHistory(repository.git, snapshotRefs(record))) {
+    if (head !== undefined && (await resolveObject(repository.git, `${head}^{commit}`)) !== undefined)
+      return head;
+  }
+  return startCommit(repository, record);
 }

@@ -5,14 +5,14 @@
  */
 
 import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { askForLife, listLifeSigns } from '../../disk/life-sign.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { dropOwned, ownerHasEnded } from '../../disk/lock-owner.ts';
-import { openFiles } from '../../disk/processes.ts';
+import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { errorCode } from '../../errors.ts';
-import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
+import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory, sessionCaches, sessionLockFile } from '../../repository/layout.ts';
@@ -36,7 +36,7 @@ export async function findLeftovers(
     ...(await abandonedByAgt(agtDir, records)),
     ...(await abandonedLifeSigns(agtDir)),
     ...namedByProcess(commonDir),
-    ...abandonedByGit(commonDir),
+    ...abandonedByGit(commonDir, records),
   ];
   return [
     ...(await staleLocks(agtDir)),
@@ -128,20 +128,30 @@ function hasEnded(pid: string | undefined): boolean {
   }
 }
 
-/** Locks of git on files that agt's commands change. Not an index: the agent's own git may hold that lock. */
+/** Locks of git on files that agt's commands change. */
 const GIT_LOCKS = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/HEAD.lock'];
 
 /** Temporary objects of git, its locks, and worktree registrations that it has emptied. */
-function abandonedByGit(commonDir: string): string[] {
+function abandonedByGit(commonDir: string, records: readonly SessionRecord[]): string[] {
   const objects = join(commonDir, 'objects');
   const found = [
     ...(existsSync(objects) ? abandonedFiles(objects) : []),
     ...GIT_LOCKS.flatMap((pattern) => listed(commonDir, pattern)),
+    ...records.flatMap((record) => indexLock(commonDir, record)),
     ...listed(commonDir, 'worktrees/*').filter(isEmptyRegistration),
   ].filter(isOld);
   if (found.length === 0) return [];
   const open = openFiles();
   return open === undefined ? [] : found.filter((path) => !open.has(path));
+}
+
+/** git does not keep this one open: `git commit -a` holds it while a person writes the message. */
+function indexLock(commonDir: string, { sandbox }: SessionRecord): string[] {
+  const gitDir = registrationOf(commonDir, sandbox);
+  if (gitDir === undefined || !existsSync(join(gitDir, 'index.lock'))) return [];
+  const isThere = ({ words, cwd }: RunningProcess) =>
+    basename(words[0] ?? '').startsWith('git') && (cwd === undefined || `${cwd}/`.startsWith(`${sandbox}/`));
+  return listProcesses()?.some(isThere) === false ? [join(gitDir, 'index.lock')] : [];
 }
 
 function isOld(path: string): boolean {

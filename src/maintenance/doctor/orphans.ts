@@ -29,7 +29,7 @@ export function orphanRefs(
   const known = new Set(
     records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
   );
-  const namespaces = sessionNamespaces(repository.settings);
+  const namespaces = sessionNamespaces(repository.prefixes);
   return [...refs]
     .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !known.has(ref))
     .map((ref) => ({

@@ -53,10 +53,20 @@ export async function enforceBudget(
   throw budgetExceeded(total, budget, warnings);
 }
 
+/** Why the next autocommit that has something to capture is refused, unless it can thin enough. */
+export async function excessOverBudget(repository: Repository): Promise<string | undefined> {
+  const { budget } = repository.settings;
+  if (budget === undefined || estimate(repository) <= budget) return undefined;
+  const total = await measure(repository);
+  return total <= budget ? undefined : describeExcess(total, budget);
+}
+
+function describeExcess(total: number, budget: number): string {
+  return `the snapshots of all sessions take ${showSize(total)}, more than agt.budget (${showSize(budget)})`;
+}
+
 function budgetExceeded(total: number, budget: number, warnings: readonly string[]): AgtError {
-  const used = `the snapshots of all sessions take ${showSize(total)}`;
-  const message = `${used}, more than agt.budget (${showSize(budget)}); nothing was captured`;
-  return new AgtError(message, {
+  return new AgtError(`${describeExcess(total, budget)}; nothing was captured`, {
     hints: [
       ...warnings,
       'see the size of each session: agt du',

@@ -61,7 +61,7 @@ export async function costOf(
  * that it has now does not count, whichever commit added it.
  */
 export async function nonSnapshotRefs(repository: Repository): Promise<string[]> {
-  const namespaces = snapshotNamespaces(repository.settings);
+  const namespaces = snapshotNamespaces(repository.prefixes);
   return (await listRefs(repository))
     .filter((ref) => !namespaces.some((namespace) => ref.startsWith(namespace)))
     .flatMap((ref) => (ref.startsWith('refs/heads/') ? [ref, `${ref}^{tree}`] : [ref]));

@@ -1,7 +1,7 @@
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
+import { retryAfterChange, retryWhileBusy } from '../../session/retry.ts';
 import { isActive, isRemoved } from '../../session/state.ts';
 import { dropHistory } from './drop.ts';
 import { LONGEST_WAIT_MS } from './idle-sessions.ts';
@@ -63,7 +63,7 @@ export async function applyRetentionToSession(
   request: RetentionRequest,
 ): Promise<SessionOutcome | undefined> {
   const { repository } = session;
-  const plan = await planSession(repository, record, request);
+  const plan = await retryAfterChange(() => planSession(repository, record, request));
   if (plan === undefined) {
     // A gc that was killed may have left the reflog.
     if (request.thin && isActive(record)) await forgetReflog(session, record);

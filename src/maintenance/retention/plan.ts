@@ -136,14 +136,14 @@ async function refsWithoutMetadata(
   records: readonly SessionRecord[],
 ): Promise<string[]> {
   const known = new Set([...(await snapshotRefsBySession(repository, records)).values()].flat());
-  const prefixes = snapshotNamespaces(repository.settings);
+  const prefixes = snapshotNamespaces(repository.prefixes);
   const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...prefixes]);
   return listed.split('\n').filter((ref) => ref !== '' && !known.has(ref));
 }
 
 /** Counts the commits that no branch, remote-tracking branch or tag of the user has; NaN if git fails. */
 export async function countUnmerged(repository: Repository, commit: string): Promise<number> {
-  const agents = branchNamespaces(repository.settings).map((namespace) => `--exclude=${namespace}*`);
+  const agents = branchNamespaces(repository.prefixes).map((namespace) => `--exclude=${namespace}*`);
   const users = [...agents, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...users, '--'];
   return Number((await gitAnswer(repository.git, args)) ?? Number.NaN);

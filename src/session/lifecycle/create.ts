@@ -8,6 +8,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writeTimestamp } from '../../autocommit/timestamp.ts';
+import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
@@ -87,6 +88,7 @@ async function createResources(
   const { repository } = session;
   const folder = sessionFolder(record);
   session.write(record);
+  recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository);
   failurePoint('create: hidden from fetch');
 

@@ -4,7 +4,7 @@
  * that is new to the remote.
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { shadowNamespace } from '../../filter/agent-refs.ts';
+import { shadowNamespaces } from '../../filter/agent-refs.ts';
 import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -140,7 +140,8 @@ async function checkBranchName(repository: Repository, branch: string): Promise<
   if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', branch])) === undefined) {
     throw usageError(`"${branch}" is not a valid branch name`, 'see git-check-ref-format(1)');
   }
-  if (`${HEADS}${branch}`.startsWith(shadowNamespace(repository.settings))) {
+  const isShadow = (namespace: string) => `${HEADS}${branch}`.startsWith(namespace);
+  if (shadowNamespaces(repository.prefixes).some(isShadow)) {
     throw usageError(
       `"${branch}" is a name for shadow branches, which are never published`,
       'choose another name',

@@ -9,7 +9,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
-import { shadowNamespace, tipRef } from '../../filter/agent-refs.ts';
+import { shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
@@ -85,9 +85,8 @@ async function unmergedCommits(
   commit: string,
   name: string,
 ): Promise<string[]> {
-  const excluded = [record.work_branch, record.branch, `${shadowNamespace(repository.settings)}*`].map(
-    (ref) => `--exclude=${ref}`,
-  );
+  const shadows = shadowNamespaces(repository.prefixes).map((namespace) => `${namespace}*`);
+  const excluded = [record.work_branch, record.branch, ...shadows].map((ref) => `--exclude=${ref}`);
   const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
   const unmerged = Number(await gitText(repository.git, args));
@@ -99,21 +98,26 @@ function count(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
+/** Returns the paths that `.agtignore` names: no snapshot holds them. */
 export function removeSession(
   repository: Repository,
   plan: RemovalPlan,
   options: RemovalOptions,
-): Promise<void> {
+): Promise<readonly string[]> {
   return withSessionLock(repository, plan.record.session_id, (session) => remove(session, plan, options));
 }
 
-async function remove(session: LockedSession, plan: RemovalPlan, options: RemovalOptions): Promise<void> {
+async function remove(
+  session: LockedSession,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<readonly string[]> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
-  if (isActive(record)) await captureLastTime(session, record, options);
+  const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
   if (repository.area === undefined) removeEmptyParents(folder);
   if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
@@ -124,20 +128,25 @@ async function remove(session: LockedSession, plan: RemovalPlan, options: Remova
     complete(session, record, 'remove', options.now);
   }
   if (left.length > 0) throw leftFiles(record, left);
+  return ignored;
 }
 
-/** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
+/**
+ * Returns the paths that `.agtignore` names.
+ * @throws AgtError if the folder has something that agt could not capture. Nothing is removed then.
+ */
 async function captureLastTime(
   session: LockedSession,
   record: SessionRecord,
   { force, now }: RemovalOptions,
-): Promise<void> {
+): Promise<readonly string[]> {
   if (!sandboxExists(session.repository, record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
-    return;
+    return [];
   }
   const captured = await captureSession(session, record, { now, label: 'before remove' });
   if (!force) refuseLoss(record, captured);
+  return captured.ignored;
 }
 
 function cannotCapture(record: SessionRecord): AgtError {

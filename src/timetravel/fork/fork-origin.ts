@@ -4,11 +4,11 @@
  */
 
 import { AgtError } from '../../errors.ts';
-import { workRef } from '../../filter/agent-refs.ts';
+import { isWorkRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
-import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isActive } from '../../session/state.ts';
@@ -98,9 +98,8 @@ async function describeOrigin(
 ): Promise<ForkOrigin> {
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit, work } = content.manifest.head;
-  const snapshotWorkBranch = workRef(repository.settings, snapshot.session as SessionId);
-  if (commit !== null && ref === snapshotWorkBranch)
-    return { content, snapshotWorkBranch, workCommit: commit, detached: undefined, warnings };
+  if (commit !== null && isWorkRef(repository.prefixes, snapshot.session, ref))
+    return { content, snapshotWorkBranch: ref, workCommit: commit, detached: undefined, warnings };
   const workCommit =
     (await existingCommit(repository, work)) ??
     (await branchBeforeRebase(repository, content)) ??
@@ -112,7 +111,7 @@ async function describeOrigin(
       : `HEAD is detached at ${commit.slice(0, 10)}, its commit in the snapshot`;
   return {
     content,
-    snapshotWorkBranch,
+    snapshotWorkBranch: workBranchOf(repository, snapshot.session),
     workCommit,
     detached: commit ?? undefined,
     warnings: [...warnings, warning],
@@ -145,8 +144,7 @@ async function lastWorkCommit(
 ): Promise<string | undefined> {
   for (const { commit, session } of snapshots) {
     const { head } = (await readSnapshotMetadata(repository.git, commit)).manifest;
-    if (head.commit !== null && head.ref === workRef(repository.settings, session as SessionId))
-      return head.commit;
+    if (head.commit !== null && isWorkRef(repository.prefixes, session, head.ref)) return head.commit;
   }
   return undefined;
 }

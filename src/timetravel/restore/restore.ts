@@ -14,13 +14,13 @@ import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { tipRef, workRef } from '../../filter/agent-refs.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, requireAllowed } from '../../session/operation.ts';
-import { readRecord, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isUnder } from '../../snapshot/folders.ts';
@@ -248,10 +248,7 @@ function workBranches(
   { work_branch: workBranch }: SessionRecord,
   snapshot: Snapshot,
 ): WorkBranches {
-  const session = snapshot.session as SessionRecord['session_id'];
-  const snapshotWorkBranch =
-    readRecord(repository, session)?.work_branch ?? workRef(repository.settings, session);
-  return { workBranch, snapshotWorkBranch };
+  return { workBranch, snapshotWorkBranch: workBranchOf(repository, snapshot.session) };
 }
 
 async function captureAndVerify(

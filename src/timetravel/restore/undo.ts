@@ -4,9 +4,8 @@
  * There is no other record of it that could be wrong.
  */
 
-import type { Settings } from '../../config/settings.ts';
 import { AgtError } from '../../errors.ts';
-import { workRef } from '../../filter/agent-refs.ts';
+import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
@@ -89,7 +88,7 @@ export async function findRedoTarget(
 }
 
 /** Whether two snapshots are the same but for their session, the name of its work branch, label and tool. */
-async function isSameSnapshot({ git, settings }: Repository, a: string, b: string): Promise<boolean> {
+async function isSameSnapshot({ git, prefixes }: Repository, a: string, b: string): Promise<boolean> {
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
@@ -97,7 +96,7 @@ async function isSameSnapshot({ git, settings }: Repository, a: string, b: strin
   const withoutNames = ({ manifest: { git_dir_digest: digest = '', ...manifest } }: SnapshotMetadata) =>
     serializeManifest({
       ...manifest,
-      head: { ...manifest.head, ref: isOnWorkBranch(settings, manifest) ? '' : manifest.head.ref },
+      head: { ...manifest.head, ref: isOnWorkBranch(prefixes, manifest) ? '' : manifest.head.ref },
       git_dir_digest: isOld ? '' : digest,
       session: '',
       label: null,
@@ -107,6 +106,6 @@ async function isSameSnapshot({ git, settings }: Repository, a: string, b: strin
 }
 
 /** A fork begins with snapshots of its source, which was on a work branch of its own. */
-function isOnWorkBranch(settings: Settings, { head, session }: SnapshotManifest): boolean {
-  return head.ref === workRef(settings, session);
+function isOnWorkBranch(prefixes: AllPrefixes, { head, session }: SnapshotManifest): boolean {
+  return isWorkRef(prefixes, session, head.ref);
 }

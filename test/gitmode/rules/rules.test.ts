@@ -19,13 +19,23 @@ function rewritten(line: string, facts: Facts = {}): string {
   if (parsed === undefined) return 'unchanged';
   const plan = planCommand(parsed, stubView(facts));
   if ('printFiltered' in plan) return 'filtered';
-  return plan.join(' ') === line ? 'unchanged' : plan.join(' ');
+  return plan.words.join(' ') === line ? 'unchanged' : plan.words.join(' ');
 }
 
 const remote: Facts = {
   refs: ['refs/heads/agt/s1', 'refs/heads/main', 'refs/remotes/origin/agt/s1', 'refs/remotes/origin/main'],
   remotes: ['origin'],
   config: { 'remote.origin.fetch': ['+refs/heads/*:refs/remotes/origin/*'] },
+};
+/** Two commits to rebase; the first is the hidden branch agt/s1. */
+const moving: Facts = {
+  config: { 'rebase.updaterefs': ['true'] },
+  answers: {
+    'rev-parse --verify --quiet HEAD^{commit}': '2',
+    'rev-parse --verify --quiet main^{commit}': '0',
+    'for-each-ref --format=%(refname) --merged=2 --no-merged=0 refs/heads/':
+      'refs/heads/agt/s1\nrefs/heads/x\n',
+  },
 };
 const sandbox: Facts = {
   refs: ['refs/heads/agt/ab', 'refs/heads/agt/s2', 'refs/heads/main'],
@@ -175,7 +185,16 @@ test.each<[string, string, Facts?]>([
   ['ls-remote --get-url', 'unchanged', remote],
   ['worktree add x', 'unchanged', { hiddenWorktrees: ['w'] }],
   ['rebase main', 'unchanged'],
-  ['rebase main', '-c rebase.updateRefs=false rebase main', { config: { 'rebase.updaterefs': ['true'] } }],
+  ['rebase main', 'unchanged', { config: { 'rebase.updaterefs': ['true'] } }],
+  [
+    'rebase main',
+    '-c advice.waitingForEditor=false rebase --interactive --empty=drop --no-autosquash -- main',
+    moving,
+  ],
+  ['rebase -q --exec true main x', 'unchanged', moving],
+  ['rebase --no-update-refs main', 'unchanged', moving],
+  ['rebase --apply main', 'unchanged', moving],
+  ['rebase --continue', 'unchanged', moving],
   ['describe', 'unchanged'],
   ['describe --tags', 'describe --exclude=agtsessions/* --tags', { refs: ['refs/tags/agtsessions/x'] }],
   ['name-rev HEAD', `name-rev ${ALL} HEAD`],

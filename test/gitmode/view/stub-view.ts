@@ -2,7 +2,7 @@
 import { namespaceOf } from '../../../src/filter/agent-refs.ts';
 import type { View } from '../../../src/gitmode/view/view.ts';
 
-export const PREFIXES = { branchPrefix: 'agtsessions/', workPrefix: 'agt/' };
+export const PREFIXES = [{ branchPrefix: 'agtsessions/', workPrefix: 'agt/' }];
 
 export interface Facts {
   /** Full names of all refs, hidden ones included. */
@@ -40,6 +40,7 @@ export function stubView(facts: Facts = {}): View {
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
     hasVisibleAgentCommits: () => facts.hasVisibleAgentCommits ?? false,
+    canReplaceRefs: () => false,
     hasPcre: () => facts.hasPcre ?? true,
     gitIsAtLeast: () => false,
     ask: (args) => {

@@ -11,7 +11,7 @@ import {
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
-import { shortOid } from '../../output/format.ts';
+import { shortOid, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRemove = defineCommand({
@@ -53,13 +53,16 @@ export const sessionRemove = defineCommand({
       });
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
+    let ignored: readonly string[] = [];
     if (!args['dry-run']) {
       if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
-      await interruptible(context, repository, record, () =>
-        removeSession(repository, plan, { force: args.force, now: context.now() }),
+      const options = { force: args.force, now: context.now() };
+      ignored = await interruptible(context, repository, record, () =>
+        removeSession(repository, plan, options),
       );
     }
     context.out(describePlan(plan, !args['dry-run']));
+    if (ignored.length > 0) context.out(describeIgnored(ignored));
     return EXIT.done;
   },
 });
@@ -77,6 +80,14 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
   if (refs.length === 0) lines.push(`${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`);
   return `${lines.join('\n')}\n`;
 }
+
+function describeIgnored(paths: readonly string[]): string {
+  const listed = paths.slice(0, MOST_LISTED).map(showPath).join(', ');
+  const more = paths.length > MOST_LISTED ? `, and ${paths.length - MOST_LISTED} more` : '';
+  return `deleted with it, in no snapshot because of .agtignore: ${listed}${more}\n`;
+}
+
+const MOST_LISTED = 10;
 
 /** @throws AgtError unless the user agrees to lose work. */
 async function confirm(context: Context, { record, unsaved }: RemovalPlan): Promise<void> {

@@ -1,0 +1,40 @@
+/** Tries a capture of a session, and writes nothing: what stops or limits the next autocommit? */
+import { isAgtError } from '../../errors.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { previewCapture } from '../../session/capture-session.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import type { Finding } from './finding.ts';
+
+/** So many paths are named. */
+const MOST_LISTED = 3;
+
+export async function checkCapture(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+  const about = record.session_id;
+  try {
+    const { failed, warnings } = await previewCapture(repository, record, { now: new Date() });
+    const listed = failed.slice(0, MOST_LISTED).map(({ path, reason }) => `${path} ${reason}`);
+    const more = failed.length > MOST_LISTED ? `, and ${failed.length - MOST_LISTED} more` : '';
+    const unreadable: Finding[] =
+      failed.length === 0
+        ? []
+        : [
+            {
+              level: 'warning',
+              about,
+              problem: `not all of it can be captured: ${listed.join(', ')}${more}`,
+              mend: 'make it readable, or name it in .agtignore',
+            },
+          ];
+    return [
+      ...unreadable,
+      ...warnings.map((problem): Finding => {
+        const mend = `agt autocommit ${about} && agt session restore ${about} --to @`;
+        return { level: 'warning', about, problem, mend };
+      }),
+    ];
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    const problem = `it cannot be captured: ${error.message}`;
+    return [{ level: 'error', about, problem, mend: error.hints[0] ?? `agt autocommit ${about}` }];
+  }
+}
