@@ -1,10 +1,21 @@
 /**
  * Compares git mode with real git: `npm run bench`, after `npm run build`. Runs each command many times in turn with
  * real git, the shim and the executable, so that the machine's drift affects all of them alike. Prints medians in
- * milliseconds, differences and ratios. `--runs N` (default 40), `--loop N` (default 1000).
+ * milliseconds, differences and ratios, in the layouts that people work in. `--runs N` (default 40), `--loop N` (default
+ * 1000), `--layout TEXT` (only layouts with the text in their names).
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,7 +23,11 @@ import { findGit } from '../../src/git/run/find-git.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const { values: options } = parseArgs({
-  options: { runs: { type: 'string', default: '40' }, loop: { type: 'string', default: '1000' } },
+  options: {
+    runs: { type: 'string', default: '40' },
+    loop: { type: 'string', default: '1000' },
+    layout: { type: 'string', default: '' },
+  },
 });
 const runs = Number(options.runs);
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
@@ -33,7 +48,16 @@ const COMMANDS = [
   'log --oneline -1000',
   'branch',
   'branch -a',
+  'branch -vv',
+  'tag',
   'for-each-ref',
+  'log --all --oneline -20',
+  'log --oneline --graph --decorate --all -20',
+  'rev-list --all --count',
+  'shortlog -sn --all',
+  'fetch',
+  'push --dry-run origin main',
+  'describe --always',
 ];
 
 /** Passes through the loop that are timed together, before the other program's turn. */
@@ -55,8 +79,32 @@ function main(): void {
   console.log(
     `bare start of the same node (node -e 0): ${format(measure([[process.execPath, '-e', '0']], home)[0])} ms\n`,
   );
-  for (const sessions of [0, 5]) compare(makeRepository(sessions), sessions);
-  loop(makeRepository(5));
+  for (const [name, directory] of layouts()) compare(name, directory);
+  if (Number(options.loop) > 0) loop(makeRepository(5));
+}
+
+/** Name and directory of each layout. All but the first have five sessions; all but the clone have the same content. */
+function* layouts(): Generator<[name: string, directory: string]> {
+  const isWanted = (name: string) => name.includes(options.layout);
+  if (isWanted('without sessions')) yield ['without sessions', makeRepository(0)];
+  if (isWanted('ordinary repository')) yield ['ordinary repository', makeRepository(5)];
+  if (isWanted('linked worktree')) {
+    const repository = makeRepository(5);
+    const worktree = `${repository}-linked`;
+    git(repository, 'worktree', 'add', '-q', '-b', 'linked', worktree);
+    yield ['linked worktree', worktree];
+  }
+  if (!isWanted('agt clone') && !isWanted('sandbox')) return;
+  const parent = mkdtempSync(join(place, 'clone-'));
+  agt(parent, 'clone', makeRepository(0));
+  const area = join(parent, readdirSync(parent).find((name) => !name.endsWith('.git')) ?? '');
+  const main = join(area, 'main');
+  const sandboxes = [1, 2, 3, 4, 5].map(
+    () => /^sandbox +(.*)$/m.exec(agt(main, 'session', 'new'))?.[1] ?? '',
+  );
+  age(git(main, 'rev-parse', '--path-format=absolute', '--git-common-dir'));
+  if (isWanted('agt clone')) yield ['agt clone', main];
+  if (isWanted('sandbox')) yield ['sandbox', sandboxes[0] ?? ''];
 }
 
 /** 2,000 commits, 200 files, 30 branches; sessions with shadow chains of 50 commits. */
@@ -85,15 +133,32 @@ function makeRepository(sessions: number): string {
   must(spawnSync(real, ['fast-import', '--quiet'], { cwd: dir, env, input: stream.join('') }));
   git(dir, 'reset', '-q', '--hard');
   if (sessions > 0) mkdirSync(join(dir, '.git', 'agt', 'sessions'), { recursive: true });
-  const past = new Date(Date.now() - 60_000);
-  for (const file of [join(dir, '.git', 'config'), join(home, '.gitconfig')]) utimesSync(file, past, past);
+  const server = `${dir}.git`;
+  git(place, 'clone', '-q', '--bare', dir, server);
+  git(dir, 'remote', 'add', 'origin', server);
+  git(dir, 'fetch', '-q');
+  for (let s = 0; s < sessions; s++) {
+    git(dir, 'update-ref', `refs/agt/tip/session-${s}`, `agtsessions/session-${s}`);
+    git(dir, 'worktree', 'add', '-q', `${dir}-sessions/session-${s}/sandbox`, `agt/session-${s}`);
+  }
   git(dir, 'update-index', '--refresh');
+  age(join(dir, '.git'));
   return dir;
 }
 
-function compare(repository: string, sessions: number): void {
-  console.log(`${sessions} sessions        real git    shim              executable`);
-  spawnSync(shim, ['log', '-1'], { cwd: repository, env }); // leaves the words for log
+/** Makes the configuration older than the facts that the executable leaves for the shim. */
+function age(commonDir: string): void {
+  const past = new Date(Date.now() - 60_000);
+  const files = [join(home, '.gitconfig'), join(commonDir, 'config'), join(commonDir, 'packed-refs')];
+  const states = globSync('worktrees/*/{HEAD,gitdir}', { cwd: commonDir }).map((file) =>
+    join(commonDir, file),
+  );
+  for (const file of [...files, ...states].filter(existsSync)) utimesSync(file, past, past);
+}
+
+function compare(name: string, repository: string): void {
+  console.log(`${name.padEnd(42)} real git    shim              executable`);
+  spawnSync(shim, ['log', '-1'], { cwd: repository, env }); // leaves the facts
   for (const command of COMMANDS) {
     const words = command.split(' ');
     const [git = 0, sh = 0, exe = 0] = measure(
@@ -102,7 +167,7 @@ function compare(repository: string, sessions: number): void {
     );
     const beside = (ms: number) =>
       `${format(ms)} +${(ms - git).toFixed(2)} ×${(ms / git).toFixed(2)}`.padEnd(18);
-    console.log(`${command.padEnd(18)} ${format(git)}     ${beside(sh)} ${beside(exe)}`);
+    console.log(`${command.padEnd(42)} ${format(git)}     ${beside(sh)} ${beside(exe)}`);
   }
   console.log('');
 }
@@ -171,6 +236,12 @@ function median(values: readonly number[]): number {
 
 function format(ms: number | undefined): string {
   return (ms ?? 0).toFixed(2).padStart(7);
+}
+
+function agt(cwd: string, ...args: string[]): string {
+  const result = spawnSync(join(root, 'dist', 'agt'), args, { cwd, env, encoding: 'utf8' });
+  must(result);
+  return result.stdout;
 }
 
 function git(cwd: string, ...args: string[]): string {

@@ -44,8 +44,11 @@ export interface Command {
  * - `guard`: starts agt in a session folder, and becomes real git elsewhere.
  * - `guard amend`: the same for a line with --amend, and becomes real git otherwise, which it tests for early.
  * - `ref sets`: becomes real git unless an option names a set of refs, such as --all.
- * - `walk`: the same, but also starts agt when an agent's commits are part of a visible history.
- * - `decorate`: as `walk`, with the decoration options that agt left for it.
+ * - `walk`: the same, but adds excludes for a set of refs, and starts agt when an agent's commits are part of a visible
+ *   history.
+ * - `decorate`: as `walk`, with decoration options.
+ * - `list`: adds patterns for a list of all refs.
+ * - `transfer`: adds negative refspecs to a usual fetch; a push of named refs becomes real git.
  * - `agt`: starts agt in every repository with anything of agt's.
  */
 export type ShimAction =
@@ -56,12 +59,19 @@ export type ShimAction =
   | 'ref sets'
   | 'walk'
   | 'decorate'
+  | 'list'
+  | 'transfer'
   | 'agt';
 
 export function shimAction({ rule, destroys, shim }: Command): ShimAction {
   if (shim !== undefined) return shim;
   if (rule !== undefined) return 'agt';
   return destroys === undefined ? 'git' : 'guard';
+}
+
+/** Whether the shim needs the facts that git mode leaves for it. */
+export function usesFacts(command: Command): boolean {
+  return ['walk', 'decorate', 'list', 'transfer'].includes(shimAction(command));
 }
 
 const TABLE: Readonly<Record<string, Command>> = {
@@ -77,25 +87,36 @@ const TABLE: Readonly<Record<string, Command>> = {
   'merge-base': { shim: 'git first' },
 
   // Show or send refs and commits
-  branch: { rule: branch, destroys: canDestroy.branch, commitsAtRisk: atRisk.namedBranches },
+  branch: { rule: branch, destroys: canDestroy.branch, commitsAtRisk: atRisk.namedBranches, shim: 'list' },
   bundle: { rule: bundle, publishes: true },
   describe: { rule: describe },
   'rev-parse': { rule: revParse, shim: 'ref sets' },
   'fast-export': { rule: fastExport, publishes: true, shim: 'ref sets' },
   'format-patch': { rule: formatPatch, shim: 'ref sets' },
-  fetch: { rule: fetch, destroys: canDestroy.fetch, commitsAtRisk: atRisk.targetsOfRefspecs },
-  'for-each-ref': { rule: forEachRef },
+  fetch: {
+    rule: fetch,
+    destroys: canDestroy.fetch,
+    commitsAtRisk: atRisk.targetsOfRefspecs,
+    shim: 'transfer',
+  },
+  'for-each-ref': { rule: forEachRef, shim: 'list' },
   log: { rule: log, shim: 'decorate' },
   show: { rule: show, shim: 'decorate' },
   whatchanged: { rule: log, shim: 'decorate' },
   'ls-remote': { rule: lsRemote },
   'name-rev': { rule: nameRev },
-  pull: { rule: pull, destroys: canDestroy.always, commitsAtRisk: atRisk.targetsOfRefspecs },
+  pull: {
+    rule: pull,
+    destroys: canDestroy.always,
+    commitsAtRisk: atRisk.targetsOfRefspecs,
+    shim: 'transfer',
+  },
   push: {
     rule: push,
     destroys: canDestroy.push,
     commitsAtRisk: atRisk.targetsOfRefspecs,
     publishes: true,
+    shim: 'transfer',
   },
   rebase: { rule: rebase, destroys: canDestroy.steps, commitsAtRisk: atRisk.rebasedBranch },
   reflog: { rule: reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
@@ -106,7 +127,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   shortlog: { rule: shortlog, shim: 'walk' },
   'show-branch': { rule: showBranch },
   'show-ref': { rule: showRef },
-  tag: { rule: tag, destroys: canDestroy.tag, commitsAtRisk: atRisk.namedTags },
+  tag: { rule: tag, destroys: canDestroy.tag, commitsAtRisk: atRisk.namedTags, shim: 'list' },
   worktree: { rule: worktree, destroys: canDestroy.worktree, commitsAtRisk: atRisk.reusedBranch },
 
   // Can destroy work, and show nothing that is hidden

@@ -7,13 +7,13 @@ import { becomeGit, runAsChild } from '../git/run/become.ts';
 import { agtDirectory } from '../repository/layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS, usesFacts } from './commands.ts';
 import { captureBefore } from './guard/guard.ts';
 import { sessionsHere } from './guard/sessions.ts';
 import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { type GitCall, planCommand } from './plan.ts';
 import type { FilteredOutput } from './rules/rule.ts';
-import { updateDecorationsFile } from './shim/decorations-file.ts';
+import { updateFactsFile } from './shim/facts-file.ts';
 import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
 
@@ -60,10 +60,10 @@ function decide(invocation: Invocation): Decision {
   if (command !== undefined && command.rule === undefined) return unchanged;
   const view = openView(invocation);
   if (view === undefined) return unchanged;
+  if (command !== undefined && usesFacts(command)) updateFactsFile(view, env);
   const hidesNothing = hasNothingToHide(view);
   // In a session, the guard wants to know what an alias stands for.
   if (hidesNothing && (command !== undefined || sessionsHere(invocation).length === 0)) return unchanged;
-  if (line.command === 'log') updateDecorationsFile(view, env);
   const expanded = expandAlias(line, view, env);
   if (expanded === undefined) return unchanged;
   const hasRule = !hidesNothing && COMMANDS.get(expanded.command)?.rule !== undefined;

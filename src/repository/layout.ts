@@ -110,7 +110,7 @@ export function agentsInHistoryFile(agtDir: string): string {
   return join(agtDir, 'agents-in-history');
 }
 
-/** Decoration options that git mode computed for the shim, in the git directory of a worktree. */
-export function decorationsFile(gitDir: string): string {
-  return join(gitDir, 'agt-decorations');
+/** Facts that git mode leaves for the shim, in the git directory of a worktree. */
+export function shimFactsFile(gitDir: string): string {
+  return join(gitDir, 'agt-shim');
 }

@@ -75,7 +75,9 @@ describe('the shim, with a real git and an agt that print their names', () => {
     const bin = dir();
     const repository = makeRepository();
     write(join(repository, '.git/agt/sessions/s1.json'), '{}');
-    const goesToAgt = namesOf((command) => ['agt', 'decorate'].includes(shimAction(command)));
+    const goesToAgt = namesOf((command) =>
+      ['agt', 'decorate', 'list', 'transfer'].includes(shimAction(command)),
+    );
     const all = [...COMMANDS.keys()];
     expect(all.filter((name) => program(bin, repository, name) === 'agt')).toEqual(goesToAgt);
     expect(program(bin, repository, 'an-alias')).toBe('agt');

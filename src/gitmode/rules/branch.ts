@@ -18,7 +18,7 @@ import { currentAgentBranchUnder, namespacesUnder, type View } from '../view/vie
 import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
 import type { Rule } from './rule.ts';
 
-const BRANCH_OPTIONS = optionTable(`
+export const OPTIONS = optionTable(`
   v|verbose q|quiet t|track? set-upstream u|set-upstream-to= unset-upstream color? r|remotes !contains~ !no-contains~
   !with~ !without~ abbrev? a|all d|delete D m|move M c|copy C l|list show-current create-reflog edit-description f|force
   !merged~ !no-merged~ column? sort= points-at= i|ignore-case recurse-submodules format= omit-empty`);
@@ -27,11 +27,16 @@ const WRITING = 'delete D move M copy C set-upstream set-upstream-to unset-upstr
   ' ',
 );
 const NOT_LISTING = [...WRITING, 'show-current', 'no-remotes', 'no-all'];
+/** With one of these, the line is no list, or a list of other branches. */
+export const SHAPING = [
+  ...NOT_LISTING,
+  ...'all remotes ignore-case force track create-reflog recurse-submodules'.split(' '),
+];
 /** With one of these, an argument is a pattern and not the name of a new branch. */
-const LISTING = 'list contains no-contains with without merged no-merged points-at'.split(' ');
+export const LISTING = 'list contains no-contains with without merged no-merged points-at'.split(' ');
 
 export const branch: Rule = (args, view) => {
-  const parsed = parseOptions(args, BRANCH_OPTIONS);
+  const parsed = parseOptions(args, OPTIONS);
   if (parsed === undefined || hasOption(parsed, ...NOT_LISTING)) return undefined;
   if (parsed.args.length > 0 && !hasOption(parsed, ...LISTING)) return undefined;
 
@@ -47,7 +52,7 @@ export const branch: Rule = (args, view) => {
       ? [...globsOutside(hidden), ...currentBranchGlobs(view, kind)]
       : visibleMatches(view, kind, ignoreCase, parsed.args);
   if (patterns === undefined || !fitsCommandLine(patterns)) return undefined;
-  return { args: [...optionWordsBeforeArguments(parsed, BRANCH_OPTIONS), '--list', '--', ...patterns] };
+  return { args: [...optionWordsBeforeArguments(parsed, OPTIONS), '--list', '--', ...patterns] };
 };
 
 /** The agent's branch that is checked out here stays in the list. */

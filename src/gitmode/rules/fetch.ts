@@ -5,14 +5,14 @@
  * A wildcard refspec on the command line gets negative refspecs after it.
  */
 
-import { localNamespaces } from '../../filter/agent-refs.ts';
+import { type AllPrefixes, localNamespaces } from '../../filter/agent-refs.ts';
 import type { View } from '../view/view.ts';
 import { remoteShow } from './remote-show.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
 export const fetch: Rule = (args, view) => {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.namespaces.length > 0;
-  return withNegativeRefspecs([...args, ...(wildcard ? negativeRefspecs(view) : [])], view);
+  return withNegativeRefspecs([...args, ...(wildcard ? negativeRefspecs(view.prefixes) : [])], view);
 };
 
 export const remote: Rule = (args, view) => {
@@ -28,12 +28,12 @@ function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | un
   const config = view.remotes().flatMap((name) => {
     const key = `remote.${name}.fetch`;
     const hasWildcard = view.config(key).some((refspec) => !refspec.startsWith('^') && refspec.includes('*'));
-    return hasWildcard ? negativeRefspecs(view).map((refspec) => `${key}=${refspec}`) : [];
+    return hasWildcard ? negativeRefspecs(view.prefixes).map((refspec) => `${key}=${refspec}`) : [];
   });
   return config.length === 0 ? undefined : { config, args };
 }
 
 /** For the namespaces that the other repository may hold, whether or not this one has refs there. */
-function negativeRefspecs(view: View): string[] {
-  return localNamespaces(view.prefixes).map((namespace) => `^${namespace}*`);
+export function negativeRefspecs(prefixes: AllPrefixes): string[] {
+  return localNamespaces(prefixes).map((namespace) => `^${namespace}*`);
 }

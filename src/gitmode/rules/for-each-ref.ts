@@ -16,20 +16,24 @@ import { namespacesUnder, type View } from '../view/view.ts';
 import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
 import type { Rule } from './rule.ts';
 
-const FOR_EACH_REF_OPTIONS = optionTable(`
+export const OPTIONS = optionTable(`
   s|shell p|perl python tcl omit-empty count= format= start-after= color? exclude= sort= points-at= !merged~ !no-merged~
   !contains~ !no-contains~ i|ignore-case stdin include-root-refs`);
 
+/** These change what patterns mean. */
+const NO_GLOBS = ['stdin', 'start-after', 'include-root-refs'];
+/** With one of these, the line is a list of other refs. */
+export const SHAPING = [...NO_GLOBS, 'ignore-case', 'exclude'];
+
 export const forEachRef: Rule = (args, view) => {
-  const parsed = parseOptions(args, FOR_EACH_REF_OPTIONS);
+  const parsed = parseOptions(args, OPTIONS);
   if (parsed === undefined || view.namespaces.length === 0) return undefined;
-  if (hasOption(parsed, 'stdin', 'start-after', 'include-root-refs'))
-    return { args: withExcludes(args, view) };
+  if (hasOption(parsed, ...NO_GLOBS)) return { args: withExcludes(args, view) };
   const directories = parsed.args.length === 0 ? ['refs/'] : parsed.args.map(asDirectory);
   if (!directories.some((directory) => mayHoldHidden(directory, view))) return undefined;
   const patterns = globsForDirectories(view, directories, parsed) ?? visibleMatches(view, parsed);
   if (patterns === undefined || !fitsCommandLine(patterns)) return undefined;
-  return { args: [...optionWordsBeforeArguments(parsed, FOR_EACH_REF_OPTIONS), '--', ...patterns] };
+  return { args: [...optionWordsBeforeArguments(parsed, OPTIONS), '--', ...patterns] };
 };
 
 export const refs: Rule = (args, view) => {

@@ -11,11 +11,9 @@ import { decorationOptions } from './decorations.ts';
 import { parseRevisions, takesNoExcludes, withAddedOptions } from './revisions.ts';
 import { type Rule, replacingRefs } from './rule.ts';
 
-const LOG_OPTIONS = { takeNextWord: ['-n'] };
-
 export const log: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  const walk = parseRevisions(args, view);
   const added = decorationOptions(walk.options, view);
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, true), added);
   return takesNoExcludes(walk) ? replacingRefs(args, view, rewrite) : rewrite;
@@ -24,7 +22,7 @@ export const log: Rule = (args, view) => {
 /** No author filter: show prints what the user names, and the entries of a reflog are no history. */
 export const show: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, LOG_OPTIONS);
+  const walk = parseRevisions(args, view);
   const authors = { args: walk.args, added: [] };
   const rewrite = withAddedOptions(walk, authors, decorationOptions(walk.options, view));
   return takesNoExcludes(walk) ? replacingRefs(args, view, rewrite) : rewrite;

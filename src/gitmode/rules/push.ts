@@ -19,13 +19,16 @@ import { configValue, isConfigTrue, type View } from '../view/view.ts';
 import { defaultPushRemote } from './default-remote.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
-const PUSH_OPTIONS = optionTable(`
+export const OPTIONS = optionTable(`
   v|verbose q|quiet repo= all branches mirror d|delete tags n|dry-run porcelain f|force force-with-lease?
   force-if-includes recurse-submodules= thin receive-pack= exec= u|set-upstream progress prune no-verify verify
   follow-tags signed? atomic o|push-option= 4|ipv4 6|ipv6`);
 
+/** With one of these, git pushes other refs, or elsewhere. */
+export const SHAPING = 'repo all branches mirror delete tags prune'.split(' ');
+
 export const push: Rule = (args, view) => {
-  const parsed = parseOptions(args, PUSH_OPTIONS);
+  const parsed = parseOptions(args, OPTIONS);
   if (parsed === undefined || view.namespaces.length === 0 || hasOption(parsed, 'delete')) return undefined;
   const isOn = (name: string) => lastOption(parsed, name, `no-${name}`)?.name === name;
   const [named, ...refspecs] = parsed.args;

@@ -33,9 +33,11 @@ function decorates({ options }: Revisions): boolean {
   );
 }
 
+export const SHORTLOG_OPTIONS = { takeNextWord: ['--group'] };
+
 export const shortlog: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, { takeNextWord: ['--group'] });
+  const walk = parseRevisions(args, view, SHORTLOG_OPTIONS);
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
   return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };

@@ -12,7 +12,7 @@ import { hiddenGlobs, type View } from '../view/view.ts';
 import type { Rewrite } from './rule.ts';
 
 /** Options of every revision walk that take the next word as their value. */
-const TAKE_NEXT_WORD = new Set(
+export const TAKE_NEXT_WORD = new Set(
   `--max-count --max-count-oldest --skip --max-age --since --since-as-filter --after --min-age --before --until --date
   --author --committer --grep-reflog --grep --encoding --glob --exclude --exclude-hidden --diff-merges --default
   --decorate-refs --decorate-refs-exclude -L -S -G -O -l -I --src-prefix --dst-prefix --line-prefix --output
@@ -28,7 +28,7 @@ export interface OwnOptions {
   readonly takeNextWord: readonly string[];
 }
 
-const COUNT: OwnOptions = { takeNextWord: ['-n'] };
+export const COUNT: OwnOptions = { takeNextWord: ['-n'] };
 
 export interface Revisions {
   /** With excludes before every set of refs. */

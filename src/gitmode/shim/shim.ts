@@ -3,26 +3,26 @@
  * and else starts the executable. A JavaScript runtime takes tens of milliseconds to start; the script takes one sh
  * without a fork. The text comes from the tables that git mode itself uses, and holds the path of the real git.
  *
+ * The script also changes lines by itself, when the words to add do not depend on the refs that there are.
+ *
  * In doubt the script starts the executable, which is always right: for an unknown option, in an unusual environment,
  * and when the settings, git's configuration or the executable are newer than the script.
  *
  * Limit: the script finds no loose refs of a remote with more than two slashes in its name.
  */
 
-import { localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
-import { REMOTES } from '../../git/files/ref-files.ts';
+import type { Prefixes } from '../../filter/agent-refs.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
-import { shellQuote, singleQuoted } from '../../git/run/trace.ts';
-import {
-  agentsInHistoryFile,
-  agtDirectory,
-  areaConfigFile,
-  areaFile,
-  configFile,
-} from '../../repository/layout.ts';
+import { singleQuoted } from '../../git/run/trace.ts';
+import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
-import { decorationsPart, namesOf, withoutSlash } from './decorations-part.ts';
+import { factsPart } from './facts-part.ts';
+import { listsPart } from './lists-part.ts';
 import { otherPrefixesPart } from './prefixes-part.ts';
+import { repositoryPart, withoutAgtPart } from './repository-part.ts';
+import { setsPart } from './sets-part.ts';
+import { AGT, caseList, FACTS } from './sh-text.ts';
+import { transfersPart } from './transfers-part.ts';
 
 export interface ShimFacts {
   /** Absolute path of the real git. */
@@ -36,9 +36,6 @@ export interface ShimFacts {
   readonly execPath: string;
 }
 
-/** In the script's words. */
-const AGT = agtDirectory('$agt_common');
-
 /** In the order of the table. */
 function commandsWith(action: ShimAction): string[] {
   return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
@@ -50,16 +47,9 @@ export function shimText({ git, executable, settingsFile, prefixes, execPath }: 
   const refSets = commandsWith('ref sets');
   const walks = commandsWith('walk');
   const decorating = commandsWith('decorate');
+  const rewritten = [...commandsWith('list'), ...commandsWith('transfer')];
   // With a global option, the commands that the script tests for first get to the list of all.
   const alwaysGit = [...first, ...commandsWith('git')].sort();
-  const names = namesOf(prefixes);
-  const loose = localNamespaces([prefixes]).map(
-    (namespace) => `"$agt_common"/${shellQuote(withoutSlash(namespace))}`,
-  );
-  const remote = ['*', '*/*', '*/*/*'].flatMap((depth) =>
-    names.map((name) => `"$agt_common"/${REMOTES}${depth}/${shellQuote(name)}`),
-  );
-  const packed = [OWN_NAMESPACE.replace(/^refs/, ''), ...names.map((name) => `/${name}/`)];
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode; starts the executable only when real git would print something else.
 # Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
@@ -80,11 +70,12 @@ case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
 esac
 agt_real=${singleQuoted(git)}
 
-# These options name a set of refs, choose decorations, or look as if they did: agt has to change the line.
+# These options name a set of refs, choose decorations, or look as if they did: the line has to be changed.
 agt_sets=''
 case " $* " in
-*' --all'* | *' --branches'* | *' --tags'* | *' --remotes'* | *' --glob'* | *' --reflog'* | *' --stdin'* | \\
-  *' --exclude'* | *' -h '* | *' --clear'* | *decorate-* | *' --output='* | *' --output '*) agt_sets=1 ;;
+*' --glob'* | *' --reflog'* | *' --stdin'* | *' --exclude'* | *' -h '* | *' --clear'* | *decorate-* | \\
+  *' --output='* | *' --output '*) agt_sets=agt ;;
+*' --all'* | *' --branches'* | *' --tags'* | *' --remotes'*) agt_sets=some ;;
 esac
 case $agt_fresh,$agt_sets,\${1-} in
 ${caseList(refSets.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
@@ -111,18 +102,18 @@ case $agt_fresh in '') agt_exec "$@" ;; esac
 # The output may go over a file of a session, wherever the command runs.
 case " $* " in *' --output='* | *' --output '* | *' archive'*' -o'*) agt_exec "$@" ;; esac
 
-# Whether a settings file holds comments alone.
+# Whether a settings file holds comments alone. The executable leaves facts only if it does.
 agt_no_settings() {
   if ! [ -f "$1" ]; then return; fi
+  if [ -f "${FACTS}" ] && ! [ "$1" -nt "${FACTS}" ] && ! [ "${areaFile(AGT)}" -nt "${FACTS}" ]; then return; fi
   while IFS= read -r agt_line || [ "$agt_line" ]; do
     case $agt_line in '' | '#'* | ';'*) ;; *) return 1 ;; esac
   done <"$1"
 }
 
-# A history in a repository of agt's. The executable hides agents' commits that are part of a visible history, and it
-# reads settings of the repository, which may change the prefixes.
-agt_plain() {
-  if [ "$agt_sets" ] || [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
+# The executable reads settings of the repository, which may change the prefixes.
+agt_settings() {
+  case $agt_sets in agt) agt_exec "$@" ;; esac
   agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
   ${otherPrefixesPart(prefixes, AGT)}
   if [ -f "${areaFile(AGT)}" ]; then
@@ -131,18 +122,24 @@ agt_plain() {
     if ! [ -d "$agt_line" ]; then agt_exec "$@"; fi
     agt_no_settings "${areaConfigFile('$agt_line')}" || agt_exec "$@"
   fi
+}
+
+# A history in a repository of agt's. The executable hides agents' commits that are part of a visible history.
+agt_plain() {
+  if [ -e "${agentsInHistoryFile(AGT)}" ]; then agt_exec "$@"; fi
+  agt_settings "$@"
   case $agt_command in
   ${walks.join(' | ')})
     # These load all decorations.
     case "$*" in *%*[dD]* | *' --bisect-all'* | *' --simplify-by-d'*) agt_exec "$@" ;; esac
-    exec "$agt_real" "$@"
+    case $agt_sets in '') exec "$agt_real" "$@" ;; esac
     ;;
   esac
 }
 
 # The usual place of the repository: the current directory.
-agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git='' agt_other=''
-case \${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-},$agt_command in
+agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git='' agt_other='' agt_file=''
+case $agt_sets\${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-},$agt_command in
 ${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   if [ -e .git/agt ] && [ -f .git/HEAD ]; then
     agt_git=.git agt_common=.git
@@ -151,7 +148,7 @@ ${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   ;;
 esac
 
-${decorationsPart(prefixes)}
+${factsPart(prefixes)}
 
 case $agt_command in
 -*)
@@ -201,7 +198,8 @@ ${caseList(refSets.map((word) => `,${word}`))}
 esac
 
 # git prefers a program of this name to an alias.
-case '${['', ...COMMANDS.keys(), ''].join(' ')}' in
+agt_known='${['', ...COMMANDS.keys(), ''].join(' ')}'
+case $agt_known in
 *" $agt_command "*) ;;
 *)
   if [ -x ${singleQuoted(execPath)}/"git-$agt_command" ] || command -v "git-$agt_command" >/dev/null; then
@@ -211,7 +209,7 @@ case '${['', ...COMMANDS.keys(), ''].join(' ')}' in
 esac
 
 # In an unusual case the executable finds the repository.
-case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-} in
+case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-} in
 ?*) agt_exec "$@" ;;
 esac
 case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
@@ -231,59 +229,31 @@ ${caseList([...commandsWith('guard'), ...amending])}
   ;;
 esac
 
-# Finds the repository as git does.
-until [ -e "$agt_dir/.git" ] || [ -f "$agt_dir/HEAD" ]; do
-  if [ "$agt_dir" -ef / ] || ! [ -e "$agt_dir/.." ]; then exec "$agt_real" "$@"; fi
-  agt_dir=$agt_dir/..
-done
-if [ -f "$agt_dir/.git/HEAD" ]; then
-  agt_git=$agt_dir/.git agt_common=$agt_dir/.git
-elif [ -f "$agt_dir/.git" ] && IFS= read -r agt_line <"$agt_dir/.git"; then
-  case $agt_line in
-  'gitdir: /'*) agt_git=\${agt_line#gitdir: } ;;
-  'gitdir: '*) agt_git=$agt_dir/\${agt_line#gitdir: } ;;
-  *) agt_exec "$@" ;;
-  esac
-  if [ -f "$agt_git/commondir" ] && IFS= read -r agt_line <"$agt_git/commondir"; then
-    case $agt_line in /*) agt_common=$agt_line ;; *) agt_common=$agt_git/$agt_line ;; esac
-  else
-    agt_common=$agt_git
-  fi
-  # A path with a line break.
-  if ! [ -f "$agt_git/HEAD" ] || ! [ -d "$agt_common/refs" ]; then agt_exec "$@"; fi
-elif [ -f "$agt_dir/HEAD" ] && [ -d "$agt_dir/objects" ] && [ -d "$agt_dir/refs" ] && ! [ -e "$agt_dir/.git" ]; then
-  agt_git=$agt_dir agt_common=$agt_dir
-else
-  agt_exec "$@"
-fi
+${repositoryPart()}
 
-case $agt_command in
-${caseList([...walks, ...decorating])}
+case $agt_sets,$agt_command in
+${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   if [ -e "${AGT}" ]; then
     agt_plain "$@"
     agt_log "$@"
-    agt_decorate "$@"
   fi
   ;;
 esac
 
-# In a repository without refs of agt: real git.
-if agt_in_session || [ -e "${AGT}" ] || [ -d "$agt_common/reftable" ]; then agt_exec "$@"; fi
-for agt_path in ${loose.join(' ')} ${remote.join(' ')}; do
-  if [ -e "$agt_path" ]; then agt_exec "$@"; fi
-done
-if [ -f "$agt_common/packed-refs" ] &&
-  LC_ALL=C grep -qF ${packed.map((text) => `-e '${text}'`).join(' ')} "$agt_common/packed-refs"; then agt_exec "$@"; fi
-exec "$agt_real" "$@"
-`;
-}
+${withoutAgtPart(prefixes)}
 
-function caseList(words: readonly string[], indent = ''): string {
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + word.length > 100) lines.push(word);
-    else lines[lines.length - 1] = `${last} | ${word}`;
-  }
-  return `${indent}${lines.join(` | \\\n  ${indent}`)})`;
+# In a repository of agt's.
+case $agt_command in
+${caseList([...rewritten, ...refSets, ...walks, ...decorating])} ;;
+*) agt_exec "$@" ;;
+esac
+
+${listsPart(prefixes)}
+
+${setsPart(prefixes, { walking: walks, decorating })}
+
+${transfersPart(prefixes)}
+
+agt_exec "$@"
+`;
 }

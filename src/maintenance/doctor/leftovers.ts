@@ -108,7 +108,7 @@ const NAMED_BY_PROCESS: readonly (readonly [glob: string, pid: RegExp])[] = [
   ['{.,worktrees/*}/fast_import_crash_*', /_(\d+)$/],
   ['worktrees/*/index.agt-*.tmp', /agt-(\d+)/],
   ['{.,worktrees/*}/agt-import.*', /\.(\d+)$/],
-  ['{.,worktrees/*}/agt-decorations.*', /\.(\d+)$/],
+  ['{.,worktrees/*}/agt-shim.*', /\.(\d+)$/],
   ['worktrees/*/agt-index-*', /agt-index-(\d+)-/],
 ];
 

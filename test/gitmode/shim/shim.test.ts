@@ -1,6 +1,6 @@
 /** The shim prints what the executable prints, in every sh, and notices when it is out of date. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AGT, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
@@ -86,7 +86,7 @@ describe.each(SHELLS.map((shell) => [shell.join(' '), shell] as const))('%s', (_
 describe('the shim prints what real git prints in the twin', () => {
   const subject = (): Subject => ({ program: shim, env });
   /** Lines that depend on configuration and remotes; a twin that differs only in these runs no others. */
-  const depending = /^(-\S+ )*(branch|log|show|rev-list)\b/;
+  const depending = /^(-\S+ )*(branch|for-each-ref|log|show|rev-list)\b/;
 
   const set = (name: string, value: string) => (twin: Twin) => {
     for (const side of SIDES) git(join(twin.root, side, 'project'), 'config', name, value);
@@ -95,21 +95,21 @@ describe('the shim prints what real git prints in the twin', () => {
     void git(join(twin.root, 'with', 'project'), 'update-ref', '-d', ref);
 
   test.each([
-    ['linear', '', true],
-    ['linear', 'with log.decorate, which decorates in pipes too', true, set('log.decorate', 'short')],
-    ['linear', 'with format.pretty, which decorates', true, set('format.pretty', 'format:%h%d')],
-    ['inside a sandbox', '', true],
-    ['remote', 'with a hidden ref of a remote that is gone, which needs agt', false],
-    ['remote', 'with configured remotes only', true, forget('refs/remotes/gone/agt/x')],
+    ['linear', ''],
+    ['linear', 'with log.decorate, which decorates in pipes too', set('log.decorate', 'short')],
+    ['linear', 'with format.pretty, which decorates', set('format.pretty', 'format:%h%d')],
+    ['inside a sandbox', ''],
+    ['remote', 'with a hidden ref of a remote that is gone, which needs agt'],
+    ['remote', 'with configured remotes only', forget('refs/remotes/gone/agt/x')],
   ] as const)(
     '%s %s',
-    async (name, difference, hasDecorationsFile, change: (twin: Twin) => void = () => {}) => {
+    async (name, difference, change: (twin: Twin) => void = () => {}) => {
       const twin = buildTwin(name);
       change(twin);
       ageConfigs(twin);
       await compareLine(twin, 'log -1', subject());
       const gitDir = git(join(twin.root, 'with', twin.cwd), 'rev-parse', '--absolute-git-dir');
-      expect(existsSync(join(gitDir, 'agt-decorations'))).toBe(hasDecorationsFile);
+      expect(existsSync(join(gitDir, 'agt-shim'))).toBe(true);
       const lines = Object.values(LINES)
         .flat()
         .filter((line) => !line.startsWith('!') && (difference === '' || depending.test(line)));
@@ -173,12 +173,15 @@ describe.skipIf(!hasStrace)('the shim starts', () => {
     expect(programs).not.toContain(executable());
   });
 
-  test.each(['branch', 'log --all', 'for-each-ref', '-c log.decorate=full log', '--git-dir=.git log'])(
-    'the executable for git %s',
-    (line) => {
-      expect(programsOf(line, repository)[1]).toBe(executable());
-    },
-  );
+  test.each([
+    'describe',
+    'log --glob=*',
+    'branch --list a*',
+    '-c log.decorate=full log',
+    '--git-dir=.git log',
+  ])('the executable for git %s', (line) => {
+    expect(programsOf(line, repository)[1]).toBe(executable());
+  });
 
   test.each(['log --oneline', 'show -s', 'rev-list HEAD', 'shortlog HEAD'])(
     'no executable in an agt clone without settings, but one in a clone with settings, for git %s',
@@ -186,7 +189,7 @@ describe.skipIf(!hasStrace)('the shim starts', () => {
       const dir = makeTempDir();
       agtOk(dir, 'clone', repository);
       const main = join(dir, 'project/main');
-      ageConfig(join(dir, 'project.git'), 'config');
+      ageConfig(join(dir, 'project.git'), '.');
       run(shim, ['log', '-1'], { cwd: main, env });
       expect(programsOf(line, main)[1]).toBe(REAL_GIT);
       write(join(dir, 'project/.agt/config'), '# comment\n[agt]\n\tworkPrefix = mine/');
@@ -273,10 +276,11 @@ describe.skipIf(!hasStrace)('a shim that is out of date', () => {
   });
 });
 
-/** Makes the configuration older than every file that is written from now on. */
-function ageConfig(repository: string, config = '.git/config'): void {
+/** Makes the files that the shim compares older than every file that is written from now on. */
+function ageConfig(repository: string, gitDir = '.git'): void {
   const past = new Date(Date.now() - 60_000);
-  utimesSync(join(repository, config), past, past);
+  for (const file of globSync('{config,packed-refs}', { cwd: join(repository, gitDir) }))
+    utimesSync(join(repository, gitDir, file), past, past);
 }
 
 function ageConfigs(twin: Twin): void {

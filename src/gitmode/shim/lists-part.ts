@@ -1,0 +1,167 @@
+/**
+ * The part of the shim's text for lists of refs: branch, tag, for-each-ref. Their words do not depend on the refs that
+ * there are, but on the names of the remotes and on the branch that is checked out here.
+ */
+import { localNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
+import { globsOutside, pathGlobsOutside } from '../../filter/globs.ts';
+import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
+import type { OptionTable } from '../command-line/options.ts';
+import * as branch from '../rules/branch.ts';
+import * as forEachRef from '../rules/for-each-ref.ts';
+import * as tag from '../rules/tag.ts';
+import { optionWords } from './option-words.ts';
+import { remotesPart } from './remotes-part.ts';
+import { caseList, namesOf, withoutSlash } from './sh-text.ts';
+
+export function listsPart(prefixes: Prefixes): string {
+  const hiddenUnder = (root: string) =>
+    localNamespaces([prefixes]).filter((namespace) => namespace.startsWith(root));
+  const relative = (root: string) => hiddenUnder(root).map((namespace) => namespace.slice(root.length));
+  const branches = globsOutside(relative(HEADS));
+  const initials = [...new Set(namesOf(prefixes).map((name) => name[0]))].join('');
+  const ownDirectories = localNamespaces([prefixes]).filter((namespace) => namespace.split('/').length === 3);
+  const elsewhere = pathGlobsOutside([HEADS, TAGS, REMOTES, ...ownDirectories], 'refs/');
+  const directory = (root: string) => `for-each-ref,${withoutSlash(root)} | for-each-ref,${root}`;
+  return `${remotesPart(prefixes)}
+
+agt_paths_of_branches() {
+  agt_find_current "$@"
+  agt_add="$agt_add ${pathGlobsOutside(hiddenUnder(HEADS), HEADS).join(' ')} $agt_current"
+}
+agt_paths_of_tags() { agt_add="$agt_add ${pathGlobsOutside(hiddenUnder(TAGS), TAGS).join(' ')}"; }
+
+# Reads the words of the command. agt_map has a letter for each of them: d for those to drop.
+agt_read_list() {
+  agt_add='' agt_kind='' agt_options='' agt_listing='' agt_args='' agt_next='' agt_map='' agt_left=$agt_before
+  for agt_word do
+    case $agt_left in 0) ;; *) agt_left=$((agt_left - 1)) && continue ;; esac
+    agt_map=\${agt_map}k
+    case $agt_next in ?*) agt_next='' && continue ;; esac
+    case $agt_command,$agt_word in
+    branch,-a | branch,--all) agt_kind=all agt_options=1 ;;
+    branch,-r | branch,--remotes) agt_kind=remotes agt_options=1 ;;
+    branch,-[!-]?*)
+      case \${agt_word#-} in
+      *[!avr]* | *a*r* | *r*a*) agt_exec "$@" ;;
+      *a*) agt_kind=all ;;
+      *r*) agt_kind=remotes ;;
+      esac
+      agt_options=1
+      ;;
+${optionCases('branch', branch.OPTIONS, branch.SHAPING, branch.LISTING)}
+${optionCases('tag', tag.OPTIONS, tag.SHAPING, tag.LISTING)}
+${optionCases('for-each-ref', forEachRef.OPTIONS, forEachRef.SHAPING, [])}
+    *,-* | for-each-ref,*[!A-Za-z0-9_./-]*) agt_exec "$@" ;;
+    ${directory(HEADS)}) agt_drop && agt_paths_of_branches "$@" ;;
+    ${directory(TAGS)}) agt_drop && agt_paths_of_tags ;;
+    ${directory(REMOTES)}) agt_drop && agt_facts "$@" && agt_paths_of_remotes "$@" ;;
+    for-each-ref,${HEADS}[!${initials}]* | for-each-ref,${TAGS}[!${initials}]*)
+      agt_drop
+      agt_add="$agt_add $agt_word"
+      ;;
+    for-each-ref,*) agt_exec "$@" ;;
+    *, | *,[${initials}]* | *,*[!A-Za-z0-9_./*-]* | *,'*'*) agt_args=hidden ;;
+    *) agt_args=\${agt_args:-visible} ;;
+    esac
+  done
+  case $agt_next in required) agt_exec "$@" ;; esac
+}
+agt_drop() { agt_args=1 agt_map=\${agt_map%k}d; }
+
+# Leaves words for all visible refs of the list, or lets git have the line as it is.
+agt_list() {
+  agt_read_list "$@"
+  case $agt_command,$agt_args,$agt_kind,$agt_options,$agt_listing in
+  branch,,remotes,*)
+    agt_facts "$@"
+    agt_initials=''
+    agt_check_remotes "$@"
+    case $agt_remotes in '') exec "$agt_real" "$@" ;; esac
+    agt_names_of_remotes
+    ;;
+  branch,,*)
+    case $agt_kind in
+    all)
+      agt_facts "$@"
+      agt_initials='${initials}'
+      agt_check_remotes "$@"
+      ;;
+    *) agt_remotes='' ;;
+    esac
+    agt_find_current "$@"
+    case $agt_remotes in
+    '') agt_add='${branches.join(' ')}' ;;
+    *)
+      agt_add='${branches.filter((word) => !word.startsWith('[')).join(' ')}'
+      agt_names_of_remotes
+      ;;
+    esac
+    agt_add="$agt_add \${agt_current#${HEADS}}"
+    ;;
+  tag,,*) agt_add='${globsOutside(relative(TAGS)).join(' ')}' ;;
+  # The name of a new branch or tag, or patterns that match nothing that is hidden.
+  *,hidden,,, | *,visible,,, | *,visible,,1,1) exec "$agt_real" "$@" ;;
+  for-each-ref,,*)
+    agt_facts "$@"
+    agt_add='${elsewhere.join(' ')}'
+    agt_paths_of_branches "$@"
+    agt_paths_of_tags
+    agt_paths_of_remotes "$@"
+    ;;
+  for-each-ref,*) ;;
+  *) agt_exec "$@" ;;
+  esac
+}
+
+case $agt_command in
+branch | tag | for-each-ref)
+  agt_settings "$@"
+  agt_list "$@"
+  shift "$agt_before"
+  for agt_word do
+    shift
+    case $agt_map in k*) set -- "$@" "$agt_word" ;; esac
+    agt_map=\${agt_map#?}
+  done
+  # The last option would take the next word as its value.
+  case $agt_next in optional) set -- "$@" HEAD ;; esac
+  case $agt_command in for-each-ref) ;; *) set -- "$@" --list ;; esac
+  set -f
+  # shellcheck disable=SC2086 # words without spaces
+  exec "$agt_real" \${agt_from:+-C "$agt_from"} $agt_flags "$agt_command" "$@" -- $agt_add
+  ;;
+esac`;
+}
+
+/** `shaping`: options that change more than how the list looks. `listing`: with them, an argument is a pattern. */
+function optionCases(
+  command: string,
+  table: OptionTable,
+  shaping: readonly string[],
+  listing: readonly string[],
+): string {
+  const known = (name: string) => !shaping.includes(name);
+  const isListing = (name: string) => listing.includes(name);
+  const groups = [
+    { words: optionWords(table, (name) => known(name) && !isListing(name)), effect: 'agt_options=1' },
+    {
+      words: optionWords(table, (name) => known(name) && isListing(name)),
+      effect: 'agt_options=1 agt_listing=1',
+    },
+  ];
+  return groups
+    .flatMap(({ words: { whole, takesNext, mayTakeNext }, effect }) => [
+      [whole, effect],
+      [takesNext, `${effect} agt_next=required`],
+      [mayTakeNext, `${effect} agt_next=optional`],
+    ])
+    .filter(([words]) => (words as string[]).length > 0)
+    .map(
+      ([words, effect]) =>
+        `${caseList(
+          (words as string[]).map((word) => `${command},${word}`),
+          '    ',
+        )} ${effect} ;;`,
+    )
+    .join('\n');
+}

@@ -1,0 +1,55 @@
+/** Pieces of the shim's text that several of its parts have. */
+import { branchNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import { agtDirectory, shimFactsFile } from '../../repository/layout.ts';
+
+/** agt's directory in the repository. */
+export const AGT = agtDirectory('$agt_common');
+
+/** The facts that the executable left for this worktree. */
+export const FACTS = shimFactsFile('$agt_git');
+
+/** Of the two directories of branches: `agtsessions`, `agt`. */
+export function namesOf({ branchPrefix, workPrefix }: Prefixes): string[] {
+  return [branchPrefix, workPrefix].map(withoutSlash);
+}
+
+export function withoutSlash(name: string): string {
+  return name.replace(/\/$/, '');
+}
+
+/** A pattern of `case` for every text that starts so. */
+export function patternFor(start: string): string {
+  return `${shellQuote(start)}?*`;
+}
+
+/** The words of a `case`, on lines that are not too long. */
+export function caseList(words: readonly string[], indent = ''): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length > 100) lines.push(word);
+    else lines[lines.length - 1] = `${last} | ${word}`;
+  }
+  return `${indent}${lines.join(` | \\\n  ${indent}`)})`;
+}
+
+/**
+ * Adds `option` before the pattern for a namespace; of the namespace with the agent's branch that is checked out here,
+ * the patterns for the others. `root` is taken off the start of these.
+ */
+export function butCurrent(
+  option: string,
+  namespace: string,
+  root: string,
+  pattern: string,
+  prefixes: Prefixes,
+  indent = '',
+): string {
+  const whole = `agt_add="$agt_add ${option}${pattern}"`;
+  if (!branchNamespaces([prefixes]).includes(namespace)) return `${indent}${whole}`;
+  return `${indent}case $agt_current in
+${indent}${patternFor(namespace)}) agt_but_current ${shellQuote(option)} ${shellQuote(namespace)} ${shellQuote(root)} ;;
+${indent}*) ${whole} ;;
+${indent}esac`;
+}
