@@ -79,3 +79,20 @@ test('after a killed redo, an undo goes back to where the redo began', () => {
   agtOk(repository, 'session', 'undo', 's1');
   expect(texts()).toEqual(['2\n', '2\n']);
 });
+
+test('the command that agt doctor names finishes a killed undo, and an undo takes that back', () => {
+  const { repository, sandbox } = makeSession();
+  const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
+  for (const text of ['1\n', '2\n', '3\n']) {
+    for (const name of ['a', 'b']) write(join(sandbox, name), text);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  const env = { AGT_TEST_KILL_AT: IN_THE_MIDDLE, AGT_GIT_PATH: REAL_GIT };
+  run(process.execPath, [KILLABLE, 'session', 'undo', 's1'], { cwd: repository, env });
+  expect(texts()).toEqual(['2\n', '3\n']);
+  const command = /agt (session restore s1 --to \w+)/.exec(agt(repository, 'doctor').stdout)?.[1] ?? '';
+  agtOk(repository, ...command.split(' '));
+  expect(texts()).toEqual(['2\n', '2\n']);
+  agtOk(repository, 'session', 'undo', 's1');
+  expect(texts()).toEqual(['3\n', '3\n']);
+});

@@ -105,6 +105,7 @@ const ODD = [
     '.agt-x.tmp',
   ],
 ];
+/** git adds them: in the worktree they would come into commits of the agent. */
 const REFUSED_BY_FSCK = ['.gitattributes/x', 'gi7eba~1', 'gi7eba~1/x'];
 /** git refuses to add these; outside of the worktree they are ordinary. */
 const ONLY_BESIDE = ['.GIT/config', 'git~1', '.gitmodules', '.git /x', 'sandbox/xdg/x'];
@@ -127,7 +128,12 @@ export const FILE_STEPS: readonly FileStep[] = [
   {
     name: 'names that fsck refuses',
     weight: 0.3,
-    act: (scene) => create(scene, REFUSED_BY_FSCK),
+    act: (scene) => {
+      const path = `${scene.random.pick(['xdg', 'config'])}/${scene.random.pick(REFUSED_BY_FSCK)}`;
+      scene.clear(path);
+      writeFileSync(scene.absolute(path), content(scene.random));
+      return path;
+    },
   },
   { name: 'change a line', weight: 8, act: changeLine },
   {

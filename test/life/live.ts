@@ -48,5 +48,5 @@ function act(life: Life, step: number): void {
 }
 
 function howAgain({ seed }: Life, steps: number): string {
-  return `again: AGT_TEST_SEED=${seed} AGT_TEST_STEPS_OF_LIFE=${steps} npx vitest run test/life/life.test.ts`;
+  return `again: AGT_TEST_SEED=${seed} AGT_TEST_STEPS_OF_LIFE=${steps} npx vitest run test/life -t life`;
 }

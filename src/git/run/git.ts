@@ -3,6 +3,7 @@
  * a result; if git could not be run, that is an error. Git mode does not use this module: it becomes git (become.ts).
  */
 import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
 import { cleanGitEnvironment, localeOf } from './environment.ts';
 import { traceCommand } from './trace.ts';
@@ -115,7 +116,7 @@ const FOR_ONE_GIT = 10;
 export function requireDescriptors(git: Git): void {
   const taken: number[] = [];
   try {
-    while (taken.length < FOR_ONE_GIT) taken.push(openSync('/dev/null', 'r'));
+    while (taken.length < FOR_ONE_GIT) taken.push(openSync(devNull, 'r'));
   } catch (error) {
     throw cannotRun(git, error);
   } finally {

@@ -15,7 +15,8 @@ export async function unfinishedTarget(
 ): Promise<Snapshot | undefined> {
   const { intent } = record;
   if (intent?.operation !== 'restore' || intent.tip === undefined) return undefined;
-  if (intent.by !== by || intent.scope.join('\0') !== scope.join('\0')) return undefined;
+  const isSameCommand = intent.by === by || by === 'restore';
+  if (!isSameCommand || intent.scope.join('\0') !== scope.join('\0')) return undefined;
   const history = await readHistory(git, snapshotRefs(record));
   const isItsOwn = ({ restored, unfinished }: Snapshot) => (unfinished ?? restored) === intent.snapshot;
   const newestOther = history.find((snapshot) => snapshot.commit === intent.tip || !isItsOwn(snapshot));

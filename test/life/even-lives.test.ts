@@ -1,0 +1,4 @@
+/** Lives with even seeds (lives.ts). */
+import { testLives } from './lives.ts';
+
+testLives('even');

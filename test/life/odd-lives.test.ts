@@ -1,0 +1,4 @@
+/** Lives with odd seeds (lives.ts). */
+import { testLives } from './lives.ts';
+
+testLives('odd');
