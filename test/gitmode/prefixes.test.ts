@@ -1,4 +1,5 @@
 /** The branches of sessions stay hidden, and agt goes on with them, when somebody changes the prefixes meanwhile. */
+import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -160,6 +161,17 @@ describe('a person who changes the prefixes while there are sessions', () => {
     expect(place.gitMode('branch').stdout).toContain('agt/of-mine');
     expectHidden(place, /bots/);
   });
+});
+
+test('a note that nobody can read shows no branch', () => {
+  const place = makePlace();
+  place.setPrefixes('bots/old/', 'bots/work/');
+  makeSession(place, 'first');
+  rmSync(join(place.home, '.agtconfig'));
+  const note = join(place.repository, '.git/agt/prefixes');
+  rmSync(note);
+  execFileSync('mkfifo', [note]);
+  expectHidden(place);
 });
 
 test('agt doctor notes the prefixes of sessions again', () => {
