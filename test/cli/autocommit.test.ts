@@ -66,28 +66,28 @@ describe('options', () => {
   });
 });
 
-test.each([['small', 10], ['large', 6 * 1024 * 1024]])(
-  'a %s log that a process writes all the time is captured as far as it went',
-  async (_, size) => {
-    const session = makeSession();
-    const log = join(session.sandbox, 'server.log');
-    write(log, 'x'.repeat(size));
-    const script = 'while :; do echo "one more line" >>"$1"; done';
-    const writer = spawn('/bin/sh', ['-c', script, 'sh', log], { stdio: 'ignore' });
-    try {
-      const outcomes = [1, 2, 3].map(() => agt(session.repository, 'autocommit', 's1'));
-      expect(outcomes.map(({ stderr }) => stderr)).toEqual(['', '', '']);
-      expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
-      expect(git(session.repository, 'rev-list', '--count', 'main..agtsessions/s1')).toBe('3');
-    } finally {
-      writer.kill();
-    }
-    const captured = git(session.repository, 'show', 'agtsessions/s1:sandbox/server.log');
-    expect(readFileSync(log, 'latin1').startsWith(captured)).toBe(true);
-    expect(captured.length).toBeGreaterThan(size);
-    expect(agtOk(session.repository, 'autocommit', 's1')).toContain('captured 1 path');
-    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/server.log')).toBe(
-      readFileSync(log, 'latin1').trimEnd(),
-    );
-  },
-);
+test.each([
+  ['small', 10],
+  ['large', 6 * 1024 * 1024],
+])('a %s log that a process writes all the time is captured as far as it went', async (_, size) => {
+  const session = makeSession();
+  const log = join(session.sandbox, 'server.log');
+  write(log, 'x'.repeat(size));
+  const script = 'while :; do echo "one more line" >>"$1"; done';
+  const writer = spawn('/bin/sh', ['-c', script, 'sh', log], { stdio: 'ignore' });
+  try {
+    const outcomes = [1, 2, 3].map(() => agt(session.repository, 'autocommit', 's1'));
+    expect(outcomes.map(({ stderr }) => stderr)).toEqual(['', '', '']);
+    expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(git(session.repository, 'rev-list', '--count', 'main..agtsessions/s1')).toBe('3');
+  } finally {
+    writer.kill();
+  }
+  const captured = git(session.repository, 'show', 'agtsessions/s1:sandbox/server.log');
+  expect(readFileSync(log, 'latin1').startsWith(captured)).toBe(true);
+  expect(captured.length).toBeGreaterThan(size);
+  expect(agtOk(session.repository, 'autocommit', 's1')).toContain('captured 1 path');
+  expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/server.log')).toBe(
+    readFileSync(log, 'latin1').trimEnd(),
+  );
+});
