@@ -22,6 +22,9 @@ ${caseList(options, '    ')} ;;
   done
   agt_facts "$@"
   case $agt_marks in *${MARKS.pushesMore}*) agt_exec "$@" ;; esac
+  # The time of a file can be set back, and a push cannot be taken back: so look for settings that push more.
+  if LC_ALL=C grep -qsiE 'mirror|matching|include|push[[:space:]]*=' "$agt_common/config" "$agt_git/config.worktree" \\
+    "\${HOME-}/.gitconfig" "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" /etc/gitconfig; then agt_exec "$@"; fi
   exec "$agt_real" "$@"
 }
 

@@ -1,5 +1,5 @@
 /** What the shim knows may be out of date: then it still prints what real git prints in the twin. */
-import { rmSync } from 'node:fs';
+import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GIT_MODE, git, makeTempDir, run, write } from '../../harness/world.ts';
@@ -55,6 +55,15 @@ test.each([
   expect((await startedFor(twin, ['!push', '!push origin'])).length).toBe(2);
   await leaveFacts(twin);
   expect((await startedFor(twin, ['!push', '!push origin'])).length).toBe(2);
+});
+
+test('a push sees such a setting in a file whose time was set back', async () => {
+  const twin = await twinWithFacts('remote');
+  for (const side of SIDES) {
+    git(project(twin, side), 'config', 'push.default', 'matching');
+    utimesSync(join(project(twin, side), '.git/config'), 1000, 1000);
+  }
+  expect(await startedFor(twin, ['!push'])).toEqual(['push']);
 });
 
 test('with rebase.updateRefs, a pull may move hidden branches', async () => {
