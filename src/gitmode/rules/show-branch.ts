@@ -63,10 +63,36 @@ function visibleMatches(parsed: ParsedOptions, view: View): Rewrite | undefined 
 /** Short names: the `most` that git shows, sorted by version, then the others. */
 function namesInGitsOrder(view: View, root: string, most: number): string[] {
   const visible = view.visibleRefs().filter((ref) => ref.startsWith(root) && ref !== `${root}HEAD`);
-  const shown = new Set(visible.slice(0, Math.max(most, 0)));
-  const byVersion = view.ask(['for-each-ref', '--sort=version:refname', '--format=%(refname)', root]);
-  const first = byVersion.stdout.split('\n').filter((ref) => shown.has(ref));
-  return [...first, ...visible.filter((ref) => !shown.has(ref))].map((ref) => shortName(ref, root, view));
+  const names = visible.map((ref) => shortName(ref, root, view));
+  const count = Math.max(most, 0);
+  return [...names.slice(0, count).sort(compareVersions), ...names.slice(count)];
+}
+
+/** As show-branch sorts, and no other command: numbers by value, and the end of a name or of a number before all else. */
+export function compareVersions(a: string, b: string): number {
+  const parts = (name: string) => name.match(/\d+|\D+/g) ?? [];
+  const [left, right] = [a, b].map((name) => (/^\d/.test(name) ? parts(name) : ['0', ...parts(name)]));
+  for (let i = 0; ; i++) {
+    const [x, y] = [left?.[i], right?.[i]];
+    if (x === undefined && y === undefined) return 0;
+    const order = i % 2 === 0 ? compareNumbers(x ?? '0', y ?? '0') : compareText(x ?? '', y ?? '');
+    if (order !== 0) return order;
+  }
+}
+
+function compareNumbers(a: string, b: string): number {
+  const [x, y] = [BigInt(a), BigInt(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/** git compares chars, which are signed on most machines: a byte of a letter beyond ASCII comes before the end. */
+function compareText(a: string, b: string): number {
+  const [x, y] = [new Int8Array(Buffer.from(a)), new Int8Array(Buffer.from(b))];
+  for (let i = 0; i < Math.max(x.length, y.length); i++) {
+    const order = (x[i] ?? 0) - (y[i] ?? 0);
+    if (order !== 0) return order;
+  }
+  return 0;
 }
 
 /** As show-branch prints it: `heads/x` when `x` alone means another commit. */
