@@ -1,6 +1,6 @@
 /** The guard captures the session before a git command that can destroy work in its sandbox. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
@@ -176,7 +176,8 @@ describe.each([
 
   test('when the guard fails, it prints one warning, and git runs', () => {
     const session = sessionWithWork();
-    git(session.repository, 'update-ref', '-d', 'refs/agt/tip/s1');
+    // A directory of this name is no lock of a killed git.
+    mkdirSync(join(session.repository, '.git/refs/agt/tip/s1.lock'));
     const outcome = call(session, 'reset --hard');
     expect(outcome.exitCode).toBe(0);
     expect(outcome.stderr).toMatch(
