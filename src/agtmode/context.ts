@@ -114,7 +114,7 @@ async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
   const version = parseGitVersion(output);
   if (version === undefined) {
     throw new AgtError(`"${git.path}" is not git: --version printed "${output.split('\n')[0]}"`, {
-      hints: ['set the path of the real git: agt config set --global agt.gitPath <path> (or AGT_GIT_PATH)'],
+      hints: ['set the path of the real git: agt config set --global agt.gitPath <path>'],
     });
   }
   if (!isAtLeast(version, OLDEST_GIT.major, OLDEST_GIT.minor)) {

@@ -8,14 +8,21 @@ import { LostTip } from './starting-refs.ts';
 export async function recreateTip(git: Git, target: CaptureTarget): Promise<string> {
   const last = await findLastSnapshot(git, target);
   const commit = last ?? (await commitToBeginAt(git, target));
-  const shadow = await resolveObject(git, `${target.shadowRef}^{commit}`);
-  const refs = shadow === undefined ? [target.tipRef, target.shadowRef] : [target.tipRef];
-  const input = refs.map((ref) => `update ${ref} ${commit}\n`).join('');
-  await gitText(git, ['update-ref', '--stdin'], { input });
+  const refs = await Promise.all(
+    [target.tipRef, target.shadowRef].map((ref) => replacementFor(git, ref, commit)),
+  );
+  await gitText(git, ['update-ref', '--stdin'], { input: refs.join('') });
   const problem = `${target.tipRef} was missing`;
   return last === undefined
     ? `${problem}, and agt found no snapshot of the session; a new history begins`
     : `${problem}; agt made it again from the last snapshot, ${last.slice(0, 10)}`;
+}
+
+/** A line for update-ref; empty if the ref leads to a commit. It may lead to a commit that is gone. */
+async function replacementFor(git: Git, ref: string, commit: string): Promise<string> {
+  if ((await resolveObject(git, `${ref}^{commit}`)) !== undefined) return '';
+  const gone = await resolveObject(git, ref);
+  return gone === undefined ? `create ${ref} ${commit}\n` : `update ${ref} ${commit} ${gone}\n`;
 }
 
 /** The shadow branch and the stat cache name it. */

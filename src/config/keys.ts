@@ -26,7 +26,8 @@ export const SETTING_KEYS = [
     emptyMeans: 'search PATH',
     env: 'AGT_GIT_PATH',
     globalOnly: true,
-    summary: 'path of the real git; if empty, the first git on PATH that is not agt',
+    summary:
+      'path of the real git; if empty, the first git on PATH that is not agt; the variable chooses only among those on PATH',
     check: () => undefined,
   },
   {

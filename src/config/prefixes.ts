@@ -4,7 +4,7 @@
  * the default pair: they have no note, and git mode looks for one file.
  */
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { readRegularFile } from '../disk/read-file.ts';
+import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import type { AllPrefixes, Prefixes } from '../filter/agent-refs.ts';
 import { readSessionFiles, type SessionFile } from '../filter/session-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
@@ -13,19 +13,20 @@ import { DEFAULT_PREFIXES } from './settings.ts';
 
 /** The prefixes of the settings first. */
 export function prefixesInUse(agtDir: string, settings: Prefixes): AllPrefixes {
-  const noted = notedPrefixes(agtDir);
+  const file = prefixesFile(agtDir);
   // Without a note, sessions have the default prefixes, unless an earlier build made them.
-  const others = noted ?? (isSame(settings, DEFAULT_PREFIXES) ? [] : recordedPrefixes(agtDir));
-  return unique([settings, ...others]);
+  if (isSame(settings, DEFAULT_PREFIXES) && statOrUndefined(file) === undefined) return unique([settings]);
+  return unique([settings, ...(notedPrefixes(file) ?? recordedPrefixes(agtDir))]);
 }
 
 /** Notes the prefixes of the settings, and those that metadata name. */
 export function recordPrefixes(agtDir: string, settings: Prefixes): void {
-  const noted = notedPrefixes(agtDir) ?? [];
+  const file = prefixesFile(agtDir);
+  const noted = notedPrefixes(file) ?? [];
   const wanted = unique([...noted, ...recordedPrefixes(agtDir), settings]);
   const onlyDefault = wanted.every((prefixes) => isSame(prefixes, DEFAULT_PREFIXES));
   if (onlyDefault || wanted.length === noted.length) return;
-  writeFileAtomic(prefixesFile(agtDir), wanted.map((prefixes) => `${prefixesLine(prefixes)}\n`).join(''), {
+  writeFileAtomic(file, wanted.map((prefixes) => `${prefixesLine(prefixes)}\n`).join(''), {
     durable: true,
   });
 }
@@ -50,10 +51,10 @@ function prefixesOf({ session_id, branch = '', work_branch = '' }: SessionFile):
 }
 
 /** Undefined if there is no note, or none that can be read: metadata then tell. */
-function notedPrefixes(agtDir: string): Prefixes[] | undefined {
+function notedPrefixes(file: string): Prefixes[] | undefined {
   let text: string;
   try {
-    text = readRegularFile(prefixesFile(agtDir)).toString();
+    text = readRegularFile(file).toString();
   } catch {
     return undefined;
   }

@@ -1,6 +1,10 @@
 /** SIGINT, SIGTERM and SIGHUP: a command cleans up, or says how to go on, before it ends. */
 import { constants } from 'node:os';
-import { AgtError } from '../errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AgtError, isAgtError } from '../errors.ts';
+
+/** So long agt waits for the signal that has ended its git. */
+const OWN_SIGNAL_MS = 500;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -46,6 +50,10 @@ export async function sayWhenInterrupted<T>(say: () => void, action: () => Promi
   for (const signal of SIGNALS) process.on(signal, end);
   try {
     return await action();
+  } catch (error) {
+    // A terminal interrupts git as well, and agt may see the end of git first.
+    if (isAgtError(error) && /was killed by SIG/.test(error.message)) await sleep(OWN_SIGNAL_MS);
+    throw error;
   } finally {
     release();
   }

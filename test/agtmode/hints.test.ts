@@ -1,9 +1,9 @@
 /** A command that cannot run here passes on the reason, and its hint helps. */
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agt, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 test("another user's repository: git's reason and advice, also in doctor", () => {
   const repository = makeRepository();
@@ -30,9 +30,9 @@ test('no git on PATH: the way that is named works', () => {
   const withoutGit = { PATH: '/nonexistent', AGT_GIT_PATH: undefined };
   const refused = run(AGT, ['session', 'list'], { cwd: repository, env: withoutGit });
   expect(refused.stderr).toBe(
-    'error: no git found on PATH\nhint: install git, or tell agt where it is: AGT_GIT_PATH=/path/to/git\n',
+    'error: no git found on PATH\nhint: install git, or put its directory on PATH: PATH=/path/to/bin:"$PATH"\n',
   );
-  const env = { ...withoutGit, AGT_GIT_PATH: process.env['AGT_TEST_GIT'] ?? '/usr/bin/git' };
+  const env = { ...withoutGit, PATH: dirname(REAL_GIT) };
   expect(run(AGT, ['session', 'list'], { cwd: repository, env }).exitCode).toBe(0);
 });
 

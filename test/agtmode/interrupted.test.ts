@@ -4,7 +4,17 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, type Outcome, REAL_GIT, write } from '../harness/world.ts';
+import {
+  AGT,
+  agt,
+  agtOk,
+  git,
+  makeTempDir,
+  type Outcome,
+  REAL_GIT,
+  runsAsGit,
+  write,
+} from '../harness/world.ts';
 
 /** Interrupts agt when it runs git with these words. That git waits for it. */
 async function interruptAt(words: string, { repository }: TestSession, ...args: string[]): Promise<Outcome> {
@@ -19,7 +29,7 @@ async function interruptAt(words: string, { repository }: TestSession, ...args: 
   const child = spawn(AGT, args, {
     cwd: repository,
     detached: true,
-    env: { ...process.env, AGT_GIT_PATH: slowGit },
+    env: { ...process.env, ...runsAsGit(slowGit) },
   });
   let stdout = '';
   let stderr = '';

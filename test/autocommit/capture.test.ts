@@ -3,7 +3,7 @@ import { readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, changedPaths, makeSession, manifestOf, snapshotTree } from '../harness/session.ts';
-import { AGT, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, git, makeTempDir, REAL_GIT, run, runsAsGit, write } from '../harness/world.ts';
 
 function parents(repository: string, commit: string): string[] {
   return git(repository, 'rev-parse', `${commit}^@`).split('\n');
@@ -161,7 +161,7 @@ describe('if something fails', () => {
     );
     const outcome = run(AGT, ['autocommit', '--session-id', 's1'], {
       cwd: session.repository,
-      env: { AGT_GIT_PATH: join(bin, 'git') },
+      env: runsAsGit(join(bin, 'git')),
     });
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toContain('error: git fast-import failed');

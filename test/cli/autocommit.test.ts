@@ -1,5 +1,6 @@
 /** The options of agt autocommit. */
-import { chmodSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -10,7 +11,7 @@ import {
   snapshotTree,
   tryAutocommit,
 } from '../harness/session.ts';
-import { AGT, agtOk, git, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 
 describe('options', () => {
   test('--siblings scans only those folders; the others keep their last version, their permissions included', () => {
@@ -63,4 +64,30 @@ describe('options', () => {
     expect(outcome.stdout).toMatch(/^s3: captured 1 path as /);
     expect(outcome.stderr).toContain('error: the sandbox of "s2" is gone');
   });
+});
+
+test.each([
+  ['small', 10],
+  ['large', 6 * 1024 * 1024],
+])('a %s log that a process writes all the time is captured as far as it went', async (_, size) => {
+  const session = makeSession();
+  const log = join(session.sandbox, 'server.log');
+  write(log, 'x'.repeat(size));
+  const script = 'while :; do echo "one more line" >>"$1"; done';
+  const writer = spawn('/bin/sh', ['-c', script, 'sh', log], { stdio: 'ignore' });
+  try {
+    const outcomes = [1, 2, 3].map(() => agt(session.repository, 'autocommit', 's1'));
+    expect(outcomes.map(({ stderr }) => stderr)).toEqual(['', '', '']);
+    expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(git(session.repository, 'rev-list', '--count', 'main..agtsessions/s1')).toBe('3');
+  } finally {
+    writer.kill();
+  }
+  const captured = git(session.repository, 'show', 'agtsessions/s1:sandbox/server.log');
+  expect(readFileSync(log, 'latin1').startsWith(captured)).toBe(true);
+  expect(captured.length).toBeGreaterThan(size);
+  expect(agtOk(session.repository, 'autocommit', 's1')).toContain('captured 1 path');
+  expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/server.log')).toBe(
+    readFileSync(log, 'latin1').trimEnd(),
+  );
 });

@@ -1,6 +1,6 @@
 /** agt cron, with a fake crontab program that keeps the table in a file. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import {
@@ -46,8 +46,8 @@ const content = () => (existsSync(table) ? readFileSync(table, 'latin1') : undef
 describe('agt cron', () => {
   test('adds one line with absolute paths; a second install replaces it, and all other bytes stay', () => {
     const line = (schedule: string) =>
-      `${schedule} AGT_GIT_PATH=${REAL_GIT} ${AGT} -C ${repository}/.git autocommit --all >/dev/null # agt autocommit of ${repository}/.git\n`.replace(
-        'AGT_GIT_PATH=/usr/bin/git ',
+      `${schedule} PATH=${dirname(REAL_GIT)}:/usr/bin:/bin ${AGT} -C ${repository}/.git autocommit --all >/dev/null # agt autocommit of ${repository}/.git\n`.replace(
+        'PATH=/usr/bin:/usr/bin:/bin ',
         '',
       );
     expect(cron('install')).toMatchObject({ exitCode: 0, stdout: line('*/5 * * * *'), stderr: '' });
@@ -115,7 +115,9 @@ describe('agt cron', () => {
 
 describe('agt cron fails', () => {
   test('without a crontab program, and names alternatives', () => {
-    const outcome = run(AGT, ['cron', 'install'], { cwd: repository, env: { PATH: makeTempDir() } });
+    const onlyGit = makeTempDir();
+    symlinkSync(REAL_GIT, join(onlyGit, 'git'));
+    const outcome = run(AGT, ['cron', 'install'], { cwd: repository, env: { PATH: onlyGit } });
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toContain('error: no crontab program found on PATH\nhint: install cron, or use');
   });

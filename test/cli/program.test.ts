@@ -14,6 +14,7 @@ import {
   makeTempDir,
   REAL_GIT,
   run,
+  runsAsGit,
   write,
 } from '../harness/world.ts';
 
@@ -125,7 +126,7 @@ describe('the real git', () => {
     ['relative', 'git', /is not an absolute path/],
     ['not executable', '/etc/passwd', /is not an executable file/],
     ['agt itself', AGT, /is agt itself/],
-    ['not git', '/bin/echo', /"\/bin\/echo" is not git: --version printed "echo /],
+    ['not git', '/bin/echo', /"\/bin\/echo" \(environment AGT_GIT_PATH\) is not a git on PATH/],
   ])('gives one clear error if it is configured but %s', (_what, value, message) => {
     const outcome = run(AGT, ['session', 'list'], { cwd: makeTempDir(), env: { AGT_GIT_PATH: value } });
     expect(outcome.exitCode).toBe(1);
@@ -145,7 +146,7 @@ describe('the real git', () => {
   test('gives one clear error if it is too old', () => {
     const bin = makeTempDir('bin');
     write(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.1\n', 0o755);
-    const outcome = run(AGT, ['session', 'list'], { cwd: bin, env: { AGT_GIT_PATH: join(bin, 'git') } });
+    const outcome = run(AGT, ['session', 'list'], { cwd: bin, env: runsAsGit(join(bin, 'git')) });
     expect(outcome.stderr).toContain(`error: git 2.30.1 (${bin}/git) is too old`);
   });
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession, snapshotTree } from '../harness/session.ts';
-import { AGT, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agtOk, git, makeTempDir, REAL_GIT, run, runsAsGit, write } from '../harness/world.ts';
 
 /** A git that runs `before` ahead of its first `times` calls of `command`. */
 function gitWith(before: string, times: number, command = 'fast-import'): string {
@@ -39,7 +39,7 @@ test('the tip moves in between: the autocommit starts again from there', () => {
   const { commit } = autocommit(session);
   write(join(session.sandbox, 'x'), 'x\n');
   const bin = gitWith(`sleep 0.3; ${MOVE}`, 1);
-  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const env = runsAsGit(join(bin, 'git'));
   const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
   expect(outcome.stderr).toBe('');
   expect(outcome.exitCode).toBe(0);
@@ -56,7 +56,7 @@ test('the tip keeps moving: exit code 1, and the chain is whole', () => {
   autocommit(session);
   write(join(session.sandbox, 'x'), 'x\n');
   const bin = gitWith(`sleep 0.3; ${MOVE}`, 9);
-  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const env = runsAsGit(join(bin, 'git'));
   const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
   expect(outcome.exitCode).toBe(1);
   expect(outcome.stderr).toContain('the last snapshot is unchanged');
@@ -70,7 +70,7 @@ test('objects of staged content disappear before the refs move: agt writes them 
   write(join(session.sandbox, 'dir/staged'), 'staged\n');
   git(session.sandbox, 'add', '.');
   const bin = gitWith(`sleep 0.5; ${REAL_GIT} prune --expire=now`, 1);
-  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const env = runsAsGit(join(bin, 'git'));
   const outcome = run(AGT, ['autocommit', '--session-id', 's1'], { cwd: session.repository, env });
   expect(outcome.stderr).toBe('');
   expect(outcome.exitCode).toBe(0);
@@ -89,7 +89,7 @@ test('a branch is deleted while agt gc reads the refs: it reads them again', () 
     readFileSync(record, 'utf8').replace(/("last_activity_at": ")[^"]*/, '$12020-01-01T00:00:00.000Z'),
   );
   const bin = gitWith(`${REAL_GIT} branch -q -D passing`, 1, 'rev-list');
-  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const env = runsAsGit(join(bin, 'git'));
   const outcome = run(AGT, ['gc'], { cwd: repository, env });
   expect(outcome.stderr).toBe('');
   expect(outcome.exitCode).toBe(0);
@@ -103,7 +103,7 @@ test('a session is removed while agt autocommit --all is at work: the others are
   agtOk(repository, 'session', 'new', 's2');
   write(join(session.sandbox, 'x'), 'x\n');
   const bin = gitWith(`AGT_GIT_PATH=${REAL_GIT} ${AGT} session remove s2 >&2`, 1);
-  const env = { AGT_GIT_PATH: join(bin, 'git') };
+  const env = runsAsGit(join(bin, 'git'));
   const outcome = run(AGT, ['autocommit', '--all'], { cwd: repository, env });
   expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
   expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/x')).toBe('100644 x\n');

@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { NO_STRACE, straceWorks } from '../harness/strace.ts';
-import { GIT_MODE, makeTempDir, run } from '../harness/world.ts';
+import { GIT_MODE, makeTempDir, run, runsAsGit, write } from '../harness/world.ts';
 import { words } from '../twin/compare.ts';
 
 /** Files that the call opened, in a git that answers nothing; child processes are not counted. */
 function filesOpenedBy(line: string, cwd: string): string[] {
   const log = join(makeTempDir('trace'), 'trace');
-  const env = { AGT_GIT_PATH: '/bin/true' };
+  const silent = join(makeTempDir('silent'), 'git');
+  write(silent, '#!/bin/sh\n', 0o755);
+  const env = runsAsGit(silent);
   const outcome = run('strace', ['-e', 'trace=openat', '-o', log, GIT_MODE, ...words(line)], { cwd, env });
   expect(outcome.exitCode).toBe(0);
   return [...readFileSync(log, 'utf8').matchAll(/openat\([^"]*"([^"]*)"/g)].map((match) => match[1] ?? '');

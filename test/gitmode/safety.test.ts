@@ -4,7 +4,17 @@ import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { AGT, GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import {
+  AGT,
+  GIT_MODE,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  runsAsGit,
+  write,
+} from '../harness/world.ts';
 import { words } from '../twin/compare.ts';
 import { LINES } from '../twin/lines.ts';
 
@@ -17,7 +27,7 @@ describe('in a repository with nothing to hide', () => {
     git(repository, 'branch', 'feature');
     git(repository, 'pack-refs', '--all');
     record = join(makeTempDir('record'), 'calls');
-    recorder = join(makeTempDir('recorder'), 'recorder');
+    recorder = join(makeTempDir('recorder'), 'git');
     write(recorder, `#!/bin/sh\n{ [ $# = 0 ] || printf '%s\\0' "$@"; echo; } >>'${record}'\n`);
     chmodSync(recorder, 0o755);
   });
@@ -29,7 +39,7 @@ describe('in a repository with nothing to hide', () => {
       const [command = ''] = line.replace(/^!/, '').split(' <<< ');
       const args = words(command);
       rmSync(record, { force: true });
-      run(GIT_MODE, args, { cwd: repository, env: { AGT_GIT_PATH: recorder } });
+      run(GIT_MODE, args, { cwd: repository, env: runsAsGit(recorder) });
       const calls = readFileSync(record, 'utf8');
       if (calls !== `${args.map((word) => `${word}\0`).join('')}\n`) changed.push(line);
     }
@@ -51,6 +61,25 @@ describe('settings', () => {
     expect(output(['branch'])).toBe('* main\n  visible/x\n');
     expect(output(['log', '--format=%ae'])).toBe('ann@example.com\n');
     expect(output(['status', '--short', '-uno'])).toBe('');
+  });
+
+  test('a variable names no program but a git on PATH', () => {
+    const repository = makeRepository();
+    git(repository, 'branch', 'agt/s1');
+    const bin = makeTempDir('shim');
+    run(AGT, ['shim', 'install', '--dir', bin], { cwd: '/' });
+    const trap = join(repository, 'git');
+    write(trap, '#!/bin/sh\necho trapped\n', 0o755);
+    write(join(repository, 'branch'), 'echo trapped\n');
+    for (const named of [trap, '/bin/sh']) {
+      const call = { cwd: repository, env: { AGT_GIT_PATH: named } };
+      for (const program of [GIT_MODE, join(bin, 'git')]) {
+        const outcome = run(program, ['branch'], call);
+        expect(outcome).toMatchObject({ exitCode: 0, stdout: '* main\n' });
+        expect(outcome.stderr).toMatch(/^warning: agt: [^\n]+ is not a git on PATH\n$/);
+      }
+      expect(run(AGT, ['session', 'list'], call)).toMatchObject({ exitCode: 1, stdout: '' });
+    }
   });
 
   test('git itself refuses the repository of another user, in its own words', () => {

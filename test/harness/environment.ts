@@ -1,6 +1,6 @@
 /** The environment of every test file: no configuration of the user, a fixed identity and fixed dates. */
 import { mkdirSync, mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const root = process.env['AGT_TEST_ROOT'];
 if (root === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');
@@ -11,7 +11,10 @@ const home = mkdtempSync(join(root, 'home-'));
 for (const name of Object.keys(process.env)) {
   if (/^(GIT_|AGT_(?!TEST_)|XDG_|LC_|LANG)/.test(name)) delete process.env[name];
 }
+// agt runs the git under test only if it is on PATH.
+const tested = process.env['AGT_TEST_GIT'];
 Object.assign(process.env, {
+  ...(tested === undefined ? {} : { PATH: `${dirname(tested)}:${process.env['PATH']}` }),
   HOME: home,
   GIT_CONFIG_GLOBAL: join(home, '.gitconfig'),
   GIT_CONFIG_NOSYSTEM: '1',

@@ -19,6 +19,11 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+/** The environment in which agt runs this program, which must be called git, in place of the real git. */
+export function runsAsGit(path: string): { AGT_GIT_PATH: string; PATH: string } {
+  return { AGT_GIT_PATH: path, PATH: `${dirname(path)}:${process.env['PATH']}` };
+}
+
 export interface RunSettings {
   readonly cwd: string;
   readonly input?: string | Buffer;

@@ -31,6 +31,10 @@ const LINES = [
   'rev-list --stdin <<< --tags\\n--all\\n',
   'log --oneline --stdin <<< --branches\\n--remotes\\n--all\\n',
   'log --reflog nonexistent',
+  'log --reflog --oneline -- file.txt',
+  'log --oneline -3 --reflog',
+  'rev-list --exclude=main --reflog --count --all',
+  'rev-list main --not --reflog',
   'rev-list --reflog --not main',
   'log -g --reflog -3 --oneline',
   'reflog list',
@@ -70,6 +74,16 @@ describe.runIf(isNew)('with git 2.54 or newer', () => {
 });
 
 describe.skipIf(isNew)('before git 2.54', () => {
+  test.each(SHAPE_NAMES)(
+    '%s: --reflog shows what git would without agents',
+    async (name) => {
+      const lines = LINES.filter((line) => line.includes('--reflog') && !/^show|-g/.test(line));
+      const differences = await compareLines(buildTwin(name), lines);
+      expect(differences.map(describeDifference).join('\n')).toBe('');
+    },
+    120_000,
+  );
+
   test.each(SHAPE_NAMES)(
     '%s: name-rev --all lists what git would without agents, perhaps in another order',
     (name) => {

@@ -1,4 +1,5 @@
 /** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
+import { basename, dirname } from 'node:path';
 import { EXIT, usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
@@ -81,10 +82,12 @@ function parseMinutes(text: string): number {
   throw usageError(`invalid number of minutes "${text}"`, 'for example: --interval 5');
 }
 
-/** The PATH of cron has only /usr/bin and /bin. */
+/** The PATH of cron has only /usr/bin and /bin. A git with another name comes from ~/.agtconfig, which cron reads. */
 function gitEnvironment(context: Context): Record<string, string> {
   const path = context.gitPath();
-  return ['/usr/bin/git', '/bin/git'].includes(path) ? {} : { AGT_GIT_PATH: toBytes(path) };
+  const [directory, name] = [dirname(path), basename(path)];
+  if (['/usr/bin', '/bin'].includes(directory) || name !== 'git') return {};
+  return { PATH: toBytes([directory, '/usr/bin', '/bin'].join(':')) };
 }
 
 /** A crontab is handled with one byte per character. */

@@ -1,6 +1,7 @@
 /**
- * Reads the content of a file and computes its object name. A file that changes meanwhile is read again; if it never
- * comes to rest, the scan reports it. Large files are never held in memory.
+ * Reads the content of a file and computes its object name. A file that changes meanwhile is read again. If it never
+ * comes to rest but only grows, as a log does, its content is what it had at first; else the scan reports it. Large files
+ * are never held in memory.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -33,6 +34,8 @@ export interface Content {
   readonly oid: string;
   /** Undefined for a large file. */
   readonly bytes: Buffer | undefined;
+  /** The file grows all the time: this is its beginning. */
+  readonly isBeginning?: true;
 }
 
 /** The file keeps changing, or is neither a regular file nor a link any more. */
@@ -41,14 +44,14 @@ export class UnstableFile extends Error {}
 /** `path` is absolute, one byte per character. @throws system errors and UnstableFile. */
 export function readContent(path: string, hash: HashName, isInside: IsInside): Content {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const content = tryRead(path, hash, isInside);
+    const content = tryRead(path, hash, isInside, attempt === ATTEMPTS - 1);
     if (content !== undefined) return content;
   }
   throw new UnstableFile('changes all the time');
 }
 
-/** Undefined if the file changed meanwhile. */
-function tryRead(path: string, hash: HashName, isInside: IsInside): Content | undefined {
+/** Undefined if the file changed meanwhile. `mayGrow`: the beginning of a file that has grown will do. */
+function tryRead(path: string, hash: HashName, isInside: IsInside, mayGrow: boolean): Content | undefined {
   const stat = lstatSync(systemPath(path));
   if (stat.isSymbolicLink()) {
     const bytes = readlinkSync(systemPath(path), 'buffer');
@@ -62,8 +65,12 @@ function tryRead(path: string, hash: HashName, isInside: IsInside): Content | un
     if (before.ino !== stat.ino || !isInside(fd, path)) return undefined;
     const bytes = before.size <= IN_MEMORY ? readExactly(fd, before.size) : undefined;
     const oid = hashBlob(hash, before.size, bytes === undefined ? chunks(fd, before.size) : [bytes]);
-    if (oid === undefined || !isUnchanged(before, fstatSync(fd))) return undefined;
-    return { stat: before, oid, bytes };
+    const after = fstatSync(fd);
+    if (oid === undefined) return undefined;
+    if (isUnchanged(before, after)) return { stat: before, oid, bytes };
+    const hasOnlyGrown =
+      mayGrow && after.size > before.size && hashBlob(hash, before.size, chunks(fd, before.size)) === oid;
+    return hasOnlyGrown ? { stat: before, oid, bytes, isBeginning: true } : undefined;
   } finally {
     closeSync(fd);
   }
@@ -84,11 +91,13 @@ export async function streamContent(
   try {
     if (!isInside(fd, path)) return false;
     await to.write(`blob\ndata ${size}\n`);
-    const { written, error } = await sendFile(fd, size, to);
+    const digest = content.isBeginning && createHash(hashNameOf(content.oid)).update(`blob ${size}\0`);
+    const { written, error } = await sendFile(fd, size, to, (part) => digest?.update(part));
     for (let sent = written; sent < size; sent += CHUNK)
       await to.write(Buffer.alloc(Math.min(CHUNK, size - sent)));
     await to.write('\n');
     if (error !== undefined) throw error;
+    if (digest !== undefined) return digest.digest('hex') === content.oid;
     return written === size && isUnchanged(content.stat, fstatSync(fd));
   } finally {
     closeSync(fd);
@@ -100,6 +109,7 @@ async function sendFile(
   fd: number,
   size: number,
   to: Pick<FastImport, 'write'>,
+  onPart: (part: Buffer) => void,
 ): Promise<{ written: number; error?: unknown }> {
   let written = 0;
   const parts = chunks(fd, size);
@@ -111,6 +121,7 @@ async function sendFile(
       return { written, error };
     }
     if (part.done) return { written };
+    onPart(part.value);
     await to.write(Buffer.from(part.value));
     written += part.value.length;
   }
@@ -118,6 +129,10 @@ async function sendFile(
 
 function isUnchanged(before: Stats, after: Stats): boolean {
   return before.size === after.size && before.mtimeMs === after.mtimeMs && before.ctimeMs === after.ctimeMs;
+}
+
+function hashNameOf(oid: string): HashName {
+  return oid.length === 64 ? 'sha256' : 'sha1';
 }
 
 /** Undefined if there are fewer or more bytes than `size`. */

@@ -13,9 +13,20 @@ export const SHIM_MARK = 'agt-shim';
 /** Larger files are agt: git has a few megabytes, a packed agt holds a JavaScript runtime of more than a hundred. */
 const LARGEST_GIT = 64 * 1024 * 1024;
 
+/** How the origin of a setting begins that comes from the environment. */
+const ENVIRONMENT = 'environment ';
+
+interface Configured {
+  readonly path: string;
+  readonly origin: string;
+}
+
 interface GitSearch {
-  /** `agt.gitPath` or `AGT_GIT_PATH`, and the file or variable that sets it. */
-  readonly configured?: { readonly path: string; readonly origin: string } | undefined;
+  /**
+   * `agt.gitPath`, and the file or variable that sets it. A variable (AGT_GIT_PATH) only chooses among the gits on PATH:
+   * some programs load variables from a file of the project, so a stranger may have set it.
+   */
+  readonly configured?: Configured | undefined;
   readonly path: string | undefined;
   /** The files of this program: the executable, the development launcher. */
   readonly self: readonly string[];
@@ -26,11 +37,12 @@ interface GitSearch {
 /** Absolute path of the real git. @throws AgtError if there is none. */
 export function findGit(search: GitSearch): string {
   const agtFiles = search.self.map(statOrUndefined).filter((stat) => stat !== undefined);
-  const problem = search.configured && problemOf(search.configured, agtFiles);
-  if (search.configured !== undefined && problem === undefined) return search.configured.path;
+  const { configured } = search;
+  const chosen = configured && chosenGit(configured, search.path);
+  const problem = configured && problemOf(configured, chosen, agtFiles);
+  if (chosen !== undefined && problem === undefined) return chosen;
   if (problem !== undefined && search.onProblem === undefined) throw problem;
-  for (const dir of (search.path ?? '').split(delimiter)) {
-    const candidate = resolve(dir || '.', 'git');
+  for (const candidate of gitsOn(search.path)) {
     const stat = statOrUndefined(candidate);
     if (stat === undefined || !isRunnable(candidate, stat) || isAgt(candidate, stat, agtFiles)) continue;
     if (problem !== undefined) search.onProblem?.(problem);
@@ -38,22 +50,45 @@ export function findGit(search: GitSearch): string {
   }
   if (problem !== undefined) throw problem;
   throw new AgtError('no git found on PATH', {
-    hints: ['install git, or tell agt where it is: AGT_GIT_PATH=/path/to/git'],
+    hints: ['install git, or put its directory on PATH: PATH=/path/to/bin:"$PATH"'],
+  });
+}
+
+/** Whether or not there is such a file. */
+function gitsOn(path: string | undefined): string[] {
+  return (path ?? '').split(delimiter).map((dir) => resolve(dir || '.', 'git'));
+}
+
+/** The configured git; if a variable names it, the git on PATH that is the same file. */
+function chosenGit({ path, origin }: Configured, searched: string | undefined): string | undefined {
+  if (!origin.startsWith(ENVIRONMENT)) return path;
+  const stat = statOrUndefined(path);
+  return gitsOn(searched).find((candidate) => {
+    const other = statOrUndefined(candidate);
+    return other !== undefined && other.dev === stat?.dev && other.ino === stat.ino;
   });
 }
 
 /** Why the configured git cannot be used, or undefined. */
-function problemOf(configured: { path: string; origin: string }, agtFiles: Stats[]): AgtError | undefined {
-  const { path, origin } = configured;
+function problemOf(
+  { path, origin }: Configured,
+  chosen: string | undefined,
+  agtFiles: Stats[],
+): AgtError | undefined {
   const because = (reason: string) =>
     new AgtError(`agt.gitPath "${path}" (${origin}) ${reason}`, {
-      hints: ['set it to the absolute path of the real git, or unset it so that agt searches PATH'],
+      hints: [
+        origin.startsWith(ENVIRONMENT)
+          ? 'it chooses among the gits on PATH; to name another: agt config set --global agt.gitPath <path>'
+          : 'set it to the absolute path of the real git, or unset it so that agt searches PATH',
+      ],
     });
   if (!isAbsolute(path)) return because('is not an absolute path');
   const stat = statOrUndefined(path);
   if (stat === undefined) return because('does not exist');
   if (!isRunnable(path, stat)) return because('is not an executable file');
-  return isAgt(path, stat, agtFiles) ? because('is agt itself') : undefined;
+  if (isAgt(path, stat, agtFiles)) return because('is agt itself');
+  return chosen === undefined ? because('is not a git on PATH') : undefined;
 }
 
 function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {

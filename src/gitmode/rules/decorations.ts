@@ -41,7 +41,7 @@ function mayDecorate(options: readonly string[]): boolean {
 }
 
 /** git's default choice as options; none if the user chose decorations. */
-export function defaultDecorations(options: readonly string[], view: View): string[] {
+function defaultDecorations(options: readonly string[], view: View): string[] {
   const chosen = options.some((option) =>
     /^--(decorate-refs(-exclude)?[= ]|clear-decorations$)/.test(option),
   );

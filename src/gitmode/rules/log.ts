@@ -8,12 +8,12 @@
 import { hasNothingToHide } from '../view/view.ts';
 import { excludeAgentCommits } from './author-filter.ts';
 import { decorationOptions } from './decorations.ts';
-import { parseRevisions, takesNoExcludes, withAddedOptions } from './revisions.ts';
+import { COUNT, parseRevisions, takesNoExcludes, withAddedOptions } from './revisions.ts';
 import { type Rule, replacingRefs } from './rule.ts';
 
 export const log: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view);
+  const walk = parseRevisions(args, view, { ...COUNT, sorts: true });
   const added = decorationOptions(walk.options, view);
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, true), added);
   return takesNoExcludes(walk) ? replacingRefs(args, view, rewrite) : rewrite;

@@ -9,6 +9,7 @@
 import { hasNothingToHide } from '../view/view.ts';
 import { excludeAgentCommits } from './author-filter.ts';
 import {
+  COUNT,
   excludesBefore,
   parseRevisions,
   type Revisions,
@@ -19,7 +20,7 @@ import { type Rule, replacingRefs } from './rule.ts';
 
 export const revList: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view);
+  const walk = parseRevisions(args, view, { ...COUNT, sorts: true });
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
   return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };
@@ -37,7 +38,7 @@ export const SHORTLOG_OPTIONS = { takeNextWord: ['--group'] };
 
 export const shortlog: Rule = (args, view) => {
   if (hasNothingToHide(view)) return undefined;
-  const walk = parseRevisions(args, view, SHORTLOG_OPTIONS);
+  const walk = parseRevisions(args, view, { ...SHORTLOG_OPTIONS, sorts: true });
   const rewrite = withAddedOptions(walk, excludeAgentCommits(walk, view, false));
   return takesNoExcludes(walk) || decorates(walk) ? replacingRefs(args, view, rewrite) : rewrite;
 };

@@ -9,6 +9,7 @@
 
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
+import { fitsCommandLine } from './arguments.ts';
 import type { Rewrite } from './rule.ts';
 
 /** Options of every revision walk that take the next word as their value. */
@@ -26,9 +27,14 @@ export const TAKE_NEXT_WORD = new Set(
 /** The command's own options that take the next word as their value: `-n` does not in shortlog and format-patch. */
 export interface OwnOptions {
   readonly takeNextWord: readonly string[];
+  /** It sorts the revisions that it gets. */
+  readonly sorts?: boolean;
 }
 
 export const COUNT: OwnOptions = { takeNextWord: ['-n'] };
+
+/** With these the order of the reflogs shows. */
+const UNSORTED = /^(-g|--walk-reflogs|--no-walk(=.*)?)$/;
 
 export interface Revisions {
   /** With excludes before every set of refs. */
@@ -52,6 +58,7 @@ export interface AuthorFilter {
 export function parseRevisions(words: readonly string[], view: View, own: OwnOptions = COUNT): Revisions {
   const args: string[] = [];
   const options: string[] = [];
+  const sorts = own.sorts === true && !words.some((word) => UNSORTED.test(word));
   let changed = false;
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string;
@@ -60,6 +67,13 @@ export function parseRevisions(words: readonly string[], view: View, own: OwnOpt
     }
     if (!word.startsWith('-')) {
       args.push(word);
+      continue;
+    }
+    const objects = word === '--reflog' && sorts ? reflogObjects(view) : undefined;
+    if (objects !== undefined) {
+      changed = true;
+      options.push(word);
+      args.push(...objects);
       continue;
     }
     const excludes = excludesBefore(word, view);
@@ -74,6 +88,12 @@ export function parseRevisions(words: readonly string[], view: View, own: OwnOpt
     }
   }
   return { args, end: args.length, options, changed };
+}
+
+/** What `--reflog` stands for, without hidden reflogs. Undefined where git gets the option itself. */
+function reflogObjects(view: View): readonly string[] | undefined {
+  const objects = view.canReplaceRefs() ? undefined : view.visibleReflogObjects();
+  return objects !== undefined && fitsCommandLine(objects) ? objects : undefined;
 }
 
 /** The `--exclude=` words that this option needs directly before it. */

@@ -12,9 +12,10 @@
  * environment, in a reftable repository, whose HEAD file names no branch, and in a repository with settings of agt.
  */
 
-import { existsSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
+import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
 import { OWN_NAMESPACE, remoteNamespaces } from '../../filter/agent-refs.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import {
@@ -51,11 +52,11 @@ const MARGIN_MS = 1000;
 type Configuration = readonly { readonly key: string; readonly value: string }[];
 
 export function updateFactsFile(view: View, env: NodeJS.ProcessEnv): void {
-  if (!statSync(agtDirectory(view.commonDir), { throwIfNoEntry: false })?.isDirectory()) return;
+  if (!statOrUndefined(agtDirectory(view.commonDir))?.isDirectory()) return;
   if (!hasRefFiles(view.commonDir, env) || !hasNoSettings(localConfigPath(view.commonDir))) return;
   const file = shimFactsFile(view.gitDir);
   try {
-    const present = isNewest(file, view, env) ? readFileSync(file, 'utf8').split('\n') : [];
+    const present = isNewest(file, view, env) ? readRegularFile(file).toString().split('\n') : [];
     const isForThisHome = present[0]?.endsWith(homeOf(env)) === true;
     const lasting = isForThisHome ? present.slice(0, 2) : configuredFacts(view, env);
     if (lasting === undefined) return;

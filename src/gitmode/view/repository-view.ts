@@ -15,6 +15,7 @@ import { printLatin1 } from '../print.ts';
 import { readHeads } from './heads.ts';
 import { findHiddenRefs } from './hidden-refs.ts';
 import { findHiddenWorktrees } from './hidden-worktrees.ts';
+import { objectsOfVisibleReflogs } from './reflogs.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
 
@@ -53,6 +54,7 @@ export function openView(invocation: Invocation): View | undefined {
     hiddenRefs: refs.hiddenRefs,
     isHidden: refs.isHidden,
     isAgentRef: refs.isAgentRef,
+    visibleReflogObjects: once(() => (refFiles ? objectsOfVisibleReflogs(view) : undefined)),
     isHiddenWorktree: (path) => worktrees().some((worktree) => worktree.path === path),
     config: (key) => configuration().get(key) ?? [],
     remotes,

@@ -27,6 +27,8 @@ export interface View extends GitAccess {
   isHidden(ref: string): boolean;
   /** Whether the name is in a hidden namespace, even if it is the branch that is checked out here. */
   isAgentRef(ref: string): boolean;
+  /** Names of all objects in visible reflogs; undefined if the reflogs are no files here. */
+  visibleReflogObjects(): readonly string[] | undefined;
   /** Whether a worktree belongs to a session and is not the current one; absolute path. */
   isHiddenWorktree(path: string): boolean;
   /** Every value of a configuration key, in git's order; the key as `git config --list` prints it. */

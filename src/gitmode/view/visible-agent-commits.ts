@@ -4,8 +4,9 @@
  * git was asked about; the file may be deleted at any time.
  */
 
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../repository/layout.ts';
 import type { View } from './view.ts';
@@ -48,7 +49,7 @@ function visibleTips(view: View): string[] {
 
 function readRemembered(file: string, email: string): Remembered | undefined {
   try {
-    const remembered = JSON.parse(readFileSync(file, 'utf8')) as Remembered;
+    const remembered = JSON.parse(readRegularFile(file).toString()) as Remembered;
     return remembered.email === email ? remembered : undefined;
   } catch {
     return undefined;

@@ -112,9 +112,12 @@ async function checkWorkBranch(
   }
   if ((await resolveObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
   const problem = `${branch} leads to a commit that is gone; git fetch and git gc fail because of it`;
-  const last = await lastHead(repository, record);
+  const [last, gone = ''] = await Promise.all([
+    lastHead(repository, record),
+    resolveObject(repository.git, ref),
+  ]);
   const fix = () =>
-    withSessionLock(repository, about, () => gitText(repository.git, ['update-ref', ref, last]));
+    withSessionLock(repository, about, () => gitText(repository.git, ['update-ref', ref, last, gone]));
   return [{ level: 'error', about, problem, mend: `agt git update-ref ${ref} ${last}`, fix }];
 }
 

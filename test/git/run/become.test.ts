@@ -4,14 +4,23 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
+import {
+  GIT_MODE,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  runsAsGit,
+  write,
+} from '../../harness/world.ts';
 
 /** A git that only prints its arguments, byte for byte. */
 function recorder(): { path: string; env: Record<string, string> } {
-  const path = join(makeTempDir('recorder'), 'recorder');
+  const path = join(makeTempDir('recorder'), 'git');
   write(path, '#!/bin/sh\nprintf "%s\\0" "$@"\n');
   chmodSync(path, 0o755);
-  return { path, env: { AGT_GIT_PATH: path } };
+  return { path, env: runsAsGit(path) };
 }
 
 /** Runs a shell script with git mode as $GIT; latin1 in and out, so that every byte can be written. */
@@ -65,10 +74,10 @@ describe('arguments reach git unchanged', () => {
 
 describe('the environment reaches git unchanged', () => {
   const spy = () => {
-    const path = join(makeTempDir('spy'), 'spy');
+    const path = join(makeTempDir('spy'), 'git');
     write(path, '#!/bin/sh\nexec cat /proc/self/environ\n');
     chmodSync(path, 0o755);
-    return { AGT_GIT_PATH: path };
+    return runsAsGit(path);
   };
   // The sh of the spy sets these itself.
   const entries = (text: string) =>
@@ -93,10 +102,10 @@ describe('the environment reaches git unchanged', () => {
 
 describe('signals and descriptors', () => {
   test.each(['SigIgn', 'SigBlk', 'SigCgt'])('%s is the same as in a child of the shell', (field) => {
-    const path = join(makeTempDir('spy'), 'spy');
+    const path = join(makeTempDir('spy'), 'git');
     write(path, `#!/bin/sh\nexec grep ${field} /proc/self/status\n`);
     chmodSync(path, 0o755);
-    const env = { AGT_GIT_PATH: path };
+    const env = runsAsGit(path);
     expect(shell('"$GIT" status', project, env).stdout).toBe(
       shell('"$AGT_GIT_PATH" status', project, env).stdout,
     );
@@ -122,10 +131,10 @@ describe('signals and descriptors', () => {
   );
 
   test('when a signal kills git, the shell sees 128 and its number', () => {
-    const path = join(makeTempDir('spy'), 'spy');
+    const path = join(makeTempDir('spy'), 'git');
     write(path, '#!/bin/sh\nkill -TERM $$\n');
     chmodSync(path, 0o755);
-    expect(shell('"$GIT" status; echo $?', project, { AGT_GIT_PATH: path }).stdout).toBe('143\n');
+    expect(shell('"$GIT" status; echo $?', project, runsAsGit(path)).stdout).toBe('143\n');
   });
 
   test('standard input reaches git', () => {
@@ -230,7 +239,7 @@ describe('without execve, git runs as a child', () => {
   });
 
   test('signals reach git; a signal that ends git ends this process', async () => {
-    const path = join(makeTempDir('spy'), 'spy');
+    const path = join(makeTempDir('spy'), 'git');
     write(
       path,
       '#!/bin/sh\ntrap "echo caught; exit 7" TERM\necho ready\nwhile :; do sleep 0.05; done\n',

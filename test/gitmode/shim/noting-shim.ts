@@ -41,7 +41,7 @@ export function notingShim(shell = 'git'): Subject {
 }
 
 /** The lines for which the shim started the executable since this was asked last. */
-export function takeCalls(): string[] {
+function takeCalls(): string[] {
   const calls = join(dir(), 'calls');
   const text = existsSync(calls) ? readFileSync(calls, 'utf8') : '';
   rmSync(calls, { force: true });

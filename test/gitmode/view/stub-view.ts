@@ -2,7 +2,7 @@
 import { namespaceOf } from '../../../src/filter/agent-refs.ts';
 import type { View } from '../../../src/gitmode/view/view.ts';
 
-export const PREFIXES = [{ branchPrefix: 'agtsessions/', workPrefix: 'agt/' }];
+const PREFIXES = [{ branchPrefix: 'agtsessions/', workPrefix: 'agt/' }];
 
 export interface Facts {
   /** Full names of all refs, hidden ones included. */
@@ -36,6 +36,7 @@ export function stubView(facts: Facts = {}): View {
     hiddenRefs: () => hidden,
     isHidden,
     isAgentRef,
+    visibleReflogObjects: () => undefined,
     isHiddenWorktree: () => false,
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
