@@ -1,5 +1,5 @@
 /** agt gc deletes removed sessions and shrinks the object store. */
-import { readdirSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -172,8 +172,9 @@ describe('the object store after agt gc', () => {
       order.push(`${name} ends`);
     };
     const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
+    while (order.length === 0) await sleep(5);
     const gc = withIdleSessions(opened, () => step('gc', 300));
-    await sleep(50);
+    while (!existsSync(join(repository, '.git/agt/locks/.prune'))) await sleep(5);
     // A session that did not exist when the removal began waits as well.
     const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));
     await Promise.all([before, gc, after]);

@@ -109,12 +109,13 @@ const DIRECTORIES: readonly (readonly [what: string, make: () => string])[] = [
   ['no repository', elsewhere],
 ];
 
-/** The repository that git finds. */
-function findWithGit(cwd: string): { commonDir: string; worktree: string | undefined } | undefined {
+/** The repository that git finds, or why it refuses the one that is there. */
+function findWithGit(cwd: string): { commonDir: string; worktree: string | undefined } | string | undefined {
   const revParse = (...args: string[]) =>
     run(REAL_GIT, ['rev-parse', '--path-format=absolute', ...args], { cwd });
   const common = revParse('--git-common-dir');
-  if (common.exitCode !== 0) return undefined;
+  if (/not a git repository/.test(common.stderr)) return undefined;
+  if (common.exitCode !== 0) return common.stderr.split('\n')[0]?.replace('fatal: ', '');
   const top = revParse('--show-toplevel');
   return {
     commonDir: common.stdout.trimEnd(),
@@ -127,8 +128,11 @@ const isRoot = process.geteuid?.() === 0;
 test.for(DIRECTORIES)('finds the same as git from %s', async ([what, make], { skip }) => {
   skip(what === OWNED_BY_OTHERS && !isRoot, 'only root can give files away');
   const directory = make();
-  const found = await findRepository(openGit(REAL_GIT, directory, process.env), directory);
-  expect(found).toEqual(findWithGit(directory));
+  const found = findRepository(openGit(REAL_GIT, directory, process.env), directory);
+  const expected = findWithGit(directory);
+  if (typeof expected === 'string')
+    await expect(found).rejects.toThrow(`git cannot use this repository: ${expected}`);
+  else expect(await found).toEqual(expected);
 });
 
 test('finds the repository from a session folder and through a symbolic link', async () => {
