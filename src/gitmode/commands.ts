@@ -15,7 +15,16 @@ import { lsRemote } from './rules/ls-remote.ts';
 import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
-import { bundle, fastExport, formatPatch, repo, revList, revParse, shortlog } from './rules/rev-list.ts';
+import {
+  bundle,
+  fastExport,
+  filterBranch,
+  formatPatch,
+  repo,
+  revList,
+  revParse,
+  shortlog,
+} from './rules/rev-list.ts';
 import type { Rule } from './rules/rule.ts';
 import { showBranch } from './rules/show-branch.ts';
 import { showRef } from './rules/show-ref.ts';
@@ -154,7 +163,12 @@ const TABLE: Readonly<Record<string, Command>> = {
   'merge-file': { destroys: canDestroy.mergeFile },
   'update-ref': { destroys: canDestroy.always, commitsAtRisk: atRisk.firstNamedRef },
   // So rare that the shim has no word for it.
-  'filter-branch': { destroys: canDestroy.always, commitsAtRisk: atRisk.onlyInReflogs, shim: 'agt' },
+  'filter-branch': {
+    rule: filterBranch,
+    destroys: canDestroy.always,
+    commitsAtRisk: atRisk.onlyInReflogs,
+    shim: 'agt',
+  },
 
   // Plumbing: git gets the line as it is. With --all or --mirror it sends hidden refs too.
   'send-pack': { publishes: true },

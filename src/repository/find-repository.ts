@@ -23,8 +23,19 @@ export async function findRepository(git: Git, cwd: string): Promise<FoundReposi
   const start = sessionSandboxAbove(cwd) ?? cwd;
   const found = findWithoutGit(start, git.env) ?? (await askGit(inDirectory(git, start)));
   if (found !== undefined) return found;
-  const bare = cloneAbove(cwd);
+  const bare = cloneAbove(cwd) ?? repositoryBeside(cwd);
   return bare === undefined ? undefined : { commonDir: bare, worktree: undefined };
+}
+
+/** The repository of the session folder that `path` is in: `<repository>.agt/sessions/<id>`. */
+function repositoryBeside(path: string): string | undefined {
+  for (const dir of ancestors(path)) {
+    if (basename(dirname(dir)) !== 'sessions' || !dirname(dirname(dir)).endsWith('.agt')) continue;
+    const found = discoverRepository(dirname(dirname(dir)).slice(0, -'.agt'.length), {});
+    if (found !== undefined && existsSync(agtDirectory(found.commonDir)))
+      return realpathSync(found.commonDir);
+  }
+  return undefined;
 }
 
 /** The sandbox of the session folder that `path` is in, if it still is a worktree. */

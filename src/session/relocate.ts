@@ -28,7 +28,8 @@ export async function findAgain(
   const sandbox = await placeNow(repository, record);
   if (sandbox === undefined) return undefined;
   const registration =
-    registrationOf(repository.commonDir, record.sandbox) ?? registrationNamedBy(repository, sandbox);
+    registrationOf(repository.commonDir, record.sandbox) ??
+    (sandboxPlace(repository, record) === 'taken' ? undefined : registrationNamedBy(repository, sandbox));
   if (registration === undefined || !existsSync(join(registration, 'HEAD'))) return undefined;
   return { sandbox, registration, hasGitDirectory: isDirectory(join(sandbox, '.git')) };
 }

@@ -4,7 +4,7 @@
  * wrong after a move; after a copy, the copy's links still lead to the original.
  */
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
@@ -22,6 +22,8 @@ export type SandboxPlace =
   | 'no link'
   /** Its `.git` file names a registration that does not exist. */
   | 'broken link'
+  /** Its `.git` file names the registration of another worktree: git has given the name to that one. */
+  | 'taken'
   /** It is a worktree of another repository, of which this one is a copy. */
   | 'elsewhere';
 
@@ -34,7 +36,18 @@ export function sandboxPlace({ commonDir }: Pick<Repository, 'commonDir'>, { san
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return 'no link';
   if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
+  if (isOfAnother(gitDir, sandbox)) return 'taken';
   return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+}
+
+/** Whether the registration leads to another worktree, and that one back to it. */
+function isOfAnother(gitDir: string, sandbox: string): boolean {
+  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
+  if (gitFile === undefined) return false;
+  const worktree = dirname(resolve(gitDir, gitFile));
+  if (isSame(worktree, sandbox)) return false;
+  const other = worktreeGitDir(worktree);
+  return other !== undefined && isSame(other, gitDir);
 }
 
 function commonDirOf(gitDir: string): string {
@@ -59,10 +72,19 @@ export function requireSandbox(repository: Repository, record: SessionRecord): v
   const place = sandboxPlace(repository, record);
   refuseForeign(record, place);
   if (place === 'here') return;
-  throw new AgtError(`the sandbox of "${record.session_id}" is gone: ${record.sandbox}`, {
-    hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
-  });
+  throw new AgtError(
+    `the sandbox of "${record.session_id}" ${PROBLEMS[place] ?? 'is gone'}: ${record.sandbox}`,
+    {
+      hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
+    },
+  );
 }
+
+const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
+  'no link': 'has lost its .git file',
+  'broken link': 'has a .git file that leads nowhere',
+  taken: "has another worktree's .git file",
+};
 
 /** @throws AgtError if something is at the sandbox's place that agt must not touch. */
 export function refuseForeign({ session_id, sandbox }: SessionRecord, place: SandboxPlace): void {

@@ -38,7 +38,7 @@ test('it can be restored after the next one', () => {
 test('the command that doctor names loses nothing', () => {
   const { repository, newest } = halfMoved();
   const { findings } = JSON.parse(agt(repository, 'doctor', '--json').stdout);
-  expect(findings).toMatchObject([{ about: 's1', mend: 'agt autocommit --session-id s1' }]);
+  expect(findings).toMatchObject([{ about: 's1', mend: 'agt autocommit s1' }]);
   agtOk(repository, 'autocommit', '--session-id', 's1');
   expect(git(repository, 'rev-parse', 'refs/agt/tip/s1')).toBe(newest);
 });

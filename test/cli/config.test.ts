@@ -154,3 +154,11 @@ describe('agt config', () => {
     expect(outcome.stderr).toContain('cannot be changed while this repository has sessions (1)');
   });
 });
+
+test('config set refuses prefixes that overlap, and changes nothing', () => {
+  const repository = makeRepository();
+  const refused = agt(repository, 'config', 'set', '--global', 'agt.branchPrefix', 'agt/');
+  expect(refused.exitCode).not.toBe(0);
+  expect(refused.stderr).toMatch(/^error: agt\.branchPrefix "agt\/" and agt\.workPrefix "agt\/" overlap\n/);
+  agtOk(repository, 'session', 'list');
+});

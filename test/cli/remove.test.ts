@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 let repository: string;
@@ -146,4 +147,23 @@ describe('agt session remove', () => {
     expect(branches()).toEqual(ALL);
     expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(1);
   });
+});
+
+test('inside the session: it removes the session of the current directory', () => {
+  const session = makeSession();
+  write(join(session.sandbox, 'x'), 'x');
+  expect(agt(session.sandbox, 'session', 'remove')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(existsSync(session.folder)).toBe(false);
+  expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/x')).toBe('x');
+});
+
+test('--delete-branch of a removed session needs --force if only its snapshots have its work', () => {
+  const session = makeSession();
+  write(join(session.sandbox, 'x'), 'x');
+  agtOk(session.repository, 'session', 'remove', 's1');
+  const refused = agt(session.repository, 'session', 'remove', 's1', '--delete-branch');
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toContain('error: session "s1" has files that only its snapshots have');
+  expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/x')).toBe('x');
+  agtOk(session.repository, 'session', 'remove', 's1', '--delete-branch', '--force');
 });

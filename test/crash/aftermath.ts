@@ -146,7 +146,10 @@ export function nextCommandsWork(place: Place, turn: number): void {
   if (turn % 4 === 0) agtOk(place.repository, 'status');
   const outcome = agt(place.repository, 'autocommit', '--all');
   // A half-restored session has no sandbox yet.
-  const isHalf = /^error: the sandbox of "s1" is gone: .*\nhint: .*see: agt doctor\n$/.test(outcome.stderr);
+  const isHalf =
+    /^error: the sandbox of "s1" (is gone|has lost its \.git file|has a \.git file that leads nowhere): .*\nhint: .*see: agt doctor\n$/.test(
+      outcome.stderr,
+    );
   expect(outcome.exitCode, outcome.stderr).toBe(isHalf ? 1 : 0);
   git(place.repository, 'status');
 }

@@ -26,11 +26,12 @@ test('a command that publishes refs has a rule; only send-pack gets its line unc
 test('every command with a rule is compared with real git in the twins', () => {
   const lines = Object.values(LINES).flat();
   const isCompared = (name: string) => lines.some((line) => line.replace(/^!/, '').split(' ')[0] === name);
-  // No git before 2.46 has refs, none before 2.52 repo; test/twin/rebase.test.ts has rebase.
+  // No git before 2.46 has refs, none before 2.52 repo; test/twin/rebase.test.ts has rebase, filter-branch.test.ts the last.
   expect(namesOf(({ rule }) => rule !== undefined).filter((name) => !isCompared(name))).toEqual([
     'rebase',
     'refs',
     'repo',
+    'filter-branch',
   ]);
 });
 

@@ -38,7 +38,7 @@ describe('doctor --fix connects a session again', () => {
   test('after its repository was moved away from it', () => {
     renameSync(session.repository, place);
     expect(findings(place)).toMatchObject([
-      { about: 's1', problem: `its sandbox belongs to a repository that is gone: ${session.sandbox}` },
+      { about: 's1', problem: `its sandbox has a .git file that leads nowhere: ${session.sandbox}` },
     ]);
     agtOk(place, 'doctor', '--fix');
     expectWhole(place, session.sandbox);

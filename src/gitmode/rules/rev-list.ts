@@ -85,3 +85,11 @@ export const formatPatch: Rule = (args, view) => {
 };
 
 export const repo: Rule = (args, view) => (args[0] === 'structure' ? replacingRefs(args, view) : undefined);
+
+/** The words after `--` choose the refs to rewrite. */
+export const filterBranch: Rule = (args, view) => {
+  const start = args.indexOf('--') + 1;
+  if (hasNothingToHide(view) || start === 0) return undefined;
+  const walk = parseRevisions(args.slice(start), view);
+  return walk.changed ? { args: [...args.slice(0, start), ...walk.args] } : undefined;
+};

@@ -1,6 +1,7 @@
 /** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { holdsFiles } from '../../disk/folder-entries.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
@@ -8,6 +9,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
 import { connect, type FoundSandbox, findAgain } from '../../session/relocate.ts';
 import { type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
 import type { Finding } from './finding.ts';
@@ -22,7 +24,17 @@ export async function checkSandbox(
   const found = await findAgain(repository, record);
   const { session_id: about } = record;
   const finding = { level: 'error', about, problem: describe(record, place, found) } as const;
-  if (found === undefined) return [{ ...finding, mend: await advice(repository, record, place, worktrees) }];
+  if (found === undefined) {
+    if (
+      place !== 'not a directory' &&
+      holdsFiles(record.sandbox) &&
+      !(await hasSnapshots(repository, record))
+    ) {
+      const fix = () => withSessionLock(repository, about, () => reconnectToWorkBranch(repository, record));
+      return [{ ...finding, mend: 'agt doctor --fix', fix }];
+    }
+    return [{ ...finding, mend: await advice(repository, record, place, worktrees) }];
+  }
   const fix = () =>
     withSessionLock(repository, about, async (session) => {
       if (found.hasGitDirectory) setAside(record);
@@ -53,7 +65,9 @@ function describe({ sandbox }: SessionRecord, place: SandboxPlace, found: FoundS
         ? `a repository of its own has replaced the .git file of its sandbox: ${sandbox}`
         : `its sandbox has lost its .git file: ${sandbox}`;
     case 'broken link':
-      return `its sandbox belongs to a repository that is gone: ${sandbox}`;
+      return `its sandbox has a .git file that leads nowhere: ${sandbox}`;
+    case 'taken':
+      return `its sandbox has the .git file of another worktree: ${sandbox}`;
     case 'elsewhere':
       return `its sandbox belongs to another repository, of which this one is a copy: ${sandbox}`;
     default:
@@ -74,9 +88,16 @@ async function advice(
   const moved = worktrees.find(({ branch, prunable }) => branch === work_branch && prunable === undefined);
   if (moved !== undefined && moved.path !== sandbox)
     return `agt git worktree move ${shellQuote(moved.path)} ${shellQuote(sandbox)}`;
-  const tip = await resolveObject(repository.git, tipRef(id));
-  const hasSnapshots = tip !== record.from_commit;
-  return hasSnapshots ? `agt session restore ${id} --to @` : `agt session remove ${id}`;
+  return (await hasSnapshots(repository, record))
+    ? `agt session restore ${id} --to @`
+    : `agt session remove ${id}`;
+}
+
+async function hasSnapshots(
+  { git }: Repository,
+  { session_id, from_commit }: SessionRecord,
+): Promise<boolean> {
+  return (await resolveObject(git, tipRef(session_id))) !== from_commit;
 }
 
 /** Moves a repository that somebody made in the sandbox out of it, with all that it holds. */

@@ -106,9 +106,11 @@ async function checkWorkBranch(
   const { session_id: about, work_branch: ref } = record;
   const branch = shortBranch(ref);
   if (!refs.has(ref)) {
-    // The third parent of a snapshot is the agent's commit.
-    const mend = `agt git branch ${branch} ${record.branch}^3`;
-    return isRemoved(record) ? [] : [{ level: 'warning', about, problem: `${branch} is missing`, mend }];
+    if (isRemoved(record)) return [];
+    const commit = await lastHead(repository, record);
+    const fix = () => recreateRef(repository, record, ref, commit);
+    const mend = `agt git branch ${branch} ${commit}`;
+    return [{ level: 'warning', about, problem: `${branch} is missing`, mend, fix }];
   }
   if ((await resolveObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
   const problem = `${branch} leads to a commit that is gone; git fetch and git gc fail because of it`;

@@ -32,10 +32,12 @@ export async function findLeftovers(
   sessionsDir: string,
 ): Promise<Finding[]> {
   const { commonDir, agtDir } = repository;
+  // In another container the process ids in names mean nothing.
+  const isBusy = (await filterAsync(listLocks(agtDir), isLocked)).length > 0;
   const killed = [
     ...(await abandonedByAgt(agtDir, records)),
     ...(await abandonedLifeSigns(agtDir)),
-    ...namedByProcess(commonDir),
+    ...(isBusy ? [] : namedByProcess(commonDir)),
     ...abandonedByGit(commonDir, records),
   ];
   return [

@@ -10,12 +10,13 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
-import { gitText, resolveObject } from '../../git/run/git.ts';
+import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
-import { type SessionRecord, sessionFolder } from '../record.ts';
+import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { isActive } from '../state.ts';
@@ -72,10 +73,20 @@ async function unsavedWork(repository: Repository, record: SessionRecord): Promi
     if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
     const { commit } = await sandboxHead(repository, record);
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(repository, record, commit, 'HEAD')));
-  }
+  } else if (await hasUncommittedSnapshot(repository, record))
+    unsaved.push('files that only its snapshots have');
   const tip = await resolveObject(repository.git, record.work_branch);
   if (tip === undefined || unsaved.length > 0) return unsaved;
   return unmergedCommits(repository, record, tip, 'work branch');
+}
+
+/** Whether the last snapshot has a sandbox that differs from the commit that was checked out in it. */
+async function hasUncommittedSnapshot({ git }: Repository, record: SessionRecord): Promise<boolean> {
+  const [last] = await readHistory(git, snapshotRefs(record));
+  if (last === undefined) return false;
+  const trees = [`${last.commit}:sandbox`, `${last.head ?? record.work_branch}^{tree}`];
+  const [snapshot, committed] = await Promise.all(trees.map((tree) => resolveObject(git, tree)));
+  return snapshot !== committed;
 }
 
 /** `name` is what the message calls `commit`. */
@@ -104,7 +115,10 @@ export function removeSession(
   plan: RemovalPlan,
   options: RemovalOptions,
 ): Promise<readonly string[]> {
-  return withSessionLock(repository, plan.record.session_id, (session) => remove(session, plan, options));
+  // The current directory may be in the folder that goes.
+  process.chdir(repository.commonDir);
+  const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
+  return withSessionLock(outside, plan.record.session_id, (session) => remove(session, plan, options));
 }
 
 async function remove(

@@ -2,17 +2,17 @@
  * Makes sure that a session's sandbox is a worktree. The folder, its registration or both may be missing. No file of the
  * sandbox changes: the files that are still there are captured afterwards.
  */
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { AgtError } from '../../errors.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
-import { gitText, runGit } from '../../git/run/git.ts';
+import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { registerWorktree } from '../../session/register-worktree.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
-import { startCommit } from '../../session/start-commit.ts';
 
 /** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';
@@ -23,10 +23,11 @@ export async function ensureWorktree(repository: Repository, record: SessionReco
   mkdirSync(record.sandbox, { recursive: true });
   mendWorktrees(repository.commonDir);
   failurePoint('worktree: folder made');
-  // If only the `.git` file is missing, git writes it again.
-  await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
+  // If only the `.git` file is missing, git writes it again. It would also take over the registration of another one.
+  if (sandboxPlace(repository, record) !== 'taken')
+    await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
   const isRegistered = sandboxExists(repository, record);
-  if (!isRegistered) await register(repository, record);
+  if (!isRegistered) await registerWorktree(repository, record);
   if (!sandboxExists(repository, record))
     throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
   if (!wasEmpty) return 'files';
@@ -40,22 +41,4 @@ export function refuseToReplace(repository: Repository, record: SessionRecord): 
   throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
     hints: ['agt does not capture a .git directory; move it out of the sandbox with: agt doctor --fix'],
   });
-}
-
-/** git adds no worktree in a directory that has files. So agt adds one beside it and moves its `.git` file. */
-async function register(repository: Repository, record: SessionRecord): Promise<void> {
-  const { git } = repository;
-  const parent = join(sessionFolder(record), '.agt-worktree');
-  const temporary = join(parent, 'sandbox');
-  if (existsSync(temporary)) await runGit(git, ['worktree', 'remove', '--force', '--force', temporary]);
-  rmSync(parent, { recursive: true, force: true });
-  const commit = await startCommit(repository, record);
-  await gitText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
-  failurePoint('worktree: added beside');
-  rmSync(join(record.sandbox, '.git'), { force: true });
-  renameSync(join(temporary, '.git'), join(record.sandbox, '.git'));
-  failurePoint('worktree: moved');
-  await gitText(git, ['worktree', 'repair', record.sandbox]);
-  failurePoint('worktree: repaired');
-  rmSync(parent, { recursive: true, force: true });
 }

@@ -1,3 +1,5 @@
+import type { SettingName } from '../../../config/keys.ts';
+import { toSettings } from '../../../config/settings.ts';
 import { writeSetting } from '../../../config/write-setting.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import { defineCommand } from '../../command-line/command.ts';
@@ -29,6 +31,9 @@ export const configSet = defineCommand({
         `set it for all: agt config set --global ${key.name} ${args.value}`,
       );
     }
+    const values = (await context.settingValues()).filter(({ name }) => name !== key.name);
+    const wanted = { name: key.name as SettingName, value: args.value, origin: 'the command line' };
+    toSettings([...values, wanted]); // throws if the prefixes overlap
     const file = await settingsFile(context, key.name, args.global);
     await writeSetting(await context.git(), file, key.name, args.value);
     return EXIT.done;

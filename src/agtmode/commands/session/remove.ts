@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { AgtError, EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
@@ -102,7 +103,11 @@ async function confirm(context: Context, { record, unsaved }: RemovalPlan): Prom
     });
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question(`${reason}. Delete the branches anyway? [y/N] `);
-  prompt.close();
+  const answer = await prompt
+    .question(`${reason}. Delete the branches anyway? [y/N] `)
+    .catch(() => undefined) // Ctrl-C
+    .finally(() => prompt.close());
+  if (answer === undefined)
+    throw new AgtError('interrupted; nothing was removed', { exitCode: 128 + constants.signals.SIGINT });
   if (!/^y(es)?$/i.test(answer.trim())) throw new AgtError('aborted; nothing was removed');
 }
