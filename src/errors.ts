@@ -55,7 +55,10 @@ export function formatError(error: unknown, debug: boolean): string {
     return `${lines.filter((line) => line !== '').join('\n')}\n`;
   }
   const system = systemFailure(error);
-  if (system !== undefined) return `error: ${system}\n${debug ? `${describe(error)}\n` : ''}`;
+  if (system !== undefined) {
+    const hint = SYSTEM_HINTS[errorCode(error)];
+    return `error: ${system}\n${hint === undefined ? '' : `hint: ${hint}\n`}${debug ? `${describe(error)}\n` : ''}`;
+  }
   return (
     `error: internal: ${error instanceof Error ? error.message : String(error)}\n` +
     (debug
@@ -63,6 +66,12 @@ export function formatError(error: unknown, debug: boolean): string {
       : 'hint: this is a bug in agt; please report it with the output of AGT_DEBUG=1\n')
   );
 }
+
+const SYSTEM_HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: 'free some disk space, then run the command again',
+  EDQUOT: 'free some disk space, then run the command again',
+  EROFS: 'the file system is read-only: agt can change nothing there',
+};
 
 /** A failed system call in one line: `open /x: no such file or directory`; undefined for any other error. */
 export function systemFailure(error: unknown): string | undefined {

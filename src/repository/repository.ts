@@ -1,6 +1,6 @@
 /** The repository that agt works in, its settings and the directory of its sessions. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { localConfigPath, readArea } from '../config/local-config.ts';
 import { prefixesInUse } from '../config/prefixes.ts';
@@ -48,8 +48,10 @@ export function openRepository(
     agtDir: agtDirectory(commonDir),
     area,
     sessionsDir: () => {
-      sessionsDir ??=
-        area === undefined ? siblingSessionsDir(ownGit, main) : Promise.resolve(areaSessions(area));
+      // git knows a worktree by its path without links.
+      sessionsDir ??= (
+        area === undefined ? siblingSessionsDir(ownGit, main) : Promise.resolve(areaSessions(area))
+      ).then(withoutLinks);
       return sessionsDir;
     },
     worktree,
@@ -57,6 +59,12 @@ export function openRepository(
     settings,
     prefixes: prefixesInUse(agtDirectory(commonDir), settings),
   };
+}
+
+/** The end of the path need not exist. */
+function withoutLinks(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  return join(withoutLinks(dirname(path)), basename(path));
 }
 
 /**

@@ -72,6 +72,7 @@ export const autocommit = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const given = givenSession(args);
+    if (args.label === '') throw usageError('--label is empty', 'give a name, or leave the option out');
     if (args.all && given !== undefined) throw usageError(`give --all or the session "${given}", not both`);
     const options = await autocommitOptions(args, repository, context.now());
     const waitMs = parseDuration('wait', args.wait);

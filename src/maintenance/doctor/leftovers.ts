@@ -4,8 +4,8 @@
  * and no process has them open.
  */
 
-import { existsSync, globSync, readdirSync, rmdirSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { askForLife, listLifeSigns } from '../../disk/life-sign.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { dropOwned, ownerHasEnded } from '../../disk/lock-owner.ts';
@@ -17,6 +17,7 @@ import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory, sessionCaches, sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { removeEmptyParents } from '../../session/lifecycle/empty-parents.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isRemoved } from '../../session/state.ts';
@@ -194,10 +195,7 @@ function emptySessionsFolder(
     !records.every(isRemoved) ||
     worktrees.some(({ path }) => path.startsWith(`${sessionsDir}/`));
   if (isInUse || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0) return [];
-  const fix = () => {
-    rmdirSync(sessionsDir);
-    if (readdirSync(dirname(sessionsDir)).length === 0) rmdirSync(dirname(sessionsDir));
-  };
+  const fix = () => removeEmptyParents(sessionsDir);
   const mend = `rmdir ${shellQuote(sessionsDir)}`;
   return [{ level: 'note', about: sessionsDir, problem: 'an empty folder', mend, fix }];
 }

@@ -4,12 +4,13 @@
  * doctor` finds what is left.
  */
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writeTimestamp } from '../../autocommit/timestamp.ts';
 import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
@@ -93,7 +94,7 @@ async function createResources(
   failurePoint('create: hidden from fetch');
 
   undo.push(() => removeTree(folder));
-  for (const name of ['xdg', 'config']) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ['xdg', 'config']) makeDirectories(join(folder, name));
   failurePoint('create: folder made');
 
   for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(session, ref));

@@ -3,7 +3,7 @@
  * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
  * this one.
  */
-import { existsSync, rmdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
@@ -21,6 +21,7 @@ import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { isActive } from '../state.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
+import { removeEmptyParents } from './empty-parents.ts';
 
 interface RefAndCommit {
   readonly ref: string;
@@ -133,7 +134,7 @@ async function remove(
   refuseMounts(folder);
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
-  if (repository.area === undefined) removeEmptyParents(folder);
+  if (repository.area === undefined) removeEmptyParents(dirname(folder));
   if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
     await deleteRefs(session, record);
     failurePoint('remove: refs deleted');
@@ -183,16 +184,6 @@ function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
       ],
     },
   );
-}
-
-/** Beside an ordinary repository agt leaves no empty folder: `sessions`, and `<repository>.agt` above it. */
-function removeEmptyParents(folder: string): void {
-  const sessions = dirname(folder);
-  try {
-    for (const directory of [sessions, dirname(sessions)]) rmdirSync(directory);
-  } catch {
-    // not empty: other sessions are there
-  }
 }
 
 /** Whether this removal finishes one that was killed after it had deleted the branches. */
