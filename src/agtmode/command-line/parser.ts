@@ -26,7 +26,7 @@ export async function runWithYargs(
   words: string[],
 ): Promise<number> {
   let exitCode = 0;
-  refuseLongLetters(commands, words);
+  if (words[0] !== '--get-yargs-completions') refuseLongLetters(commands, words);
   const run: RunCommand = async (command, args) => {
     exitCode = await command.run(args, context);
   };
@@ -46,7 +46,8 @@ export function makeParser(
     if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
     else registerFamily(parser, family, members, run);
   }
-  return parser.completion('completion', false).fail((message, error) => {
+  parser.completion('completion', false, completeWithoutLongLetters);
+  return parser.fail((message, error) => {
     if (error && error.name !== 'YError') throw error;
     const command = findCommand(commands, words);
     throw usageError(rephrase(message ?? error.message, command, words), helpHint(command));
@@ -127,10 +128,23 @@ function helpHint(command: Command | undefined): string {
   return command === undefined ? 'see: agt help' : `see: agt ${commandName(command)} --help`;
 }
 
-/** yargs takes `--n` for `-n`. */
+/** yargs takes `--n` for `-n`, and completes it so. */
+function isLongLetter(word: string): boolean {
+  return /^--[a-z](=|$)/.test(word);
+}
+
+function completeWithoutLongLetters(
+  _current: string,
+  _argv: unknown,
+  complete: (onCompleted: (error: Error | null, words?: string[]) => void) => void,
+  done: (words: string[]) => void,
+): void {
+  complete((_error, words = []) => done(words.filter((word) => !isLongLetter(word))));
+}
+
 function refuseLongLetters(commands: readonly Command[], words: readonly string[]): void {
   const end = words.indexOf('--');
-  const letter = words.slice(0, end < 0 ? words.length : end).find((word) => /^--[a-z](=|$)/.test(word));
+  const letter = words.slice(0, end < 0 ? words.length : end).find(isLongLetter);
   if (letter !== undefined)
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
 }

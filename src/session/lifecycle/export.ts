@@ -37,6 +37,7 @@ export async function exportSession(
   const remote = await chooseRemote(repository, record, request.remote);
   const branch = request.as ?? shortBranch(record.work_branch);
   await checkBranchName(repository, branch);
+  await requireOwnCommits(repository, record, commit);
   const newCommits = await commitsNewTo(repository, commit, remote);
   await refuseSessionFolders(repository, newCommits);
   await push(repository, record, remote, branch, request.dryRun);
@@ -60,6 +61,26 @@ async function exportableCommit(
     });
   }
   return commit;
+}
+
+/** @throws AgtError if a push would only give another name to commits of the user. */
+async function requireOwnCommits(
+  { git }: Repository,
+  { session_id, user_branch, from_commit }: SessionRecord,
+  commit: string,
+): Promise<void> {
+  const own = await gitAnswer(git, [
+    'rev-list',
+    '--max-count=1',
+    commit,
+    `^${user_branch ?? from_commit}`,
+    '--',
+  ]);
+  if (own !== '') return;
+  const base = user_branch === undefined ? 'its start commit' : `"${shortBranch(user_branch)}"`;
+  throw new AgtError(`session "${session_id}" has no commits to export: ${base} has all of them`, {
+    hints: ['commit in the sandbox first'],
+  });
 }
 
 function commitOnWorkBranch(record: SessionRecord, { ref, commit }: SandboxHead): string {

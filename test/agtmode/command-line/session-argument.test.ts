@@ -26,6 +26,7 @@ describe('the session of a command', () => {
   test('is its first argument, --session, or an older option', () => {
     const { repository, sandbox } = makeSession();
     git(repository, 'remote', 'add', 'origin', '.');
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
     agtOk(repository, 'session', 'new', 's2');
     for (const id of ['s1', 's2']) agtOk(repository, 'autocommit', id, '--label', 'first');
     write(join(sandbox, 'x'), 'x');
@@ -87,4 +88,21 @@ test('completion is for the shell that is named, not the one of SHELL', () => {
   expect(agtOk('/', 'completion', 'zsh')).toContain('#compdef agt');
   expect(agtOk('/', 'completion', 'bash')).toContain('complete -o bashdefault');
   expect(agt('/', 'completion', 'fish')).toMatchObject({ exitCode: 2, stdout: '' });
+});
+
+test('completion offers options as they are written', () => {
+  const words = agtOk('/', '--get-yargs-completions', 'agt', 'session', 'remove', '--').split('\n');
+  expect(words).toContain('--dry-run');
+  expect(words.filter((word) => /^--.$/.test(word))).toEqual([]);
+});
+
+test('export of a session without commits is refused', () => {
+  const { repository } = makeSession();
+  git(repository, 'remote', 'add', 'origin', '.');
+  expect(agt(repository, 'session', 'export', 's1')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      'error: session "s1" has no commits to export: "main" has all of them\nhint: commit in the sandbox first\n',
+  });
 });
