@@ -137,6 +137,16 @@ describe('a repository', () => {
   });
 });
 
+test('files that are left of a removed session', () => {
+  const session = makeCaptured();
+  agtOk(session.repository, 'session', 'remove', 's1');
+  write(join(session.sandbox, 'late'), 'mine\n');
+  expect(onlyFinding(session)).toMatchObject({
+    about: 's1',
+    problem: `the session is removed, and yet there is ${session.folder}`,
+  });
+});
+
 test('agt session remove names what .agtignore leaves out of the snapshots', () => {
   const session = makeCaptured();
   write(join(session.folder, '.agtignore'), 'sandbox/cache/\n*.log\n');

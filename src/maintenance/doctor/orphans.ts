@@ -6,17 +6,22 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { isRemoved } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
+/** Also what is left of the folder of a removed session: files that no snapshot has. */
 export function orphanFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
-  const known = new Set(records.map((record) => basename(sessionFolder(record))));
+  const [removed, others] = [true, false].map((wanted) => {
+    const chosen = records.filter((record) => isRemoved(record) === wanted);
+    return new Set(chosen.map((record) => basename(sessionFolder(record))));
+  });
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names
-    .filter((name) => idProblem(name) === undefined && !known.has(name))
+    .filter((name) => idProblem(name) === undefined && others?.has(name) !== true)
     .map((name) => ({
       level: 'warning',
       about: name,
-      problem: `a session folder without metadata: ${join(sessionsDir, name)}`,
+      problem: `${removed?.has(name) ? 'the session is removed, and yet there is' : 'a session folder without metadata:'} ${join(sessionsDir, name)}`,
       mend: 'check what it contains, then move it away',
     }));
 }
