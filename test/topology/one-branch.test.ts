@@ -93,6 +93,7 @@ describe('with one branch for the sandbox and the autocommits', () => {
     git(one.sandbox, 'push', '-q', join(one.repository, '../origin.git'), 'HEAD:refs/heads/s1');
     expect(git(join(one.repository, '../origin.git'), 'show', 's1:config/token')).toBe('secret');
 
+    git(two.sandbox, 'commit', '-q', '-a', '-m', 'by the agent');
     agtOk(two.repository, 'session', 'export', '--session-id', 's1', '--allow-dirty');
     const published = git(join(two.repository, '../origin.git'), 'rev-list', '--objects', '--all');
     expect(published).not.toMatch(/token|sandbox|manifest/);
