@@ -42,14 +42,15 @@ export type Life = 'alive' | 'ended' | 'unknown';
 export async function askForLife(directory: string, name: string): Promise<Life> {
   const { connect } = await import('node:net');
   const place = openPlace(directory);
+  const connection = connect(place.reach(name));
   try {
     return await new Promise<Life>((resolve) => {
-      const connection = connect(place.reach(name), () => resolve('alive'));
+      connection.once('connect', () => resolve('alive'));
       connection.once('error', (error) => resolve(errorCode(error) === 'ECONNREFUSED' ? 'ended' : 'unknown'));
       connection.once('close', () => resolve('unknown'));
-      connection.unref();
     });
   } finally {
+    connection.destroy();
     place.close();
   }
 }

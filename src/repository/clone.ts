@@ -9,7 +9,6 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
-import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
@@ -17,7 +16,15 @@ import { catchInterrupts } from '../process/interrupts.ts';
 import { prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
-import { cloneToFinish, dropHalfWorktree, forgetClone, noteClone, noteFile } from './unfinished-clone.ts';
+import {
+  cloneToFinish,
+  dropHalfClone,
+  dropHalfWorktree,
+  forgetClone,
+  makeArea,
+  noteClone,
+  noteFile,
+} from './unfinished-clone.ts';
 
 export interface CloneRequest {
   readonly url: string;
@@ -43,7 +50,7 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   const area = join(request.parent, name);
   const begun = await cloneToFinish(bare);
   const isCloned = begun?.phase === 'agt arranges';
-  if (begun !== undefined && !isCloned) for (const path of [bare, area]) removeTree(path);
+  if (begun !== undefined && !isCloned) dropHalfClone(begun, bare, area);
   if (!isCloned) refuseExisting([bare, area]);
   // The killed command may have been complete but for its last step, and somebody may have worked there since.
   const removeAll = prepareRemoval(isCloned ? [] : [bare, area, noteFile(bare)], request.parent);
@@ -53,9 +60,10 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
   try {
     makeDirectories(request.parent);
     if (!isCloned) {
-      noteClone(bare, { phase: 'git clones', url });
+      const made = makeArea(area);
+      noteClone(bare, { phase: 'git clones', url, area: made });
       await runGitClone(git, request, bare, area, interrupts.signal);
-      noteClone(bare, { phase: 'agt arranges', url });
+      noteClone(bare, { phase: 'agt arranges', url, area: made });
     }
     failurePoint('clone: git cloned');
     const arranged = await arrange(inDirectory(git, bare), settings, bare, area);
@@ -75,7 +83,7 @@ export async function cloneRepository(git: Git, settings: Settings, request: Clo
 async function arrange(git: Git, settings: Settings, bare: string, area: string): Promise<Cloned> {
   rmSync(join(area, '.git'), { force: true });
   await makeBare(git, bare);
-  makeArea(bare, area);
+  furnishArea(bare, area);
   failurePoint('clone: area made');
   await hideAgentRefs({ git, prefixes: [settings] });
   const { branch, empty } = await defaultBranch(git);
@@ -137,7 +145,7 @@ async function makeBare(git: Git, bare: string): Promise<void> {
   rmSync(join(bare, 'index'), { force: true });
 }
 
-function makeArea(bare: string, area: string): void {
+function furnishArea(bare: string, area: string): void {
   mkdirSync(areaSessions(area), { recursive: true });
   mkdirSync(dirname(areaConfigFile(area)), { recursive: true });
   if (!existsSync(areaConfigFile(area)))

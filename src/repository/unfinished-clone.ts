@@ -2,12 +2,13 @@
  * A note beside the directories of a clone says that they are not complete. If agt is killed, the next `agt clone` to the
  * same place goes on, or begins again, and `agt doctor` names the clone.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { identify, ownerHasEnded } from '../disk/lock-owner.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../errors.ts';
+import { readSmallFile } from '../git/files/read-small-file.ts';
 import { mendWorktrees, registrationOf } from '../git/files/worktree-registrations.ts';
 
 /** Until git has cloned, nothing is worth keeping. The steps after that can be done again. */
@@ -16,6 +17,8 @@ type ClonePhase = 'git clones' | 'agt arranges';
 interface CloneNote {
   readonly phase: ClonePhase;
   readonly url: string;
+  /** The area, as git found it: somebody may put another directory in its place. */
+  readonly area: string;
 }
 
 export function noteClone(bare: string, note: CloneNote): void {
@@ -42,6 +45,30 @@ export async function cloneToFinish(bare: string): Promise<CloneNote | undefined
     exitCode: EXIT.busy,
     hints: [`if none is running: rm ${noteFile(bare)}`],
   });
+}
+
+/** Makes the directory that git is to fill, and says which one it is. git makes the bare repository itself. */
+export function makeArea(area: string): CloneNote['area'] {
+  mkdirSync(area, { recursive: true });
+  return identityOf(area);
+}
+
+/** Deletes what a killed git has filled. It leaves what somebody has put in its place. */
+export function dropHalfClone(note: CloneNote, bare: string, area: string): void {
+  if (!existsSync(area) || identityOf(area) !== note.area || isBare(bare)) return;
+  removeTree(bare);
+  removeTree(area);
+}
+
+/** agt makes it so only after git has cloned. */
+function isBare(repository: string): boolean {
+  return /^\s*bare = true$/m.test(readSmallFile(join(repository, 'config')) ?? '');
+}
+
+/** Inode numbers come again, with a later time of birth. */
+function identityOf(directory: string): string {
+  const { dev, ino, birthtimeNs } = statSync(directory, { bigint: true });
+  return `${dev} ${ino} ${birthtimeNs}`;
 }
 
 /** Deletes what a killed `git worktree add` has checked out. git locks a worktree until it is complete. */

@@ -103,7 +103,7 @@ describe('agt session diff', () => {
       await ended;
       if (signal === 'SIGKILL') {
         expect(agtOk(session.repository, 'doctor')).toContain(
-          'a killed agt session diff left this directory',
+          'a killed agt left this directory',
         );
         git(session.repository, 'config', '--unset', 'diff.external');
         expect(diff(session, '--name-only').stdout).toBe('new\n');

@@ -59,6 +59,16 @@ test('killed while git checked out: the checkout is made again', () => {
   expectWhole(killed);
 });
 
+test('killed while git cloned: what somebody has put there since stays', () => {
+  const killed = killedAt('state file: written#2');
+  for (const path of [killed.bare, join(killed.parent, 'project')]) rmSync(path, { recursive: true });
+  git(killed.parent, 'clone', '-q', '--bare', makeRepository({ mine: 'mine\n' }), killed.bare);
+  const again = killed.clone();
+  expect(again.exitCode).toBe(1);
+  expect(again.stderr).toMatch(/project\.git" already exists/);
+  expect(git(killed.bare, 'show', 'HEAD:mine')).toBe('mine');
+});
+
 test('a complete clone is not replaced', () => {
   const killed = killedAt('nowhere');
   expectWhole(killed);

@@ -1,9 +1,12 @@
 /** Lists the worktrees that git has registered, and removes registrations that git did not finish. */
-import { existsSync, globSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { agtDirectory, scratchDirectory } from '../../repository/layout.ts';
 import { type Git, gitText } from '../run/git.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
@@ -54,7 +57,22 @@ function isRegistrationOf(gitDir: string, worktree: string): boolean {
 /** Deletes what git left of a registration, unless another worktree has been registered under the same id since. */
 export function dropRegistration(gitDir: string, worktree: string): void {
   const isReused = existsSync(join(gitDir, 'gitdir')) && !isRegistrationOf(gitDir, worktree);
-  if (existsSync(gitDir) && !isReused) removeTree(gitDir);
+  if (existsSync(gitDir) && !isReused) removeRegistration(gitDir);
+}
+
+/** In one step for git: it prunes or rejects a registration that lacks some of its files. */
+function removeRegistration(gitDir: string): void {
+  const scratch = scratchDirectory(agtDirectory(dirname(dirname(gitDir))));
+  makeDirectories(scratch);
+  const doomed = mkdtempSync(join(scratch, 'worktree-'));
+  renameSync(gitDir, doomed);
+  failurePoint('registration: moved away');
+  removeTree(doomed);
+}
+
+/** Registrations that lead nowhere, which `git worktree list` leaves out. */
+export function registrationsWithoutLink(commonDir: string): string[] {
+  return brokenRegistrations(commonDir, (gitDir) => !existsSync(join(gitDir, 'gitdir')) && !isNew(gitDir));
 }
 
 /**

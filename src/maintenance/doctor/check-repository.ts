@@ -4,7 +4,7 @@
  * `fix`.
  */
 
-import { rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
@@ -14,6 +14,7 @@ import {
   cutOffWorktrees,
   listWorktrees,
   reconnect,
+  registrationsWithoutLink,
   unfinishedWorktrees,
   type WorktreeEntry,
 } from '../../git/files/worktree-registrations.ts';
@@ -64,6 +65,7 @@ export async function checkRepository(
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
     ]),
+    ...registrationsWithoutLink(repository.commonDir).map(describeWithoutLink),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...checkPrefixes(repository),
@@ -127,6 +129,13 @@ function checkRegistration(
   ];
 }
 
+function describeWithoutLink(path: string): Finding {
+  const problem = 'git would prune this worktree: its gitdir file is gone';
+  const finding: Finding = { level: 'note', about: path, problem, mend: 'agt git worktree prune' };
+  // Its index may name staged content that is nowhere else.
+  return existsSync(join(path, 'index')) ? finding : { ...finding, fix: () => removeTree(path) };
+}
+
 function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
   const file = areaConfigFile(worktree.path);
   if (worktree.bare || !statSync(file, { throwIfNoEntry: false })?.isFile()) return [];
@@ -135,7 +144,7 @@ function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
 }
 
 function describeScratch(path: string): Finding {
-  const problem = 'a killed agt session diff left this directory; the next agt session diff deletes it';
+  const problem = 'a killed agt left this directory; the next agt session diff deletes it';
   const fix = () => rmSync(path, { recursive: true, force: true });
   return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
 }

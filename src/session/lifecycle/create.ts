@@ -1,7 +1,7 @@
 /**
- * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails,
- * or a person interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so `agt
- * doctor` finds what is left.
+ * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, or a person
+ * interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so
+ * `agt doctor` finds what is left.
  */
 
 import { existsSync } from 'node:fs';

@@ -96,6 +96,7 @@ function move(repository: Repository, from: SessionRecord, to: SessionRecord): b
   } catch {
     return false;
   }
+  failurePoint('remove: renamed');
   const registration = registrationOf(repository.commonDir, from.sandbox);
   if (registration !== undefined) writeFileAtomic(join(registration, 'gitdir'), `${to.sandbox}/.git\n`);
   return true;
