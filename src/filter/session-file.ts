@@ -17,6 +17,11 @@ export interface SessionFile {
   readonly state: string;
 }
 
+/** The folder of such a session is there, and agt captures it. src/session/state.ts has all states. */
+export function isActive({ state }: { readonly state: string }): boolean {
+  return state === 'active' || state === 'failed';
+}
+
 /** Undefined for text that is not a session's metadata. Fields that are not named here are kept. */
 export function parseSessionFile(text: string): SessionFile | undefined {
   let parsed: Partial<SessionFile> | null;

@@ -4,12 +4,12 @@ import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
+import { isActive } from '../filter/session-file.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import { requireSandbox } from './sandbox-place.ts';
-import { isActive } from './state.ts';
 import { recordAddedBytes } from './usage.ts';
 
 export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;

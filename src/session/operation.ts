@@ -2,7 +2,14 @@
 import { AgtError } from '../errors.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';
-import { GERUND, INTENT_OF_STATE, type Intent, type Operation, TRANSITIONS } from './state.ts';
+import {
+  GERUND,
+  INTENT_OF_STATE,
+  type Intent,
+  type Operation,
+  type SessionState,
+  TRANSITIONS,
+} from './state.ts';
 
 /** @throws AgtError if the state of the session does not allow the operation. */
 export function requireAllowed(record: SessionRecord, operation: Operation): void {
@@ -19,7 +26,9 @@ export function requireAllowed(record: SessionRecord, operation: Operation): voi
 /** Writes the intent. @throws AgtError if the state of the session does not allow the operation. */
 export function begin(session: LockedSession, record: SessionRecord, intent: Intent): SessionRecord {
   requireAllowed(record, intent.operation);
-  const begun: SessionRecord = { ...record, state: TRANSITIONS[intent.operation].during, intent };
+  const { during } = TRANSITIONS[intent.operation];
+  const state = during === 'same' ? record.state : during;
+  const begun: SessionRecord = { ...inState(record, state, { now: new Date() }), intent };
   session.write(begun);
   return begun;
 }
@@ -36,11 +45,27 @@ export function complete(
     session.forget();
     return record;
   }
-  const done: SessionRecord = {
-    ...record,
-    state: after,
-    ...(now === undefined ? {} : { last_activity_at: now.toISOString() }),
-  };
+  const active = now === undefined ? record : { ...record, last_activity_at: now.toISOString() };
+  const ending = intent?.operation === 'remove' ? intent : undefined;
+  const done = inState(active, ending?.outcome ?? after, { now: now ?? new Date(), reason: ending?.reason });
   session.write(done);
   return done;
+}
+
+/** The record with another state, and with the time and the reason of that. */
+export function inState(
+  { state_at: at, state_reason: earlier, ...record }: SessionRecord,
+  state: SessionState,
+  { now, reason }: { readonly now: Date; readonly reason?: string | undefined },
+): SessionRecord {
+  if (record.state === state && reason === undefined) {
+    const kept = { ...(at && { state_at: at }), ...(earlier && { state_reason: earlier }) };
+    return { ...record, ...kept };
+  }
+  return {
+    ...record,
+    state,
+    state_at: now.toISOString(),
+    ...(reason === undefined ? {} : { state_reason: reason }),
+  };
 }

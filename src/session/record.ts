@@ -39,6 +39,9 @@ export interface SessionRecord {
   readonly provider: 'git';
   readonly working_copy: 'worktree';
   readonly state: SessionState;
+  /** When and why the session came into this state; earlier versions of agt wrote neither. */
+  readonly state_at?: string;
+  readonly state_reason?: string;
   /** An operation that is not complete: another process carries it out, or agt was killed. */
   readonly intent?: Intent;
 }

@@ -9,7 +9,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';
 import { sandboxPlace } from './sandbox-place.ts';
-import { isRemoved } from './state.ts';
+import { isEnded } from './state.ts';
 
 export interface FoundSandbox {
   /** Absolute. */
@@ -56,7 +56,7 @@ async function usualPlace(repository: Repository, { session_id }: SessionRecord)
  */
 export async function placeToRestore(repository: Repository, record: SessionRecord): Promise<SessionRecord> {
   if (sandboxPlace(repository, record) !== 'missing') return record;
-  const found = isRemoved(record) ? undefined : await findAgain(repository, record);
+  const found = isEnded(record) ? undefined : await findAgain(repository, record);
   if (found === undefined) return { ...record, sandbox: await usualPlace(repository, record) };
   throw new AgtError(`the sandbox of "${record.session_id}" has moved to ${found.sandbox}`, {
     hints: ['connect it again: agt doctor --fix'],

@@ -4,7 +4,12 @@
  * what to finish or to undo. `agt doctor` reads it (maintenance/doctor/unfinished-operations.ts).
  */
 
-export const SESSION_STATES = ['creating', 'active', 'removing', 'removed'] as const;
+/** How a session ended: its folder is deleted, its snapshots are kept until `agt gc`. */
+export const OUTCOMES = ['removed', 'accepted', 'rejected', 'reverted'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** `failed`: the folder is there, and agt could not record a step of the agent. */
+export const SESSION_STATES = ['creating', 'active', 'failed', 'removing', ...OUTCOMES] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 export type Intent =
@@ -16,6 +21,9 @@ export type Intent =
        * wrote none: they only deleted.
        */
       readonly phase?: 'moving' | 'deleting';
+      /** The state afterwards; `removed` if there is none. */
+      readonly outcome?: Outcome;
+      readonly reason?: string;
     }
   | {
       readonly operation: 'restore';
@@ -36,16 +44,16 @@ export type Operation = Intent['operation'];
 interface Transition {
   /** The states in which the operation may start; a session that is created has none yet. */
   readonly from: readonly SessionState[];
-  readonly during: SessionState;
+  readonly during: SessionState | 'same';
   /** `forgotten`: the metadata are deleted. */
   readonly after: SessionState | 'forgotten';
 }
 
 export const TRANSITIONS: Readonly<Record<Operation, Transition>> = {
   create: { from: [], during: 'creating', after: 'active' },
-  restore: { from: ['active', 'removed'], during: 'active', after: 'active' },
-  remove: { from: ['active'], during: 'removing', after: 'removed' },
-  drop: { from: ['removed'], during: 'removed', after: 'forgotten' },
+  restore: { from: ['active', 'failed', ...OUTCOMES], during: 'active', after: 'active' },
+  remove: { from: ['active', 'failed'], during: 'removing', after: 'removed' },
+  drop: { from: OUTCOMES, during: 'same', after: 'forgotten' },
 };
 
 /** Old metadata have no intent in these states. */
@@ -54,13 +62,9 @@ export const INTENT_OF_STATE: Partial<Record<SessionState, Intent>> = {
   removing: { operation: 'remove' },
 };
 
-export function isActive({ state }: { readonly state: SessionState }): boolean {
-  return state === 'active';
-}
-
 /** Its folder is deleted; its snapshots are kept. */
-export function isRemoved({ state }: { readonly state: SessionState }): boolean {
-  return state === 'removed';
+export function isEnded({ state }: { readonly state: SessionState }): boolean {
+  return (OUTCOMES as readonly SessionState[]).includes(state);
 }
 
 /** For messages such as "agt did not finish creating it". */

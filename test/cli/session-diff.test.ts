@@ -102,9 +102,7 @@ describe('agt session diff', () => {
       process.kill(-(child.pid as number), signal); // a terminal signals the whole process group
       await ended;
       if (signal === 'SIGKILL') {
-        expect(agtOk(session.repository, 'doctor')).toContain(
-          'a killed agt left this directory',
-        );
+        expect(agtOk(session.repository, 'doctor')).toContain('a killed agt left this directory');
         git(session.repository, 'config', '--unset', 'diff.external');
         expect(diff(session, '--name-only').stdout).toBe('new\n');
       }

@@ -22,7 +22,7 @@ export interface LifeSession {
   /** The tip before its first snapshot. */
   readonly base: string;
   readonly isFork: boolean;
-  isRemoved: boolean;
+  isEnded: boolean;
   /** As last seen. */
   facts: Facts;
 }
@@ -55,7 +55,7 @@ export class Life {
   }
 
   active(): LifeSession[] {
-    return this.sessions.filter(({ isRemoved }) => !isRemoved);
+    return this.sessions.filter(({ isEnded }) => !isEnded);
   }
 
   agt(args: readonly string[], cwd = this.repository): Outcome {
@@ -93,7 +93,7 @@ export class Life {
       chain: [...chain],
       base: this.tip({ id }),
       isFork: chain.length > 0,
-      isRemoved: false,
+      isEnded: false,
       facts: new Map(),
     };
     this.sessions.push(session);

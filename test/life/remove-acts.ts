@@ -23,7 +23,7 @@ export function removeAct(life: Life, session: LifeSession): void {
     return;
   }
   if (exitCode !== 0) throw new Error(`session remove: ${exitCode}\n${stderr}`);
-  session.isRemoved = true;
+  session.isEnded = true;
   if (existsSync(session.folder)) throw new Error(`${session.folder} is still there`);
   life.refs = readRefs(life.repository);
   life.takeIn(session, before);

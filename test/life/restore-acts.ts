@@ -89,7 +89,7 @@ export function comeBack(life: Life, session: LifeSession, taken: readonly strin
   const users = usersThings(life, life.refs);
   const work = life.refs.get(session.workBranch);
   const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);
-  session.isRemoved = false;
+  session.isEnded = false;
   finish(life, session, outcome, expectation, withKeptCommit(life, session, work));
   usersThingsStay(users, usersThings(life, life.refs));
   commitsStay(life, [work], 'after the restore of a removed session');

@@ -6,7 +6,13 @@ import type { Repository } from '../../src/repository/repository.ts';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { begin, complete } from '../../src/session/operation.ts';
 import { readRecord, type SessionRecord, writeRecord } from '../../src/session/record.ts';
-import { type Intent, type Operation, SESSION_STATES, TRANSITIONS } from '../../src/session/state.ts';
+import {
+  type Intent,
+  type Operation,
+  OUTCOMES,
+  SESSION_STATES,
+  TRANSITIONS,
+} from '../../src/session/state.ts';
 import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
 import { openSession } from '../harness/opened.ts';
 import { makeSession } from '../harness/session.ts';
@@ -36,7 +42,9 @@ describe('an operation', () => {
       for (const state of from) {
         await withSessionLock(repository, record.session_id, async (session) => {
           const begun = begin(session, { ...record, state }, INTENTS[operation]);
-          expect(stored()).toEqual({ ...record, state: during, intent: INTENTS[operation] });
+          const expected = during === 'same' ? state : during;
+          const { state_at: _, ...others } = record;
+          expect(stored()).toMatchObject({ ...others, state: expected, intent: INTENTS[operation] });
           const done = complete(session, begun, operation);
           expect(done.intent).toBeUndefined();
         });
@@ -63,11 +71,22 @@ describe('an operation', () => {
     expect(readFileSync(recordFile(repository.agtDir, record.session_id), 'utf8')).toBe(before);
   });
 
-  test('every state is reached by an operation', () => {
-    const rows = Object.values(TRANSITIONS);
-    for (const state of SESSION_STATES) {
-      expect(rows.some(({ during, after }) => [during, after].includes(state))).toBe(true);
-    }
+  test.each(OUTCOMES)('a removal can end in %s, with a time and a reason', async (outcome) => {
+    const now = new Date('2026-03-01T10:00:00Z');
+    await withSessionLock(repository, record.session_id, async (session) => {
+      const begun = begin(session, record, { operation: 'remove', outcome, reason: 'not needed' });
+      complete(session, begun, 'remove', now);
+    });
+    expect(stored()).toMatchObject({
+      state: outcome,
+      state_at: now.toISOString(),
+      state_reason: 'not needed',
+    });
+    await withSessionLock(repository, record.session_id, async (session) => {
+      complete(session, begin(session, stored() as SessionRecord, INTENTS.restore), 'restore');
+    });
+    expect(stored()?.state).toBe('active');
+    expect(stored()?.state_reason).toBeUndefined();
   });
 });
 

@@ -1,12 +1,12 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../errors.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { AutocommitOptions } from '../../session/capture-session.ts';
 import { findSession } from '../../session/find-session.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
-import { isActive } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';

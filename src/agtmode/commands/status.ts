@@ -1,10 +1,12 @@
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { EXIT, formatError } from '../../errors.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { isEnded } from '../../session/state.ts';
 import { readSessionStatus, type SessionStatus } from '../../session/status.ts';
 import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
@@ -23,7 +25,7 @@ export const status = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const { records } = listRecords(repository);
-    const present = records.filter(({ state }) => state !== 'removed');
+    const present = records.filter((record) => !isEnded(record));
     const sessions: StatusLine[] = [];
     for (const record of present) sessions.push(await readStatus(context, repository, record));
     const findings = await checkRepository(repository, finishRestore);
@@ -58,7 +60,7 @@ async function readStatus(
   record: SessionRecord,
 ): Promise<StatusLine> {
   const view = await readSessionStatus(repository, record);
-  if (!view.sandboxPresent || record.state !== 'active') return { view, failed: [] };
+  if (!view.sandboxPresent || !isActive(record)) return { view, failed: [] };
   try {
     const result = await autocommit(repository, record, { now: context.now(), dryRun: true });
     return { view, changed: result.changes.length, failed: result.failed };

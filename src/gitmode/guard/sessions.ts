@@ -6,7 +6,7 @@
 
 import { existsSync, globSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { readSessionFile } from '../../filter/session-file.ts';
+import { isActive, readSessionFile } from '../../filter/session-file.ts';
 import { type DiscoveredRepository, repositoryOfWorktree } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { agtDirectory } from '../../repository/layout.ts';
@@ -83,7 +83,8 @@ function sessionOfWorktree({ gitDir, commonDir }: DiscoveredRepository): Guarded
   if (sandbox === undefined) return undefined;
   const id = basename(dirname(sandbox));
   const file = readSessionFile(agtDirectory(commonDir), id);
-  return file?.state === 'active' && isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir } : undefined;
+  if (file === undefined || !isActive(file)) return undefined;
+  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir } : undefined;
 }
 
 export function isSame(one: string, other: string): boolean {

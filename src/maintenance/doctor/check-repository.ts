@@ -26,7 +26,7 @@ import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
-import { isRemoved } from '../../session/state.ts';
+import { isEnded } from '../../session/state.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
@@ -113,7 +113,7 @@ function checkRegistration(
   sessionsDir: string,
 ): Finding[] {
   // A prune would delete what is staged in a session: check-sandbox.ts says how to connect it again.
-  const isSandbox = records.some((record) => record.sandbox === path && !isRemoved(record));
+  const isSandbox = records.some((record) => record.sandbox === path && !isEnded(record));
   if (prunable === undefined || isSandbox) return [];
   const isInSessions = path.startsWith(`${sessionsDir}/`);
   // An earlier fix can have removed it already, so the exit code does not matter.

@@ -2,6 +2,7 @@
 
 import { isLocked } from '../../disk/lock.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
@@ -11,7 +12,7 @@ import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { startCommit } from '../../session/start-commit.ts';
-import { isActive, isRemoved } from '../../session/state.ts';
+import { isEnded } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { checkCapture } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
@@ -33,7 +34,7 @@ export async function checkSession(
   findings.push(
     ...(await checkRefs(repository, record, refs)),
     ...(await checkWorkBranch(repository, record, refs)),
-    ...(isRemoved(record) ? [] : await checkSandbox(repository, record, worktrees)),
+    ...(isEnded(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
   return findings.length > 0 || !isActive(record) ? findings : checkCapture(repository, record);
 }
@@ -51,7 +52,7 @@ async function checkRefs(
   return missing.map((ref) => {
     const finding = { level: 'error', about, problem: `${shortBranch(ref)} is missing` } as const;
     const other = pair.find((name) => !missing.includes(name));
-    if (other === undefined && isRemoved(record))
+    if (other === undefined && isEnded(record))
       return { ...finding, mend: 'its snapshots are lost; look for them: agt git fsck --lost-found' };
     if (other === undefined)
       return {
@@ -106,7 +107,7 @@ async function checkWorkBranch(
   const { session_id: about, work_branch: ref } = record;
   const branch = shortBranch(ref);
   if (!refs.has(ref)) {
-    if (isRemoved(record)) return [];
+    if (isEnded(record)) return [];
     const commit = await lastHead(repository, record);
     const fix = () => recreateRef(repository, record, ref, commit);
     const mend = `agt git branch ${branch} ${commit}`;

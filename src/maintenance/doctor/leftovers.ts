@@ -20,7 +20,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { removeEmptyParents } from '../../session/lifecycle/empty-parents.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { isRemoved } from '../../session/state.ts';
+import { isEnded } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
 /** A file of git that names no process must be unchanged for this long. */
@@ -192,7 +192,7 @@ function emptySessionsFolder(
 ): Finding[] {
   const isInUse =
     repository.area !== undefined ||
-    !records.every(isRemoved) ||
+    !records.every(isEnded) ||
     worktrees.some(({ path }) => path.startsWith(`${sessionsDir}/`));
   if (isInUse || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0) return [];
   const fix = () => removeEmptyParents(sessionsDir);

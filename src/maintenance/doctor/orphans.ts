@@ -6,13 +6,13 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { isRemoved } from '../../session/state.ts';
+import { isEnded } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
 /** Also what is left of the folder of a removed session: files that no snapshot has. */
 export function orphanFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
   const [removed, others] = [true, false].map((wanted) => {
-    const chosen = records.filter((record) => isRemoved(record) === wanted);
+    const chosen = records.filter((record) => isEnded(record) === wanted);
     return new Set(chosen.map((record) => basename(sessionFolder(record))));
   });
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];

@@ -1,13 +1,14 @@
 /** Plans what `agt gc` does to each session, and computes what that would free. It changes nothing. */
 
 import { branchNamespaces, snapshotNamespaces } from '../../filter/agent-refs.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
-import { isActive, isRemoved } from '../../session/state.ts';
+import { isEnded } from '../../session/state.ts';
 import { type Chain, readChain } from './chain.ts';
 import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
 import { keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
@@ -50,7 +51,7 @@ export async function planSession(
 
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */
 function retentionIsOver(repository: Repository, record: SessionRecord, now: number): boolean {
-  if (!isRemoved(record)) return false;
+  if (!isEnded(record)) return false;
   if (record.intent?.operation === 'drop') return true;
   const removed = new Date(record.last_activity_at).getTime() / 1000;
   return now - removed > repository.settings.retention;

@@ -25,7 +25,7 @@ import type { SessionId } from '../id.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
-import { isRemoved, TRANSITIONS } from '../state.ts';
+import { isEnded } from '../state.ts';
 import { undoUnfinishedCreation } from './undo-creation.ts';
 
 interface NewSession {
@@ -139,7 +139,7 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
     isolation: 'none',
     provider: 'git',
     working_copy: 'worktree',
-    state: TRANSITIONS.create.during,
+    state: 'creating',
     intent: { operation: 'create' },
   };
 }
@@ -147,7 +147,7 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
 /** @throws AgtError if a session, a folder or a ref with this id exists. */
 export async function requireFreeId(repository: Repository, id: SessionId): Promise<void> {
   const existing = readRecord(repository, id);
-  if (existing !== undefined && isRemoved(existing)) {
+  if (existing !== undefined && isEnded(existing)) {
     throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
       hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
     });

@@ -13,6 +13,7 @@ import { readFileClock } from '../../disk/file-clock.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { removeOnly, removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { departingFolder, statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -20,15 +21,18 @@ import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, readIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { captureSession } from '../capture-session.ts';
 import type { LockedSession } from '../lock.ts';
-import { begin } from '../operation.ts';
+import { begin, inState } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists } from '../sandbox-place.ts';
-import { isActive } from '../state.ts';
+import type { Outcome } from '../state.ts';
 
 export interface RemovalOptions {
   /** Delete also what agt could not capture. */
   readonly force: boolean;
   readonly now: Date;
+  /** How the session ends; `removed` if there is none. */
+  readonly outcome?: Outcome;
+  readonly reason?: string | undefined;
 }
 
 /** @returns readable paths that came too late to be captured. agt leaves them in the session folder. */
@@ -38,10 +42,13 @@ export async function deleteFolder(
   options: RemovalOptions,
 ): Promise<readonly string[]> {
   const { repository } = session;
+  const { outcome, reason } = options;
   const begun = isActive(record)
     ? begin(session, record, {
         operation: 'remove',
         phase: sandboxExists(repository, record) ? 'moving' : 'deleting',
+        ...(outcome === undefined ? {} : { outcome }),
+        ...(reason === undefined ? {} : { reason }),
       })
     : record;
   const isMoving = begun.intent?.operation === 'remove' && begun.intent.phase === 'moving';
@@ -81,10 +88,12 @@ async function moveAndCapture(
   } catch (error) {
     move(session.repository, moved, record);
     const { intent: _, ...active } = record;
-    session.write({ ...active, state: 'active' });
+    session.write(inState(active, 'active', { now }));
     throw error;
   }
-  session.write({ ...record, intent: { operation: 'remove', phase: 'deleting' } });
+  const { intent } = record;
+  const removal = intent?.operation === 'remove' ? intent : { operation: 'remove' as const };
+  session.write({ ...record, intent: { ...removal, phase: 'deleting' } });
   failurePoint('remove: captured again');
 }
 

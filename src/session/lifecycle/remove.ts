@@ -10,6 +10,7 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
@@ -19,7 +20,6 @@ import { complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
-import { isActive } from '../state.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { removeEmptyParents } from './empty-parents.ts';
 
@@ -140,7 +140,7 @@ async function remove(
     failurePoint('remove: refs deleted');
     session.forget();
   } else {
-    complete(session, record, 'remove', options.now);
+    complete(session, session.read() ?? record, 'remove', options.now);
   }
   if (left.length > 0) throw leftFiles(record, left);
   return ignored;

@@ -5,13 +5,13 @@
 
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { startCommit } from '../../session/start-commit.ts';
-import { isActive } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';

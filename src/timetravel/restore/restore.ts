@@ -19,7 +19,7 @@ import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
-import { begin, complete, requireAllowed } from '../../session/operation.ts';
+import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
 import { type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
@@ -101,7 +101,7 @@ async function prepare(
   const { now, scope, choose } = request;
   const found = await placeToRestore(repository, recorded);
   const { intent: _, ...rest } = found;
-  const record: SessionRecord = { ...rest, state: 'active' };
+  const record = inState(rest, 'active', { now });
 
   refuseToReplace(repository, record);
   const resumed = await unfinishedTarget(repository, found, request);

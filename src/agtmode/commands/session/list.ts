@@ -1,5 +1,7 @@
 import { EXIT } from '../../../errors.ts';
+import { isActive } from '../../../filter/session-file.ts';
 import { listRecords } from '../../../session/record.ts';
+import { isEnded } from '../../../session/state.ts';
 import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { json, table } from '../../output/format.ts';
@@ -20,7 +22,7 @@ export const sessionList = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const { records, damaged } = listRecords(repository);
-    const shown = records.filter((record) => args.all || record.state !== 'removed');
+    const shown = records.filter((record) => args.all || !isEnded(record));
     const views = await Promise.all(shown.map((record) => readSessionStatus(repository, record)));
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     if (args.json) context.out(json(views.map(sessionJson)));
@@ -32,7 +34,7 @@ export const sessionList = defineCommand({
 function sessionTable(views: readonly SessionStatus[], now: Date): string {
   const rows = views.map((view) => [
     view.record.session_id,
-    view.sandboxPresent || view.record.state !== 'active' ? view.record.state : 'sandbox missing',
+    view.sandboxPresent || !isActive(view.record) ? view.record.state : 'sandbox missing',
     currentBranch(view),
     view.ahead === undefined ? '' : `+${view.ahead}`,
     lastAutocommitAge(view, now),

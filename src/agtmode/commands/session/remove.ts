@@ -4,6 +4,7 @@ import { AgtError, EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
+import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand } from '../../command-line/command.ts';
 import {
   givenSession,
@@ -48,8 +49,8 @@ export const sessionRemove = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const record = findSession(repository, givenSession(args), context.cwd);
-    if (record.state === 'removed' && !args['delete-branch']) {
-      throw new AgtError(`session "${record.session_id}" is already removed`, {
+    if (isEnded(record) && !args['delete-branch']) {
+      throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
         hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],
       });
     }
