@@ -76,6 +76,22 @@ export const SETTING_KEYS = [
       value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
   },
   {
+    name: 'agt.editor',
+    defaultValue: '',
+    emptyMeans: '$VISUAL, else $EDITOR',
+    agtModeOnly: true,
+    summary: 'command line of the editor that agt session open starts with the path of the sandbox',
+    check: () => undefined,
+  },
+  {
+    name: 'agt.setup',
+    defaultValue: '',
+    emptyMeans: 'nothing',
+    agtModeOnly: true,
+    summary: 'command line that agt session new runs in each new sandbox, such as "npm ci"',
+    check: () => undefined,
+  },
+  {
     name: 'agt.guard',
     defaultValue: 'true',
     summary: 'autocommit a session before a git command that can destroy work in its sandbox',

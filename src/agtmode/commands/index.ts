@@ -17,11 +17,13 @@ import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
 import { sessionNew } from './session/new.ts';
+import { sessionOpen } from './session/open.ts';
 import { sessionPath } from './session/path.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
 import { sessionShow } from './session/show.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
+import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
@@ -32,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   sessionList,
   sessionShow,
   sessionPath,
+  sessionOpen,
   sessionFork,
   sessionExport,
   sessionRemove,
@@ -47,6 +50,8 @@ export const COMMANDS: readonly Command[] = [
   du,
   gc,
   doctor,
+  shellInit,
+  completion,
   configList,
   configGet,
   configSet,
