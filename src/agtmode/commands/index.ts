@@ -10,6 +10,7 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { sessionAccept } from './session/accept.ts';
 import { sessionCat } from './session/cat.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionExport } from './session/export.ts';
@@ -18,9 +19,12 @@ import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
 import { sessionNew } from './session/new.ts';
 import { sessionPath } from './session/path.ts';
+import { sessionReject } from './session/reject.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
 import { sessionShow } from './session/show.ts';
+import { sessionSync } from './session/sync.ts';
+import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
@@ -33,6 +37,10 @@ export const COMMANDS: readonly Command[] = [
   sessionShow,
   sessionPath,
   sessionFork,
+  sessionSync,
+  sessionAccept,
+  sessionUnaccept,
+  sessionReject,
   sessionExport,
   sessionRemove,
   autocommit,
