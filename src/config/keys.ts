@@ -98,6 +98,15 @@ export const SETTING_KEYS = [
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {
+    name: 'agt.commitTemplate',
+    defaultValue: '{summary}',
+    agtModeOnly: true,
+    summary:
+      'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
+      "session, or the agent's messages; {session} is its id, {branch} its work branch",
+    check: checkTemplate,
+  },
+  {
     name: 'fs.snapshots',
     defaultValue: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
@@ -130,6 +139,15 @@ export function showValue(name: SettingName, value: string): string {
 function supported(...values: string[]): (value: string) => string | undefined {
   return (value) =>
     values.includes(value) ? undefined : `not supported; supported values are ${values.join(' and ')}`;
+}
+
+/** The words that a template may have in braces. */
+const PLACEHOLDERS: readonly string[] = ['summary', 'session', 'branch'];
+
+function checkTemplate(value: string): string | undefined {
+  const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
+  if (value.trim() === '') return 'empty';
+  return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
 }
 
 /** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */

@@ -25,6 +25,8 @@ export interface Settings {
   /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
   readonly guard: boolean;
+  /** Message of an accepted commit, with names in braces; empty in git mode, which does not read it. */
+  readonly commitTemplate: string;
 }
 
 export interface SettingValue {
@@ -133,6 +135,7 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
+    commitTemplate: get('agt.commitTemplate'),
   };
   const { branchPrefix, workPrefix } = settings;
   if (!branchPrefix.startsWith(workPrefix) && !workPrefix.startsWith(branchPrefix)) return settings;

@@ -10,6 +10,7 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { sessionAccept } from './session/accept.ts';
 import { sessionCat } from './session/cat.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionExport } from './session/export.ts';
@@ -19,9 +20,12 @@ import { sessionLog } from './session/log.ts';
 import { sessionNew } from './session/new.ts';
 import { sessionOpen } from './session/open.ts';
 import { sessionPath } from './session/path.ts';
+import { sessionReject } from './session/reject.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
 import { sessionShow } from './session/show.ts';
+import { sessionSync } from './session/sync.ts';
+import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
@@ -36,6 +40,10 @@ export const COMMANDS: readonly Command[] = [
   sessionPath,
   sessionOpen,
   sessionFork,
+  sessionSync,
+  sessionAccept,
+  sessionUnaccept,
+  sessionReject,
   sessionExport,
   sessionRemove,
   autocommit,
