@@ -19,6 +19,7 @@ const FLOORS = [
   ['maintenance'],
   ['triggers'],
   ['timetravel'],
+  ['running'],
 ];
 const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];

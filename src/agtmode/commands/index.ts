@@ -12,14 +12,18 @@ import { du } from './du.ts';
 import { gc } from './gc.ts';
 import { sessionCat } from './session/cat.ts';
 import { sessionDiff } from './session/diff.ts';
+import { sessionEnv } from './session/env.ts';
+import { sessionExec } from './session/exec.ts';
 import { sessionExport } from './session/export.ts';
 import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
 import { sessionNew } from './session/new.ts';
 import { sessionPath } from './session/path.ts';
+import { sessionRecord } from './session/record.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
+import { sessionRun } from './session/run.ts';
 import { sessionShow } from './session/show.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
@@ -33,10 +37,14 @@ export const COMMANDS: readonly Command[] = [
   sessionShow,
   sessionPath,
   sessionFork,
+  sessionRun,
+  sessionEnv,
   sessionExport,
   sessionRemove,
   autocommit,
   watch,
+  sessionRecord,
+  sessionExec,
   sessionLog,
   sessionDiff,
   sessionCat,
