@@ -3,7 +3,8 @@
  * matter if another program moved the shadow branch. It ends at the first commit that is not a snapshot, the
  * start commit; the history of a fork continues into the session that it was forked from.
  */
-import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import { type Git, gitText } from '../git/run/git.ts';
 
 /** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
@@ -91,7 +92,7 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapsho
 
 async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
   for (const ref of [refs.tip, refs.shadow]) {
-    const commit = await resolveObject(git, `${ref}^{commit}`);
+    const commit = await findObject(git, `${ref}^{commit}`);
     if (commit !== undefined) return commit;
   }
   return undefined;

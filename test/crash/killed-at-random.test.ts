@@ -5,7 +5,7 @@ import { attack, nextCommandsWork, recovers, Stage } from './aftermath.ts';
 import { SCENES } from './scenes.ts';
 
 /** Kills of each command. */
-const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 5);
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 3);
 /** No command does anything before this time. */
 const EARLIEST_MS = 60;
 
