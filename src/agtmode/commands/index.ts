@@ -25,6 +25,7 @@ import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
 import { sessionRun } from './session/run.ts';
 import { sessionShow } from './session/show.ts';
+import { sessionSweep } from './session/sweep.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
@@ -54,6 +55,7 @@ export const COMMANDS: readonly Command[] = [
   status,
   du,
   gc,
+  sessionSweep,
   doctor,
   configList,
   configGet,
