@@ -26,7 +26,18 @@ const MENDING = ['doctor', 'config set', 'config unset'];
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
 /** Commands on sessions that may be called without the word `session`. git has none of these names. */
-const SHORT_FORMS = new Set(['new', 'list', 'fork', 'sync', 'accept', 'reject', 'remove', 'undo', 'redo']);
+const SHORT_FORMS = new Set([
+  'new',
+  'list',
+  'fork',
+  'run',
+  'sync',
+  'accept',
+  'reject',
+  'remove',
+  'undo',
+  'redo',
+]);
 
 export async function runAgtMode(args: string[]): Promise<number> {
   const { directory, rest: given } = takeDirectoryOptions(args);

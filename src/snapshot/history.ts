@@ -31,6 +31,8 @@ export interface Snapshot {
   readonly session: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
+  /** The call of the tool that it records; undefined for every other snapshot. */
+  readonly call: ToolCall | undefined;
   /** The commit of the snapshot that a restore brought back. */
   readonly restored: string | undefined;
   readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
@@ -40,7 +42,27 @@ export interface Snapshot {
   readonly head: string | undefined;
 }
 
-const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Restored-By', 'Unfinished', 'Head'] as const;
+/** What a snapshot records of the call of a tool. */
+export interface ToolCall {
+  readonly outcome: ToolOutcome;
+  readonly id?: string | undefined;
+  readonly summary?: string | undefined;
+}
+
+export type ToolOutcome = 'succeeded' | 'failed';
+
+const TRAILERS = [
+  'Session',
+  'Label',
+  'Tool',
+  'Restored',
+  'Restored-By',
+  'Unfinished',
+  'Head',
+  'Outcome',
+  'Call',
+  'Summary',
+] as const;
 const FORMAT = [
   '%H',
   '%T',
@@ -111,7 +133,9 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
 function toCommit(fields: readonly string[]): ListedCommit {
   const [commit = '', tree = '', parentNames = '', seconds = '', authorEmail = '', author, ...named] = fields;
   const [session = '', ...rest] = named;
-  const [label, tool, restored, by, unfinished, head] = rest.map((value) => value || undefined);
+  const [label, tool, restored, by, unfinished, head, outcome, id, summary] = rest.map(
+    (value) => value || undefined,
+  );
   return {
     commit,
     tree,
@@ -122,6 +146,7 @@ function toCommit(fields: readonly string[]): ListedCommit {
     session,
     label,
     tool,
+    call: outcome === undefined ? undefined : { outcome: outcome as ToolOutcome, id, summary },
     restored,
     restoredBy: by as Snapshot['restoredBy'],
     unfinished,

@@ -19,6 +19,7 @@ const FLOORS = [
   ['maintenance'],
   ['triggers'],
   ['timetravel'],
+  ['running'],
   ['landing'],
 ];
 const COLUMN = FLOORS.flat();
