@@ -29,6 +29,8 @@ export interface Context {
   readonly err: (text: string) => void;
   /** True if standard output is a terminal that shows colours. */
   readonly colour: boolean;
+  /** Width of the terminal that shows standard output; undefined without one. */
+  readonly columns: number | undefined;
   /** True if agt can ask a question and read the answer. */
   readonly interactive: boolean;
   /** Absolute path of the real git, which has not run yet. */
@@ -76,6 +78,7 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     out: writer(() => process.stdout),
     err: writer(() => process.stderr),
     colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    columns: isatty(1) ? process.stdout.columns : undefined,
     interactive: isatty(0) && isatty(2),
     gitPath,
     git: async () => (await probe()).git,

@@ -53,7 +53,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
   const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
-    (answer) => /^([0-9a-f]+) (commit|tree|blob)$/.exec(answer)?.[1],
+    (answer) => /^([0-9a-f]+) (?:commit|tree|blob) \d+$/.exec(answer)?.[1],
   );
   if (tip === undefined || tipTree === undefined) throw new LostTip(target);
   const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');

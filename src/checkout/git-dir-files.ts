@@ -1,11 +1,11 @@
 /** Restores the files that git keeps for the sandbox alone (snapshot/git-dir-files.ts). */
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { OpenDirectories } from '../disk/open-directories.ts';
-import { systemFailure } from '../errors.ts';
+import { AgtError, systemFailure } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { readBlobs } from '../git/objects/cat-file.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { type Git, resolveObject } from '../git/run/git.ts';
+import { findObject, readObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import {
   GIT_DIR_FILES,
@@ -58,6 +58,8 @@ export async function differingGitDirFiles(
   wanted: SnapshotMetadata,
   branches: WorkBranches,
 ): Promise<string[]> {
+  const trees = await Promise.all([after, wanted].map((one) => findObject(git, treeOf(one))));
+  if (trees[0] === trees[1] && branches.workBranch === branches.snapshotWorkBranch) return [];
   const own = { ...branches, snapshotWorkBranch: branches.workBranch };
   const [found, expected] = [
     await readCapturedFiles(git, after, own),
@@ -78,25 +80,24 @@ function recordedRoots(
   return manifest.operation === null && operation === null ? [] : OPERATION_FILES;
 }
 
+function treeOf({ commit, manifest }: SnapshotMetadata): string {
+  return `${commit}:_/${manifest.git_dir_digest === undefined ? 'operation' : 'git-dir'}`;
+}
+
 async function readCapturedFiles(
   git: Git,
-  { commit, manifest }: SnapshotMetadata,
+  snapshot: SnapshotMetadata,
   branches: WorkBranches,
 ): Promise<Files> {
-  const tree = `${commit}:_/${manifest.git_dir_digest === undefined ? 'operation' : 'git-dir'}`;
+  const tree = treeOf(snapshot);
   const files = new Map<string, Buffer>();
-  if ((await resolveObject(git, tree)) === undefined) return files;
-  const listed = await listTree(git, tree, { recurse: 'files' });
-  await readBlobs(
-    git,
-    listed.map(({ oid }) => oid),
-    async (index, chunks) => {
-      const parts: Buffer[] = [];
-      for await (const chunk of chunks) parts.push(chunk);
-      const path = decodePath(listed[index]?.path ?? '');
-      files.set(path, withOwnBranch(path, Buffer.concat(parts), branches));
-    },
-  );
+  if ((await findObject(git, tree)) === undefined) return files;
+  for (const { path: inTree, oid } of await listTree(git, tree, { recurse: 'files' })) {
+    const path = decodePath(inTree);
+    const found = await readObject(git, oid);
+    if (found === undefined) throw new AgtError(`cannot read object ${oid}: it is missing`);
+    files.set(path, withOwnBranch(path, found.content, branches));
+  }
   return files;
 }
 

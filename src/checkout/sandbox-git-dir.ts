@@ -7,7 +7,8 @@ import { readNoFollow } from '../disk/read-no-follow.ts';
 import { AgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { type Git, runGit } from '../git/run/git.ts';
+import { readObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 
 /**
@@ -16,20 +17,16 @@ import type { SnapshotMetadata } from '../snapshot/metadata.ts';
  */
 export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox: string): Promise<void> {
   const gitDir = requireGitDir(sandbox);
-  const index = await runGit(git, ['cat-file', 'blob', `${content.commit}:_/index`]);
+  const index = await readObject(git, `${content.commit}:_/index`);
   const oidLength = content.commit.length / 2;
-  if (
-    index.exitCode === 0 &&
-    digestOnDisk(gitDir, oidLength) === summarizeIndex(index.stdout, oidLength).digest
-  )
-    return;
-  if (index.exitCode !== 0) {
+  if (index === undefined) {
     rmSync(join(gitDir, 'index'), { recursive: true, force: true });
     return;
   }
+  if (digestOnDisk(gitDir, oidLength) === summarizeIndex(index.content, oidLength).digest) return;
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
   rmSync(temporary, { force: true });
-  writeFileSync(temporary, index.stdout, { flag: 'wx' });
+  writeFileSync(temporary, index.content, { flag: 'wx' });
   failurePoint('sandbox: index written');
   renameSync(temporary, join(gitDir, 'index'));
 }

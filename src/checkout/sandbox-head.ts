@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { branchUser } from '../git/files/branch-user.ts';
 import { isReadableHead } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import { type Git, gitAnswer, gitText, inDirectory } from '../git/run/git.ts';
 import type { RecordedHead } from '../snapshot/manifest.ts';
 import type { WorkBranches } from './git-dir-files.ts';
 import { requireGitDir } from './sandbox-git-dir.ts';
@@ -53,7 +54,7 @@ async function putHead(
 
 /** Whether somebody rewrote the history and deleted the commit. */
 async function isGone(git: Git, commit: string): Promise<boolean> {
-  return (await resolveObject(git, `${commit}^{commit}`)) === undefined;
+  return (await findObject(git, `${commit}^{commit}`)) === undefined;
 }
 
 /** Returns a warning. */
@@ -62,12 +63,12 @@ async function keepRewrittenHead(
   sandboxGit: Git,
   { branch, commit }: { branch: string | null; commit: string },
 ): Promise<string[]> {
-  const tip = branch === null ? undefined : await resolveObject(git, `${branch}^{commit}`);
+  const tip = branch === null ? undefined : await findObject(git, `${branch}^{commit}`);
   if (branch !== null && tip !== undefined && (await branchUser(git, branch, sandboxGit.cwd)) === undefined) {
     await mendHead(sandboxGit, tip);
     await attachHead(sandboxGit, branch);
   }
-  const head = await resolveObject(sandboxGit, 'HEAD');
+  const head = await findObject(sandboxGit, 'HEAD');
   const where = head === undefined ? '' : `; HEAD is at ${head.slice(0, 10)}`;
   return [`HEAD was not restored: its commit ${commit.slice(0, 10)} is gone from the repository${where}`];
 }
@@ -78,7 +79,7 @@ async function restoreWorkBranch(
   commit: string | null,
   { sandbox, workBranch }: SandboxBranches,
 ): Promise<string[]> {
-  if ((await resolveObject(git, workBranch)) === (commit ?? undefined)) return [];
+  if ((await findObject(git, workBranch)) === (commit ?? undefined)) return [];
   const kept = `${shortBranch(workBranch)} was not restored`;
   if (commit !== null && (await isGone(git, commit)))
     return [`${kept}: its commit ${commit.slice(0, 10)} is gone from the repository`];
@@ -100,7 +101,7 @@ async function mendHead(sandboxGit: Git, content: string): Promise<void> {
 
 /** `commit`: null if there was no such branch. */
 async function moveBranch(git: Git, branch: string, commit: string | null): Promise<void> {
-  const current = await resolveObject(git, branch);
+  const current = await findObject(git, branch);
   if (current === (commit ?? undefined)) return;
   if (commit === null) {
     await gitText(git, ['update-ref', '-m', REFLOG_MESSAGE, '-d', branch, current ?? '']);
@@ -134,7 +135,7 @@ async function whyBranchIsUnusable(
   { sandbox, commit, isWorkBranch }: BranchUse,
 ): Promise<string | undefined> {
   const branch = `branch "${shortBranch(ref)}"`;
-  const current = await resolveObject(git, ref);
+  const current = await findObject(git, ref);
   if (!isWorkBranch && current !== (commit ?? undefined)) {
     if (commit === null) return `${branch} had no commit in the snapshot, and has some now`;
     return current === undefined

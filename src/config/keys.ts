@@ -2,7 +2,7 @@
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
  * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
-import { parseBoolean, parseRetention, parseSize } from './values.ts';
+import { AUTO_REVERT, parseBoolean, parseRetention, parseSize } from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
@@ -76,6 +76,22 @@ export const SETTING_KEYS = [
       value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
   },
   {
+    name: 'agt.editor',
+    defaultValue: '',
+    emptyMeans: '$VISUAL, else $EDITOR',
+    agtModeOnly: true,
+    summary: 'command line of the editor that agt session open starts with the path of the sandbox',
+    check: () => undefined,
+  },
+  {
+    name: 'agt.setup',
+    defaultValue: '',
+    emptyMeans: 'nothing',
+    agtModeOnly: true,
+    summary: 'command line that agt session new runs in each new sandbox, such as "npm ci"',
+    check: () => undefined,
+  },
+  {
     name: 'agt.guard',
     defaultValue: 'true',
     summary: 'autocommit a session before a git command that can destroy work in its sandbox',
@@ -89,6 +105,41 @@ export const SETTING_KEYS = [
       'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
       "session, or the agent's messages; {session} is its id, {branch} its work branch",
     check: checkTemplate,
+  },
+  {
+    name: 'agt.readOnlyTools',
+    defaultValue: '',
+    emptyMeans: 'none',
+    agtModeOnly: true,
+    summary:
+      'tools that change no files, such as "Read Grep mcp__*": agt session record and exec make no snapshot for them',
+    check: () => undefined,
+  },
+  {
+    name: 'agt.autoRevert',
+    defaultValue: 'in-place',
+    agtModeOnly: true,
+    summary:
+      'which abandoned sessions agt session sweep reverts: in-place (those in your own checkout), always or never',
+    check: oneOf(...AUTO_REVERT),
+  },
+  {
+    name: 'agt.sessionTimeout',
+    defaultValue: '30 minutes',
+    agtModeOnly: true,
+    summary:
+      'agt session sweep reverts a session after so long without activity, such as 30 minutes or 2 hours; never: it waits',
+    check: (value) =>
+      parseRetention(value) === undefined
+        ? 'not a time such as "30 minutes" or "2 hours", nor "never"'
+        : undefined,
+  },
+  {
+    name: 'agt.keepFailed',
+    defaultValue: 'false',
+    agtModeOnly: true,
+    summary: 'agt session sweep leaves sessions in which agt could not record a step',
+    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {
     name: 'fs.snapshots',
@@ -132,6 +183,10 @@ function checkTemplate(value: string): string | undefined {
   const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
   if (value.trim() === '') return 'empty';
   return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
+}
+
+function oneOf(...values: string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? undefined : `choose one of ${values.join(', ')}`);
 }
 
 /** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { askForLife } from './life-sign.ts';
 
-interface Owner {
+/** What tells a process from every other one, of before and after it. */
+export interface ProcessIdentity {
   readonly pid: number;
   /** Start time of the process in the kernel's ticks; empty without /proc. */
   readonly started: string;
@@ -13,6 +14,9 @@ interface Owner {
   readonly boot: string;
   /** Host and process namespace: within them, the number means the same process. */
   readonly place: string;
+}
+
+interface Owner extends ProcessIdentity {
   /** The name of its life sign, beside the file. */
   readonly alive?: string;
 }
@@ -52,9 +56,15 @@ export function ownerIsGone(path: string): boolean {
   const owner = parseOwner(text);
   if (owner === undefined) return true; // the file appears whole, so a power cut damaged this one
   if (!isHere(owner)) return (ageOf(path) ?? 0) > FOREIGN_MS;
-  const now = identify(owner.pid);
-  if (owner.boot !== now.boot) return true;
-  return !isAlive(owner.pid) || (owner.started !== '' && owner.started !== now.started);
+  return processIsGone(owner);
+}
+
+/** False for a process in another container or on another host: agt cannot tell. */
+export function processIsGone(process: ProcessIdentity): boolean {
+  if (!isHere(process)) return false;
+  const now = identify(process.pid);
+  if (process.boot !== now.boot) return true;
+  return !isAlive(process.pid) || (process.started !== '' && process.started !== now.started);
 }
 
 /** Deletes the file and the life sign that its owner left. */
@@ -70,7 +80,7 @@ export function ageOf(path: string): number | undefined {
   return since === undefined ? undefined : Math.abs(Date.now() - since);
 }
 
-function isHere(owner: Owner): boolean {
+function isHere(owner: ProcessIdentity): boolean {
   return owner.place === place();
 }
 
@@ -92,7 +102,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-export function identify(pid: number): Owner {
+export function identify(pid: number): ProcessIdentity {
   // Field 22 of proc_pid_stat(5); the first one here is field 3.
   const started = processStatus(pid).split(' ')[19] ?? '';
   return { pid, started, boot: bootId(), place: place() };

@@ -15,6 +15,7 @@ import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
 import { idProblem, type SessionId } from './id.ts';
+import type { Owner } from './owner.ts';
 import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from './state.ts';
 
 export interface SessionRecord {
@@ -38,6 +39,8 @@ export interface SessionRecord {
   readonly isolation: 'none';
   readonly provider: 'git';
   readonly working_copy: 'worktree';
+  /** The command that `agt session run` has started here. */
+  readonly owner?: Owner;
   readonly state: SessionState;
   /** When and why the session came into this state; earlier versions of agt wrote neither. */
   readonly state_at?: string;

@@ -1,7 +1,7 @@
 /** Compares two snapshots. Paths hold one byte per character, as on disk. */
 
 import { parseRawDiff } from '../git/objects/raw-diff.ts';
-import { type Git, gitBytes, runGit } from '../git/run/git.ts';
+import { type Git, gitBytes } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import { readSnapshotTree, type TreeEntry } from './tree.ts';
 import { decodePath } from './tree-names.ts';
@@ -22,9 +22,4 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
   const output = await gitBytes(git, [...args, '--', ...TOP_FOLDERS]);
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
-}
-
-/** Whether two snapshots hold the same index, byte for byte. */
-export async function haveSameIndex(git: Git, a: string, b: string): Promise<boolean> {
-  return (await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', '_/index'])).exitCode === 0;
 }

@@ -92,6 +92,22 @@ function operationIn(present: ReadonlySet<string>, files: ReadonlyMap<string, Bu
   return sequence.toString().startsWith('revert') ? 'revert' : 'cherry-pick';
 }
 
+/** The operation in progress, without reading the other files; null if there is none or agt cannot tell. */
+export function readOperation(gitDir: string): string | null {
+  try {
+    const present = new Set(readdirSync(gitDir));
+    const sequence = present.has('sequencer')
+      ? readNoFollow(`${Buffer.from(gitDir).toString('latin1')}/${SEQUENCE}`, {
+          largest: LARGEST,
+          isInside: insideCheck(Buffer.from(gitDir).toString('latin1')),
+        })
+      : undefined;
+    return operationIn(present, new Map(sequence === undefined ? [] : [[SEQUENCE, sequence]]));
+  } catch {
+    return null;
+  }
+}
+
 class Reader {
   readonly files = new Map<string, Buffer>();
   readonly unreadable: { path: string; reason: string }[] = [];

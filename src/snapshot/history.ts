@@ -4,7 +4,8 @@
  * start commit; the history of a fork continues into the session that it was forked from. A commit that
  * `accept` made names its session as well, but agt is not its author.
  */
-import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import { type Git, gitText } from '../git/run/git.ts';
 
 /** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
@@ -30,6 +31,8 @@ export interface Snapshot {
   readonly session: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
+  /** The call of the tool that it records; undefined for every other snapshot. */
+  readonly call: ToolCall | undefined;
   /** The commit of the snapshot that a restore brought back. */
   readonly restored: string | undefined;
   readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
@@ -39,7 +42,27 @@ export interface Snapshot {
   readonly head: string | undefined;
 }
 
-const TRAILERS = ['Session', 'Label', 'Tool', 'Restored', 'Restored-By', 'Unfinished', 'Head'] as const;
+/** What a snapshot records of the call of a tool. */
+export interface ToolCall {
+  readonly outcome: ToolOutcome;
+  readonly id?: string | undefined;
+  readonly summary?: string | undefined;
+}
+
+export type ToolOutcome = 'succeeded' | 'failed';
+
+const TRAILERS = [
+  'Session',
+  'Label',
+  'Tool',
+  'Restored',
+  'Restored-By',
+  'Unfinished',
+  'Head',
+  'Outcome',
+  'Call',
+  'Summary',
+] as const;
 const FORMAT = [
   '%H',
   '%T',
@@ -71,7 +94,7 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapsho
 
 async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
   for (const ref of [refs.tip, refs.shadow]) {
-    const commit = await resolveObject(git, `${ref}^{commit}`);
+    const commit = await findObject(git, `${ref}^{commit}`);
     if (commit !== undefined) return commit;
   }
   return undefined;
@@ -110,7 +133,9 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
 function toCommit(fields: readonly string[]): ListedCommit {
   const [commit = '', tree = '', parentNames = '', seconds = '', authorEmail = '', author, ...named] = fields;
   const [session = '', ...rest] = named;
-  const [label, tool, restored, by, unfinished, head] = rest.map((value) => value || undefined);
+  const [label, tool, restored, by, unfinished, head, outcome, id, summary] = rest.map(
+    (value) => value || undefined,
+  );
   return {
     commit,
     tree,
@@ -121,6 +146,7 @@ function toCommit(fields: readonly string[]): ListedCommit {
     session,
     label,
     tool,
+    call: outcome === undefined ? undefined : { outcome: outcome as ToolOutcome, id, summary },
     restored,
     restoredBy: by as Snapshot['restoredBy'],
     unfinished,

@@ -1,7 +1,9 @@
 /** Reads what a snapshot records beside its files. Paths hold one byte per character, as on disk. */
 
 import { pathFromJson } from '../disk/path-bytes.ts';
-import { type Git, gitText } from '../git/run/git.ts';
+import { AgtError } from '../errors.ts';
+import { readObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import { readModes, readOwners, type SnapshotManifest } from './manifest.ts';
 
 export interface SnapshotMetadata {
@@ -15,8 +17,9 @@ export interface SnapshotMetadata {
 }
 
 export async function readSnapshotMetadata(git: Git, commit: string): Promise<SnapshotMetadata> {
-  const text = await gitText(git, ['cat-file', 'blob', `${commit}:_/manifest.json`]);
-  const manifest = JSON.parse(text) as SnapshotManifest;
+  const found = await readObject(git, `${commit}:_/manifest.json`);
+  if (found === undefined) throw new AgtError(`${commit} is no snapshot: it has no manifest`);
+  const manifest = JSON.parse(found.content.toString()) as SnapshotManifest;
   return {
     commit,
     manifest,

@@ -6,7 +6,8 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { usageError } from '../errors.ts';
-import { type Git, gitText } from '../git/run/git.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 
@@ -17,12 +18,15 @@ export type AmbiguousFolders = ReadonlySet<string>;
 
 /** `trees` are trees of session folders, or their commits. A folder that is ambiguous in one of them is in the result. */
 export async function readAmbiguousFolders(git: Git, trees: readonly string[]): Promise<AmbiguousFolders> {
-  const queries = trees.flatMap((tree) =>
-    FOLDERS_BESIDE_SANDBOX.map((folder) => ({ folder, object: `${tree}:sandbox/${folder}` })),
+  const found = await Promise.all(
+    trees.flatMap((tree) =>
+      FOLDERS_BESIDE_SANDBOX.map(async (folder) => {
+        const object = await findObject(git, `${tree}:sandbox/${folder}`);
+        return object === undefined ? [] : [folder];
+      }),
+    ),
   );
-  const input = queries.map(({ object }) => `${object}\n`).join('');
-  const answers = (await gitText(git, ['cat-file', '--batch-check=exists'], { input })).split('\n');
-  return new Set(queries.filter((_, i) => answers[i] === 'exists').map(({ folder }) => folder));
+  return new Set(found.flat());
 }
 
 /** A path relative to the sandbox; `path` is relative to the session folder. */

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -112,7 +112,7 @@ describe('agt session remove', () => {
     write(
       record,
       JSON.stringify({
-        ...JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')),
+        ...JSON.parse(readFileSync(record, 'utf8')),
         state: 'removing',
       }),
     );

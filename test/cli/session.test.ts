@@ -190,12 +190,12 @@ describe('agt session new', () => {
 });
 
 describe('agt session list, show, path', () => {
-  test('list shows id, state, branch, commits and age; --json shows everything', () => {
+  test('list shows id, state, commits and age; --json shows everything', () => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 's1');
     git(`${repository}.agt/sessions/s1/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
-    expect(agtOk(repository, 'session', 'list')).toBe(
-      'ID  STATE   BRANCH  COMMITS  LAST AUTOCOMMIT\ns1  active  agt/s1  +1       never',
+    expect(agtOk(repository, 'session', 'list')).toEqual(
+      expect.stringMatching(/^ID +STATE +COMMITS .*\ns1 +active +\+1 .* clean +never +\d+s$/),
     );
     expect(JSON.parse(agtOk(repository, 'session', 'list', '--json'))[0]).toMatchObject({
       session_id: 's1',

@@ -25,6 +25,8 @@ Object.assign(process.env, {
   GIT_COMMITTER_EMAIL: 'carl@example.com',
   GIT_COMMITTER_DATE: '2026-01-05T12:00:00+0100',
   GIT_TERMINAL_PROMPT: '0',
+  // Without it, git filter-branch waits ten seconds.
+  FILTER_BRANCH_SQUELCH_WARNING: '1',
   TZ: 'UTC',
   LANG: 'C.UTF-8',
 });

@@ -20,6 +20,7 @@ const FLOORS = [
   ['triggers'],
   ['timetravel'],
   ['landing'],
+  ['running'],
 ];
 const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];

@@ -33,7 +33,7 @@ export function printAutocommit(
   else context.out(`${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`);
 }
 
-function printProblems(
+export function printProblems(
   context: Context,
   record: SessionRecord,
   { warnings, skipped, failed }: CaptureResult,

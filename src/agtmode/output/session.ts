@@ -1,21 +1,35 @@
 /** Prints sessions, as text and as JSON. */
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Context } from '../context.ts';
 import { age, json, shortOid, showPath } from './format.ts';
 
+/** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
+export function recordJson({ branch, ...record }: SessionRecord) {
+  return { ...record, shadow_branch: branch };
+}
+
 export function sessionJson(status: SessionStatus) {
   return {
-    ...status.record,
+    ...recordJson(status.record),
     folder: status.folder,
     sandbox_present: status.sandboxPresent,
+    running: status.running ?? null,
+    operation: status.operation ?? null,
     head: status.head ?? null,
     head_commit: status.headCommit ?? null,
     ahead: status.ahead ?? null,
-    autocommits: status.autocommits,
+    behind: status.behind ?? null,
+    dirty: status.dirty ?? null,
+    diff: status.diff ?? null,
+    merge: status.merge ?? null,
+    merged: status.merged,
+    on_remote: status.exported,
+    autocommits: status.autocommits ?? null,
     last_autocommit: status.lastAutocommit?.commit ?? null,
     last_autocommit_at: status.lastAutocommit?.time.toISOString() ?? null,
     last_complete_at: status.lastComplete?.toISOString() ?? null,
@@ -29,6 +43,16 @@ export function lastAutocommitAge(status: SessionStatus, now: Date): string {
 /** The branch that is checked out in the sandbox; without a sandbox, the work branch. */
 export function currentBranch(status: SessionStatus): string {
   return status.head ?? (status.sandboxPresent ? '(detached)' : shortBranch(status.record.work_branch));
+}
+
+/** One word for the state of a session, or two: what a person has to know first. */
+export function shownState({ record, sandboxPresent, operation, running }: SessionStatus): string {
+  if (!isActive(record)) return record.state;
+  if (!sandboxPresent) return 'sandbox missing';
+  if (record.state === 'failed') return 'failed';
+  if (record.intent !== undefined) return `${record.intent.operation} unfinished`;
+  if (operation !== undefined) return `in a ${operation}`;
+  return running === true ? 'running' : record.state;
 }
 
 /** Prints each path that could not be captured, and why. */
@@ -48,7 +72,7 @@ export function printNewSession(
   copiedFiles: readonly string[] = [],
 ): void {
   if (asJson) {
-    context.out(json(record));
+    context.out(json(recordJson(record)));
     return;
   }
   const source =

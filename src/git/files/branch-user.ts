@@ -1,8 +1,9 @@
 /** Which other worktree uses a branch, so that nobody may move it: as git's own commands see it. */
 import { globSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { AgtError } from '../../errors.ts';
 import type { Git } from '../run/git.ts';
-import { gitText } from '../run/git.ts';
+import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
 import { worktreeGitDir } from './worktree-git-dir.ts';
 import { listWorktrees } from './worktree-registrations.ts';
@@ -16,7 +17,8 @@ export interface BranchUser {
 export async function branchUser(git: Git, ref: string, except: string): Promise<BranchUser | undefined> {
   const other = (await listWorktrees(git)).find(({ branch, path }) => branch === ref && path !== except);
   if (other !== undefined) return { use: 'checked out', worktree: other.path };
-  const commonDir = resolve(git.cwd, await gitText(git, ['rev-parse', '--git-common-dir']));
+  const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
+  if (commonDir === undefined) throw new AgtError(`${git.cwd} is in no repository`);
   const own = worktreeGitDir(except);
   const gitDirs = globSync('worktrees/*', { cwd: commonDir }).map((path) => join(commonDir, path));
   for (const gitDir of [commonDir, ...gitDirs]) {

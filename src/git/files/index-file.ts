@@ -22,6 +22,8 @@ interface IndexContent {
   /** The conflicts that were resolved, from which git can make them again. */
   readonly resolved: ResolvedEntry[];
   readonly split: boolean;
+  /** The tree that the index stands for, if git has computed it since the last change of an entry. */
+  readonly tree: string | undefined;
 }
 
 export type ResolvedEntry = Pick<IndexEntry, 'path' | 'mode' | 'oid' | 'stage'>;
@@ -64,7 +66,15 @@ export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
     });
   });
   const resolved = readResolved(findExtension(bytes, end, oidLength, 'REUC'), oidLength);
-  return { entries, resolved, split: findExtension(bytes, end, oidLength, 'link') !== undefined };
+  const tree = readCachedTree(findExtension(bytes, end, oidLength, 'TREE'), oidLength);
+  return { entries, resolved, split: findExtension(bytes, end, oidLength, 'link') !== undefined, tree };
+}
+
+/** The first entry of the extension `TREE` is the root: an empty path, the number of entries or -1, a name. */
+function readCachedTree(extension: Buffer | undefined, oidLength: number): string | undefined {
+  const header = /^\0(-?\d+) \d+\n/.exec(extension?.toString('latin1', 0, 40) ?? '');
+  if (extension === undefined || header === null || header[1]?.startsWith('-')) return undefined;
+  return extension.toString('hex', header[0].length, header[0].length + oidLength);
 }
 
 /** Makes no string or object for an entry, because an index may hold a million of them. @throws as parseIndex. */

@@ -24,7 +24,8 @@ export async function listWorktrees(git: Git): Promise<WorktreeEntry[]> {
   return parseWorktrees(await gitText(git, ['worktree', 'list', '--porcelain', '-z']));
 }
 
-function parseWorktrees(output: string): WorktreeEntry[] {
+/** `output` is that of `git worktree list --porcelain -z`. */
+export function parseWorktrees(output: string): WorktreeEntry[] {
   const records = output.split('\0\0').filter((record) => record !== '');
   return records.map((record) => {
     const fields = record.split('\0');

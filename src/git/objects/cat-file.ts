@@ -4,8 +4,8 @@ import { AgtError, EXIT } from '../../errors.ts';
 import { cannotRun, type Git, gitFailed, requireDescriptors } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
-// The format must hold the type: git 2.39 crashes at a `contents` command without it.
-const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objecttype)'];
+/** The format must hold the type: git 2.39 crashes at a `contents` command without it. */
+export const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objecttype) %(objectsize)'];
 
 /**
  * Returns the output of `git cat-file --batch-command` for these commands (`info REV`, `contents REV`). When the function
@@ -85,7 +85,7 @@ function unreadable(oid: string, header: string | undefined): AgtError {
 const LINE_BREAK = 10;
 
 /** Reads a stream of bytes by lines and by counts. */
-class StreamReader {
+export class StreamReader {
   private readonly chunks: AsyncIterator<Buffer>;
   private pending: Buffer = Buffer.alloc(0);
 

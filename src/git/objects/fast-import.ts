@@ -5,8 +5,6 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { AgtError, EXIT } from '../../errors.ts';
 import { FSYNC_ARGS, type Git, requireDescriptors } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
@@ -17,6 +15,7 @@ import {
   removeKeepFile,
   removeTemporaryFiles,
 } from './fast-import-cleanup.ts';
+import { isPartialClone } from './object-store.ts';
 
 /** git streams larger files into the pack: it neither holds them in memory nor looks for deltas. */
 const BIG_FILE = '1m';
@@ -50,9 +49,7 @@ const ARGS = [
 const AS_PACK = ['-c', 'fastimport.unpackLimit=0'];
 
 function importArgs({ commonDir }: ImportDirectories): string[] {
-  const packs = join(commonDir, 'objects', 'pack');
-  const isPartialClone = existsSync(packs) && readdirSync(packs).some((name) => name.endsWith('.promisor'));
-  return isPartialClone ? ARGS : [...AS_PACK, ...ARGS];
+  return isPartialClone(commonDir) ? ARGS : [...AS_PACK, ...ARGS];
 }
 
 /**

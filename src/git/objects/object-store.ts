@@ -26,6 +26,11 @@ export function listPacks(objectsDir: string): Pack[] {
   return packs;
 }
 
+/** A repository from which a filter left objects out; git fetches them when somebody asks for one. */
+export function isPartialClone(commonDir: string): boolean {
+  return namesIn(join(commonDir, 'objects', 'pack')).some((name) => name.endsWith('.promisor'));
+}
+
 /** Loose objects are in 256 directories, about as many in each. */
 const LOOSE_DIRECTORIES = 256;
 

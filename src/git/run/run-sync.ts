@@ -1,6 +1,10 @@
-/** Runs git synchronously for git mode, in the caller's directory and environment, and captures standard output. */
+/**
+ * Runs git synchronously and captures standard output: for git mode in the caller's directory and environment, and for
+ * listings of agt mode, which would wait longer for execa to load than for git.
+ */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Git } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 export interface GitOutput {
@@ -47,4 +51,21 @@ export function captureGitSync(path: string, args: readonly string[], env: NodeJ
   if (result.error !== undefined) throw result.error;
   const bySignal = result.signal === null ? 0 : 128 + (constants.signals[result.signal] ?? 0);
   return { exitCode: result.status ?? bySignal, stdout: result.stdout };
+}
+
+/** Undefined for any exit code but 0, and if git cannot be started. `env` is added to the clean environment. */
+export function askGitSync(
+  git: Git,
+  args: readonly string[],
+  { input = '', env = {} }: { input?: string | Buffer; env?: Readonly<Record<string, string>> } = {},
+): Buffer | undefined {
+  traceCommand(git.env, git.path, args);
+  const result = spawnSync(git.path, args, {
+    cwd: git.cwd,
+    env: { ...git.env, ...env },
+    input,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    maxBuffer: MAX_OUTPUT,
+  });
+  return result.status === 0 ? result.stdout : undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Drops what agt keeps of a session that ended long ago: its shadow branch with all snapshots, then its
- * metadata. agt also deletes the work branch if the user's branches have all of its commits. Otherwise the
+ * metadata. agt also deletes the work branch if the user's branches have all of its commits, squashed or rebased too. Otherwise the
  * work branch stays as an ordinary branch.
  */
 
@@ -12,6 +12,7 @@ import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionCaches } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
+import { isMerged } from '../../session/merged.ts';
 import { begin, complete } from '../../session/operation.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Chain } from './chain.ts';
@@ -27,7 +28,7 @@ export async function dropHistory(
   const { git } = repository;
   const record = begin(session, found, { operation: 'drop' });
   const work = await resolveObject(git, `${record.work_branch}^{commit}`);
-  const deletesWork = work !== undefined && (await isSpare(repository, record.work_branch, work));
+  const deletesWork = work !== undefined && (await isSpare(repository, record, work));
   const refs: [ref: string, commit: string | undefined][] = [
     [tipRef(record.session_id), chain.tip],
     [record.branch, chain.branch],
@@ -45,8 +46,9 @@ export async function dropHistory(
   return work === undefined || deletesWork ? undefined : record.work_branch;
 }
 
-/** Whether no worktree has the branch checked out and no commit would be lost with it. */
-async function isSpare(repository: Repository, branch: string, commit: string): Promise<boolean> {
-  const isCheckedOut = (await listWorktrees(repository.git)).some((worktree) => worktree.branch === branch);
-  return !isCheckedOut && (await countUnmerged(repository, commit)) === 0;
+/** Whether no worktree has the work branch checked out and the user has its commits, in this form or another. */
+async function isSpare(repository: Repository, record: SessionRecord, commit: string): Promise<boolean> {
+  const worktrees = await listWorktrees(repository.git);
+  if (worktrees.some(({ branch }) => branch === record.work_branch)) return false;
+  return (await countUnmerged(repository, commit)) === 0 || isMerged(repository, record, commit);
 }

@@ -16,6 +16,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../capture-session.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
+import { isMerged } from '../merged.ts';
 import { complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
@@ -104,7 +105,7 @@ async function unmergedCommits(
   const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
   const unmerged = Number(await gitText(repository.git, args));
-  if (unmerged === 0) return [];
+  if (unmerged === 0 || (await isMerged(repository, record, commit))) return [];
   return [`${count(unmerged, 'commit')} on its ${name} neither exported nor merged`];
 }
 

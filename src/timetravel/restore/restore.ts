@@ -15,7 +15,8 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
-import { gitAnswer, resolveObject } from '../../git/run/git.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
+import { type Git, gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -89,6 +90,8 @@ interface RestoreStart {
   readonly wanted: SnapshotMetadata;
   /** The capture before the restore; undefined if the folder was empty. */
   readonly before: CaptureResult | undefined;
+  /** From there to the snapshot; undefined if agt does not know it yet. */
+  readonly plan: CheckoutPlan | undefined;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -121,12 +124,14 @@ async function prepare(
     folder === 'files' ? await captureSession(session, record, { now, keep, ...marks }) : undefined;
   const snapshot = chosenEarly ?? (await pick());
   failurePoint('restore: captured before');
-  if (before !== undefined)
-    await requireRoom(repository, record, { from: before.commit, to: snapshot, scope });
+  const plan =
+    before?.commit === undefined
+      ? undefined
+      : await requireRoom(repository, record, { from: before.commit, to: snapshot, scope });
   const begun = await beginWith(session, found, snapshot, request);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
-  return { record, begun, snapshot, wanted, before };
+  return { record, begun, snapshot, wanted, before, plan };
 }
 
 async function beginWith(
@@ -135,7 +140,7 @@ async function beginWith(
   { commit: snapshot }: Snapshot,
   { by, scope }: RestoreRequest,
 ): Promise<SessionRecord> {
-  const tip = await resolveObject(session.repository.git, tipRef(found.session_id));
+  const tip = await findObject(session.repository.git, tipRef(found.session_id));
   const intent = {
     operation: 'restore',
     snapshot,
@@ -151,15 +156,15 @@ async function requireRoom(
   { git }: Repository,
   record: SessionRecord,
   { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
-): Promise<void> {
-  const content = from === undefined ? undefined : await readSnapshotMetadata(git, from);
-  const plan = await prepareCheckout(git, content, await readSnapshotMetadata(git, to.commit), scope);
+): Promise<CheckoutPlan> {
+  const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
   await requireSpaceFor(git, plan, sessionFolder(record));
+  return plan;
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
 async function unkeptWorkTip(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const tip = await resolveObject(repository.git, record.work_branch);
+  const tip = await findObject(repository.git, record.work_branch);
   if (tip === undefined) return [];
   const kept = [record.branch, record.user_branch ?? record.from_commit];
   const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
@@ -169,16 +174,11 @@ async function unkeptWorkTip(repository: Repository, record: SessionRecord): Pro
 /** Restores the folder and, if the sandbox is in the scope, its git directory. */
 async function bringBack(
   session: LockedSession,
-  { record, snapshot, wanted, before }: RestoreStart,
+  start: RestoreStart,
   request: RestoreRequest,
 ): Promise<{ changed: number; warnings: string[] }> {
-  const { changed, warnings: notRestored } = await restoreFiles(
-    session,
-    record,
-    before?.commit,
-    wanted,
-    request,
-  );
+  const { record, snapshot, wanted, before } = start;
+  const { changed, warnings: notRestored } = await restoreFiles(session, start, request);
   const notCaptured = (before?.failed ?? []).map(
     ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
   );
@@ -192,23 +192,17 @@ async function bringBack(
 /** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
 const ATTEMPTS = 3;
 
-/**
- * Restores files, links, directories and permissions. `lastCapture` is the last snapshot; undefined if the folder is
- * empty. Returns the number of paths that were not as wanted.
- */
+/** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
 async function restoreFiles(
   session: LockedSession,
-  record: SessionRecord,
-  lastCapture: string | undefined,
-  wanted: SnapshotMetadata,
+  { record, wanted, before, plan: firstPlan }: RestoreStart,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; warnings: string[] }> {
   const { git } = session.repository;
   const paths = new Set<string>();
-  let captured = lastCapture;
+  let captured = before?.commit;
+  let plan = firstPlan ?? (await planFrom(git, captured, wanted, scope));
   for (let attempt = 1; ; attempt++) {
-    const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
-    const plan = await prepareCheckout(git, from, wanted, scope);
     for (const path of pathsOf(plan)) paths.add(path);
     const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
     if (changed.length === 0 || attempt === ATTEMPTS) {
@@ -219,7 +213,19 @@ async function restoreFiles(
       return { changed: paths.size, warnings };
     }
     captured = (await captureSession(session, record, { now, unfinished: wanted.commit })).commit;
+    plan = await planFrom(git, captured, wanted, scope);
   }
+}
+
+/** `captured` is the last snapshot; undefined if the folder is empty. */
+async function planFrom(
+  git: Git,
+  captured: string | undefined,
+  wanted: SnapshotMetadata,
+  scope: readonly string[],
+): Promise<CheckoutPlan> {
+  const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
+  return prepareCheckout(git, from, wanted, scope);
 }
 
 /** Every path that a plan changes. */

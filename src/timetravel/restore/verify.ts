@@ -4,8 +4,8 @@ import { prepareCheckout } from '../../checkout/checkout.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
-import { type Git, runGit } from '../../git/run/git.ts';
-import { haveSameIndex } from '../../snapshot/diff.ts';
+import { findObject, readObject } from '../../git/objects/object-reader.ts';
+import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
@@ -73,11 +73,11 @@ function hasSameHead(
 
 /** Whether the indexes are equal but for their stat data. */
 async function hasEquivalentIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
-  if (await haveSameIndex(git, a.commit, b.commit)) return true;
-  return (await indexDigest(git, a)) === (await indexDigest(git, b));
+  const [one, other] = await Promise.all([a, b].map(({ commit }) => findObject(git, `${commit}:_/index`)));
+  return one === other || (await indexDigest(git, a)) === (await indexDigest(git, b));
 }
 
 async function indexDigest(git: Git, { commit }: SnapshotMetadata): Promise<string> {
-  const index = await runGit(git, ['cat-file', 'blob', `${commit}:_/index`]);
-  return index.exitCode === 0 ? summarizeIndex(index.stdout, commit.length / 2).digest : '';
+  const index = await readObject(git, `${commit}:_/index`);
+  return index === undefined ? '' : summarizeIndex(index.content, commit.length / 2).digest;
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
-import { makeSession, type TestSession } from '../../harness/session.ts';
+import { copiesOf, makeSession, type TestSession } from '../../harness/session.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { words } from '../../twin/compare.ts';
 
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 
 /** Its sandbox has a commit on top of main, a stash, a branch `x`, and untracked and ignored files. */
-function sessionWithWork(): TestSession {
+const sessionWithWork = copiesOf(() => {
   const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
   const put = (path: string, text: string) => writeFileSync(join(session.sandbox, path), text);
   git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
@@ -28,7 +28,7 @@ function sessionWithWork(): TestSession {
   put('new', 'untracked\n');
   put('x.o', 'ignored\n');
   return session;
-}
+});
 
 const subject = ({ repository }: TestSession) =>
   git(repository, 'log', '-1', '--format=%s', 'agtsessions/s1');
@@ -192,7 +192,7 @@ describe.each([
  * the sandbox x.o is ignored. `d/x.o` is ignored on every branch.
  */
 describe('the guard captures an ignored file before', () => {
-  function sessionWithIgnoredFiles(): TestSession {
+  const sessionWithIgnoredFiles = copiesOf(() => {
     const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
     const { sandbox } = session;
     const setUp = `
@@ -202,7 +202,7 @@ describe('the guard captures an ignored file before', () => {
       echo precious >x.o; echo precious >d/x.o`;
     expect(run('sh', ['-euc', setUp], { cwd: sandbox }).stderr).toBe('');
     return session;
-  }
+  });
 
   test.each([
     ['merge -q other', 'x.o'],

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
-import { makeSession, sessionIn, type TestSession } from '../../harness/session.ts';
+import { copiesOf, makeSession, sessionIn, type TestSession } from '../../harness/session.ts';
 import {
   AGT,
   agtOk,
@@ -32,7 +32,9 @@ const subject = ({ repository, id }: TestSession) =>
 const stored = ({ repository, id }: TestSession, path: string) =>
   git(repository, 'show', `agtsessions/${id}:sandbox/${path}`);
 
-function sessionWithEdit(session = makeSession({ a: 'a\n' })): TestSession {
+const sessionWithA = copiesOf(() => makeSession({ a: 'a\n' }));
+
+function sessionWithEdit(session = sessionWithA()): TestSession {
   writeFileSync(join(session.sandbox, 'a'), 'work\n');
   return session;
 }
@@ -52,7 +54,7 @@ describe.each([
   });
 
   test('in a repository inside of the sandbox, by an alias too', () => {
-    const session = makeSession();
+    const session = sessionWithA();
     const inner = join(session.sandbox, 'deep/inner');
     mkdirSync(inner, { recursive: true });
     git(inner, 'init', '-q');
@@ -140,7 +142,7 @@ describe.each([
     'update-ref -m why refs/heads/x main',
     'rebase -q --onto main main x',
   ])('git %s: the commit that the branch had stays reachable', (line) => {
-    const session = makeSession();
+    const session = sessionWithA();
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'base');
     git(session.sandbox, 'checkout', '-q', '-b', 'x', 'main');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'only on x');
@@ -154,7 +156,7 @@ describe.each([
   test.each(['commit -q --amend --allow-empty -m other', 'reset -q --soft main', 'reset -q main'])(
     'git %s: the commit that HEAD had stays reachable',
     (line) => {
-      const session = makeSession();
+      const session = sessionWithA();
       agtOk(session.sandbox, 'autocommit');
       git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'mine');
       const commit = git(session.sandbox, 'rev-parse', 'HEAD');

@@ -173,7 +173,7 @@ describe('capture and checkout', () => {
           }
         },
       ),
-      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 40), seed: 20260105, endOnFailure: false },
+      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 20), seed: 20260105, endOnFailure: false },
     );
     const checked = run(REAL_GIT, ['fsck', '--strict', '--no-dangling'], { cwd: session.repository });
     // git warns of a .gitignore that is a link, in any directory.
@@ -234,7 +234,7 @@ describe('capture and checkout', () => {
           }
         },
       ),
-      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 25), seed: 20260106, endOnFailure: false },
+      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 12), seed: 20260106, endOnFailure: false },
     );
     expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
   }, 300_000);

@@ -1,43 +1,87 @@
-import { EXIT } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
-import { listRecords } from '../../../session/record.ts';
-import { isEnded } from '../../../session/state.ts';
-import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
+import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import { isEnded, SESSION_STATES } from '../../../session/state.ts';
+import { type SessionStatus, surveySessions } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json, table } from '../../output/format.ts';
-import { currentBranch, lastAutocommitAge, sessionJson } from '../../output/session.ts';
+import { json } from '../../output/format.ts';
+import { sessionJson, shownState } from '../../output/session.ts';
+import { sessionTable } from '../../output/session-table.ts';
+
+const SORT_KEYS = ['age', 'id', 'state', 'commits', 'dirty', 'behind', 'autocommit'] as const;
+const STATES = [...SESSION_STATES, 'running'] as const;
 
 export const sessionList = defineCommand({
   usage: 'session list',
   group: 'sessions',
-  summary: 'list the sessions of this repository',
+  summary: 'list the sessions, their work, and whether it would merge',
+  description:
+    'List the sessions of this repository. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
+    'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
+    'branch, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
+    'the sandbox as it is (clean, conflict), or has its commits already (merged: also squashed or rebased), and whether ' +
+    'a remote has them (exported). A narrow terminal shows fewer columns.',
   options: {
-    all: { type: 'boolean', alias: 'a', default: false, describe: 'include removed sessions' },
+    all: { type: 'boolean', alias: 'a', default: false, describe: 'include sessions that have ended' },
+    sort: { type: 'string', describe: `sort by ${SORT_KEYS.join(', ')}; with - before it, in reverse` },
+    state: { type: 'string', describe: `only sessions in these states: ${STATES.join(', ')}` },
     json: JSON_OPTION,
   },
   examples: [
-    ['agt session list', 'show id, state, branch and last autocommit'],
-    ['agt session list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
+    ['agt list', 'see which session needs you'],
+    ['agt list --sort=-commits', 'the most commits first'],
+    ['agt list --state=failed,running', 'only some'],
+    ['agt list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
   run: async (args, context) => {
+    const states = parseStates(args.state);
+    const compare = comparison(args.sort);
     const repository = await context.repository();
     const { records, damaged } = listRecords(repository);
-    const shown = records.filter((record) => args.all || !isEnded(record));
-    const views = await Promise.all(shown.map((record) => readSessionStatus(repository, record)));
+    const candidates = records.filter((record) => mayBeIn(record, states, args.all));
+    const surveyed = await surveySessions(repository, candidates, { counts: args.json });
+    const isIn = (view: SessionStatus) =>
+      [view.record.state, shownState(view)].some((state) => states?.has(state));
+    const views = surveyed.filter((view) => states === undefined || isIn(view)).toSorted(compare);
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     if (args.json) context.out(json(views.map(sessionJson)));
-    else if (views.length > 0) context.out(sessionTable(views, context.now()));
+    else if (views.length > 0) context.out(sessionTable(context, views));
     return EXIT.done;
   },
 });
 
-function sessionTable(views: readonly SessionStatus[], now: Date): string {
-  const rows = views.map((view) => [
-    view.record.session_id,
-    view.sandboxPresent || !isActive(view.record) ? view.record.state : 'sandbox missing',
-    currentBranch(view),
-    view.ahead === undefined ? '' : `+${view.ahead}`,
-    lastAutocommitAge(view, now),
-  ]);
-  return table([['ID', 'STATE', 'BRANCH', 'COMMITS', 'LAST AUTOCOMMIT'], ...rows]);
+/** @throws AgtError for a word that is no state. */
+function parseStates(text: string | undefined): ReadonlySet<string> | undefined {
+  const words = text?.split(',').map((word) => word.trim());
+  const unknown = words?.find((word) => !(STATES as readonly string[]).includes(word));
+  if (unknown !== undefined) throw usageError(`unknown state "${unknown}"`, `states: ${STATES.join(', ')}`);
+  return words && new Set(words);
+}
+
+function mayBeIn(record: SessionRecord, states: ReadonlySet<string> | undefined, all: boolean): boolean {
+  if (states === undefined) return all || !isEnded(record);
+  return states.has(record.state) || (states.has('running') && isActive(record));
+}
+
+const VALUES: Record<(typeof SORT_KEYS)[number], (view: SessionStatus) => string | number> = {
+  age: ({ record }) => -Date.parse(record.created_at),
+  id: ({ record }) => record.session_id,
+  state: shownState,
+  commits: ({ ahead }) => ahead ?? -1,
+  dirty: ({ dirty }) => dirty ?? -1,
+  behind: ({ behind }) => behind ?? -1,
+  autocommit: ({ lastAutocommit }) => lastAutocommit?.time.getTime() ?? 0,
+};
+
+/** @throws AgtError for an unknown key. */
+function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatus) => number {
+  if (key === undefined) return () => 0;
+  const name = key.replace(/^-/, '') as (typeof SORT_KEYS)[number];
+  if (!SORT_KEYS.includes(name))
+    throw usageError(`cannot sort by "${name}"`, `sort by ${SORT_KEYS.join(', ')}`);
+  const direction = key.startsWith('-') ? -1 : 1;
+  return (one, other) => {
+    const [a, b] = [VALUES[name](one), VALUES[name](other)];
+    return a === b ? 0 : a < b ? -direction : direction;
+  };
 }

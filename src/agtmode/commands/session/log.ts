@@ -107,7 +107,7 @@ function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[]
   const { changed, added, deleted, size } = counts(entry);
   const notes = [
     snapshot.label ?? '',
-    snapshot.tool === undefined ? '' : `(${snapshot.tool})`,
+    toolNote(snapshot),
     snapshot.restored === undefined ? '' : `(restored ${shortOid(snapshot.restored)})`,
     snapshot.session === sessionId ? '' : `(in ${snapshot.session})`,
   ];
@@ -120,6 +120,13 @@ function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[]
     snapshot.head === undefined ? '-' : shortOid(snapshot.head),
     showPath(notes.filter((note) => note !== '').join(' ')),
   ];
+}
+
+/** `(Edit)`, `(Bash, failed: npm test)`. */
+function toolNote({ tool, call }: Snapshot): string {
+  if (tool === undefined) return '';
+  const failed = call?.outcome === 'failed' ? ', failed' : '';
+  return `(${tool}${failed}${call?.summary === undefined ? '' : `: ${call.summary}`})`;
 }
 
 function counts({ files }: SnapshotChanges) {
@@ -152,6 +159,9 @@ function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
       session_id: snapshot.session,
       label: snapshot.label ?? null,
       tool: snapshot.tool ?? null,
+      call_id: snapshot.call?.id ?? null,
+      summary: snapshot.call?.summary ?? null,
+      outcome: snapshot.call?.outcome ?? null,
       restored: snapshot.restored ?? null,
       head: snapshot.head ?? null,
       ...counts(entry),

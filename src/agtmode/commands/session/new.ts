@@ -3,6 +3,7 @@ import { newSession } from '../../../session/lifecycle/new.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import { printNewSession } from '../../output/session.ts';
+import { sweepFirst } from '../../sweeping.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new [name]',
@@ -30,6 +31,7 @@ export const sessionNew = defineCommand({
   run: async (args, context) => {
     await context.git(); // fails if git is too old
     const repository = await context.repository();
+    await sweepFirst(context, repository);
     const { record, included } = await newSession(repository, {
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,

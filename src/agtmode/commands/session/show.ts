@@ -43,7 +43,7 @@ function describeSession(view: SessionStatus, now: Date): [string, string][] {
     ['folder', view.folder],
     ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (missing)`],
     ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
-    ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits, 'autocommit')}`],
+    ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits ?? 0, 'autocommit')}`],
     ['last autocommit', lastAutocommitAge(view, now)],
     ['user branch', userBranch === undefined ? 'none (started from a commit)' : shortBranch(userBranch)],
     ['start commit', record.from === undefined ? startCommit : `${startCommit} from session ${record.from}`],

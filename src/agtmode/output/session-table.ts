@@ -1,0 +1,75 @@
+/** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
+import type { SessionRecord } from '../../session/record.ts';
+import { isEnded } from '../../session/state.ts';
+import type { SessionStatus } from '../../session/status.ts';
+import type { Context } from '../context.ts';
+import { type Cell, type Column, columns } from './columns.ts';
+import { paint, shortAge } from './format.ts';
+import { currentBranch, shownState } from './session.ts';
+
+export function sessionTable(context: Context, views: readonly SessionStatus[]): string {
+  const now = context.now();
+  const all = [
+    { heading: 'ID', cell: ({ record }) => record.session_id },
+    { heading: 'STATE', cell: stateCell },
+    ...(views.some(({ record }) => agentOf(record) !== '')
+      ? [{ heading: 'AGENT', cell: ({ record }: SessionStatus) => agentOf(record), dispensable: 2 }]
+      : []),
+    ...(views.some(isOffItsBranch) ? [{ heading: 'BRANCH', cell: currentBranch, dispensable: 3 }] : []),
+    { heading: 'COMMITS', cell: ({ ahead }) => count(ahead, '+'), alignRight: true },
+    { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
+    { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 4 },
+    { heading: 'BEHIND', cell: ({ behind }) => count(behind), alignRight: true, dispensable: 1 },
+    { heading: 'MERGE', cell: mergeCell },
+    {
+      heading: 'AUTOCOMMIT',
+      cell: ({ lastAutocommit }) =>
+        lastAutocommit === undefined ? 'never' : `${shortAge(lastAutocommit.time, now)} ago`,
+      dispensable: 5,
+    },
+    { heading: 'AGE', cell: ({ record }) => shortAge(new Date(record.created_at), now), dispensable: 6 },
+  ] satisfies Column<SessionStatus>[];
+  return columns(all, views, { width: context.columns, paint: paint(context.colour) });
+}
+
+/** The program that owns the session, else the profile that it was made with. */
+export function agentOf({ owner, profile }: SessionRecord): string {
+  return owner?.command ?? profile ?? '';
+}
+
+function isOffItsBranch(view: SessionStatus): boolean {
+  return view.sandboxPresent && view.record.work_branch !== `refs/heads/${view.head}`;
+}
+
+function stateCell(view: SessionStatus): Cell {
+  const text = shownState(view);
+  if (text === 'running') return { text, style: 'green' };
+  if (text === 'active') return { text };
+  return { text, style: isEnded(view.record) ? 'dim' : 'red' };
+}
+
+function count(n: number | undefined, sign = ''): string {
+  return n === undefined ? '?' : n === 0 && sign === '' ? '' : `${sign}${n}`;
+}
+
+function dirtyCell({ dirty, sandboxPresent }: SessionStatus): Cell {
+  if (!sandboxPresent) return { text: '' };
+  return { text: count(dirty), style: 'yellow' };
+}
+
+function diffText({ diff }: SessionStatus): string {
+  if (diff === undefined) return '';
+  return diff.files === 0 ? '' : `+${diff.insertions} -${diff.deletions}`;
+}
+
+function mergeCell(view: SessionStatus): Cell {
+  const words = mergeWords(view);
+  return { text: words.join(', '), style: words.includes('conflict') ? 'red' : 'green' };
+}
+
+/** `clean, exported`: whether the user branch could take the work, and where the work is already. */
+function mergeWords({ merge, merged, exported, record }: SessionStatus): string[] {
+  if (record.state === 'accepted') return [];
+  const state = merged ? 'merged' : merge;
+  return [...(state === undefined ? [] : [state]), ...(exported && !merged ? ['exported'] : [])];
+}

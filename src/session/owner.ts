@@ -1,0 +1,23 @@
+/**
+ * The owner of a session: the command that `agt session run` has started in it. An owner that has ended by itself is no
+ * longer named. So if metadata name one that is gone, somebody has killed it together with its agt.
+ */
+import { identify, type ProcessIdentity, processIsGone } from '../disk/lock-owner.ts';
+
+export interface Owner extends Omit<ProcessIdentity, 'started'> {
+  /** Start time of the process in the kernel's ticks; empty without /proc. */
+  readonly start: string;
+  /** The name of the program, without its arguments: those may hold secrets. */
+  readonly command: string;
+  readonly at: string;
+}
+
+export function ownerOf(pid: number, command: string, now: Date): Owner {
+  const { started, ...identity } = identify(pid);
+  return { ...identity, start: started, command, at: now.toISOString() };
+}
+
+/** False for an owner in another container: agt cannot tell. */
+export function ownerIsGone({ start, ...owner }: Owner): boolean {
+  return processIsGone({ ...owner, started: start });
+}

@@ -1,0 +1,30 @@
+/** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
+import { type HeadFile, readHeadFile } from '../../git/files/head-file.ts';
+import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { readOperation } from '../../snapshot/git-dir-files.ts';
+import { ownerIsGone } from '../owner.ts';
+import type { SessionRecord } from '../record.ts';
+import { sandboxExists } from '../sandbox-place.ts';
+
+export interface SandboxFacts {
+  readonly record: SessionRecord;
+  /** Undefined unless the sandbox is a worktree of this repository. */
+  readonly gitDir: string | undefined;
+  readonly head: HeadFile | undefined;
+  /** A merge or rebase in progress. */
+  readonly operation: string | undefined;
+  /** Whether the owner of the session runs; undefined without an owner. */
+  readonly running: boolean | undefined;
+}
+
+export function readSandboxFacts(repository: Repository, record: SessionRecord): SandboxFacts {
+  const gitDir = sandboxExists(repository, record) ? worktreeGitDir(record.sandbox) : undefined;
+  return {
+    record,
+    gitDir,
+    head: gitDir === undefined ? undefined : readHeadFile(gitDir),
+    operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
+    running: record.owner === undefined ? undefined : !ownerIsGone(record.owner),
+  };
+}

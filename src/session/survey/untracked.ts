@@ -1,0 +1,99 @@
+/**
+ * The untracked files of a worktree that git does not ignore, found without git: one git for each sandbox would be too
+ * slow for a listing. It follows gitignore(5): the deepest file that says something about a path decides.
+ */
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import ignore, { type Ignore } from 'ignore';
+import { displayPath } from '../../disk/path-bytes.ts';
+
+/** Patterns that hold for the whole worktree: of `info/exclude` and of `core.excludesFile`, in this order. */
+export type GeneralPatterns = readonly string[];
+
+interface Rules {
+  readonly matcher: Ignore;
+  /** The directory that the patterns are relative to, with a slash at its end; empty at the top. */
+  readonly below: string;
+}
+
+interface Tracked {
+  readonly files: ReadonlySet<string>;
+  /** Those above the files. */
+  readonly directories: ReadonlySet<string>;
+}
+
+/** So many untracked files are a directory that nobody has ignored yet. A listing counts no more. */
+const MOST = 2000;
+
+/** Paths relative to the worktree, one byte per character. */
+export function untrackedFiles(worktree: string, tracked: Tracked, general: GeneralPatterns): string[] {
+  const root = Buffer.from(worktree).toString('latin1');
+  const top = general.map((text): Rules => ({ matcher: matcherOf(text), below: '' }));
+  const found: string[] = [];
+  const enter = (directory: string, outer: readonly Rules[]): void => {
+    const entries = readDirectory(`${root}/${directory}`);
+    const own = entries.some(({ name }) => name === '.gitignore') ? ownRules(root, directory) : undefined;
+    const rules = own === undefined ? outer : [own, ...outer];
+    for (const entry of entries) {
+      if (found.length >= MOST) return;
+      const path = directory + entry.name;
+      if (/^\.git$/i.test(entry.name)) continue;
+      if (entry.isDirectory()) {
+        if (
+          tracked.directories.has(path) ||
+          !(isIgnored(path, true, rules) || isRepository(`${root}/${path}`))
+        )
+          enter(`${path}/`, rules);
+      } else if (isFileOrLink(entry) && !tracked.files.has(path) && !isIgnored(path, false, rules))
+        found.push(path);
+    }
+  };
+  enter('', top);
+  return found;
+}
+
+/** Without `core.ignoreCase`; for a listing that is near enough. */
+function matcherOf(text: string): Ignore {
+  return ignore({ ignorecase: false, allowRelativePaths: true }).add(text);
+}
+
+function readDirectory(path: string) {
+  try {
+    const entries = readdirSync(Buffer.from(path, 'latin1'), { withFileTypes: true, encoding: 'latin1' });
+    return entries as unknown as {
+      name: string;
+      isDirectory(): boolean;
+      isFile(): boolean;
+      isSymbolicLink(): boolean;
+    }[];
+  } catch {
+    return [];
+  }
+}
+
+function isFileOrLink(entry: { isFile(): boolean; isSymbolicLink(): boolean }): boolean {
+  return entry.isFile() || entry.isSymbolicLink();
+}
+
+function ownRules(root: string, below: string): Rules | undefined {
+  const path = Buffer.from(`${root}/${below}.gitignore`, 'latin1');
+  try {
+    if (!lstatSync(path).isFile()) return undefined; // git follows no link here
+    return { matcher: matcherOf(readFileSync(path, 'utf8')), below };
+  } catch {
+    return undefined;
+  }
+}
+
+function isIgnored(path: string, isDirectory: boolean, rules: readonly Rules[]): boolean {
+  for (const { matcher, below } of rules) {
+    const name = displayPath(path.slice(below.length)) + (isDirectory ? '/' : '');
+    const { ignored, unignored } = matcher.test(name);
+    if (ignored || unignored) return ignored;
+  }
+  return false;
+}
+
+/** git lists a repository inside the worktree as one path, and adds it as one. */
+function isRepository(directory: string): boolean {
+  return lstatSync(Buffer.from(`${directory}/.git`, 'latin1'), { throwIfNoEntry: false }) !== undefined;
+}

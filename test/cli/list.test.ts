@@ -1,0 +1,168 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sessionIn } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
+
+interface Listed {
+  readonly session_id: string;
+  readonly [field: string]: unknown;
+}
+
+function list(repository: string, ...args: string[]): Map<string, Listed> {
+  const listed: Listed[] = JSON.parse(agtOk(repository, 'list', '--json', ...args));
+  return new Map(listed.map((session) => [session.session_id, session]));
+}
+
+const LINES = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
+const text = (line: number, changed: string) =>
+  LINES.map((old, i) => (i === line ? `${changed}\n` : old)).join('');
+
+function commit(worktree: string, path: string, content: string, message: string): void {
+  write(join(worktree, path), content);
+  git(worktree, 'add', '-A');
+  git(worktree, 'commit', '-q', '-m', message);
+}
+
+/** Commands of git that agt starts. */
+function gitsOf(repository: string): number {
+  const { stderr } = run(AGT, ['list'], { cwd: repository, env: { AGT_TRACE: '1' } });
+  return stderr.split('\n').filter((line) => line.startsWith('agt: trace: ')).length;
+}
+
+describe('agt list', () => {
+  test('says of each session what it has, and whether the user branch could take it or has it', () => {
+    const repository = makeRepository({
+      'a.txt': LINES.join(''),
+      'b.txt': LINES.join(''),
+      '.gitignore': '*.log\n',
+    });
+    const make = (id: string) => sessionIn(repository, id).sandbox;
+    make('fresh');
+    const dirty = make('dirty');
+    writeFileSync(join(dirty, 'a.txt'), text(1, 'dirty'));
+    write(join(dirty, 'sub/new file.txt'), 'one\ntwo\n');
+    write(join(dirty, 'x.log'), 'ignored\n');
+    rmSync(join(dirty, 'b.txt'));
+    const clean = make('clean');
+    commit(clean, 'a.txt', text(1, 'mine'), 'one');
+    write(join(clean, 'staged.txt'), 'staged\n');
+    git(clean, 'add', 'staged.txt');
+    commit(make('conflict'), 'b.txt', text(5, 'theirs'), 'b');
+    const squashed = make('squashed');
+    commit(squashed, 'c.txt', 'c\n', 'c');
+    commit(squashed, 'd.txt', 'd\n', 'd');
+    const rebased = make('rebased');
+    commit(rebased, 'e.txt', 'e\n', 'e');
+    commit(rebased, 'e.txt', 'e again\n', 'e again');
+    const empty = make('empty');
+    commit(empty, 'f.txt', 'f\n', 'f');
+    git(empty, 'revert', '--no-edit', 'HEAD');
+    git(make('merged'), 'commit', '-q', '--allow-empty', '-m', 'merged');
+    const stuck = make('stuck');
+    commit(stuck, 'b.txt', text(5, 'stuck'), 'stuck');
+
+    git(repository, 'merge', '-q', '--ff-only', 'agt/merged');
+    git(repository, 'merge', '-q', '--squash', 'agt/squashed');
+    git(repository, 'commit', '-q', '-m', 'squash of two');
+    git(repository, 'cherry-pick', 'agt/rebased~1', 'agt/rebased');
+    commit(repository, 'e.txt', 'e once more\n', 'what a merge of e would change again');
+    commit(repository, 'b.txt', text(5, 'users'), 'of the user');
+    git(repository, 'clone', '-q', '--bare', '.', '../remote.git');
+    git(repository, 'remote', 'add', 'origin', '../remote.git');
+    git(repository, 'push', '-q', 'origin', 'agt/clean:exported');
+    expect(agt(stuck, 'git', 'merge', 'main').exitCode).toBe(1);
+
+    const sessions = list(repository);
+    const shown = (id: string, ...fields: string[]) => fields.map((field) => sessions.get(id)?.[field]);
+    expect(shown('fresh', 'ahead', 'behind', 'dirty', 'merge', 'merged')).toEqual([0, 6, 0, null, false]);
+    expect(shown('dirty', 'ahead', 'dirty', 'merge', 'diff')).toEqual([
+      0,
+      3,
+      'conflict', // b.txt
+      { files: 3, insertions: 3, deletions: 21 },
+    ]);
+    expect(shown('clean', 'ahead', 'dirty', 'merge', 'merged', 'on_remote', 'diff')).toEqual([
+      ...[1, 1, 'clean', false, true],
+      { files: 2, insertions: 2, deletions: 1 },
+    ]);
+    expect(shown('conflict', 'ahead', 'dirty', 'merge', 'merged', 'on_remote')).toEqual([
+      1,
+      0,
+      'conflict',
+      false,
+      false,
+    ]);
+    expect(shown('squashed', 'ahead', 'merge', 'merged')).toEqual([2, 'clean', true]);
+    expect(shown('rebased', 'ahead', 'merge', 'merged')).toEqual([2, 'conflict', true]);
+    expect(shown('empty', 'ahead', 'merge', 'merged', 'diff')).toEqual([
+      ...[2, 'clean', false],
+      { files: 0, insertions: 0, deletions: 0 },
+    ]);
+    expect(shown('merged', 'ahead', 'merged')).toEqual([0, true]);
+    expect(shown('stuck', 'operation', 'running')).toEqual(['merge', null]);
+    expect(sessions.get('fresh')).toMatchObject({
+      shadow_branch: 'refs/heads/agtsessions/fresh',
+      autocommits: 0,
+      last_autocommit: null,
+    });
+    expect(sessions.get('fresh')).not.toHaveProperty('branch');
+
+    const table = agtOk(repository, 'list', '--sort=id');
+    expect(table.split('\n')[0]).toBe(
+      'ID        STATE       COMMITS  DIRTY    DIFF  BEHIND  MERGE            AUTOCOMMIT  AGE',
+    );
+    expect(table).toMatch(/^clean +active +\+1 +1 +\+2 -1 +6 +clean, exported +never +\d+[sm]$/m);
+    expect(table).toMatch(/^stuck +in a merge /m);
+    expect(agtOk(repository, 'list', '--state', 'failed')).toBe('');
+    expect([...list(repository, '--sort=-commits').keys()][0]).toBe('squashed');
+    expect(agt(repository, 'list', '--sort', 'size')).toMatchObject({ exitCode: 2 });
+    expect(agt(repository, 'list', '--state', 'asleep').stderr).toContain(
+      'error: unknown state "asleep"\nhint: states: ',
+    );
+    expect(gitsOf(repository)).toBeLessThanOrEqual(12);
+    // A listing leaves no objects and no directory behind.
+    expect(run(REAL_GIT, ['ls-files', '-o', '.git/agt/scratch'], { cwd: repository }).stdout).toBe('');
+  });
+
+  test('starts as many processes for many sessions as for one, and shows where HEAD is', () => {
+    const repository = makeRepository({ 'a.txt': 'a\n' });
+    const work = (i: number) => {
+      const { sandbox } = sessionIn(repository, `s${i}`);
+      commit(sandbox, 'a.txt', `${i}\n`, `commit ${i}`);
+      write(join(sandbox, 'a.txt'), 'b\n');
+      return sandbox;
+    };
+    const first = work(0);
+    commit(repository, 'b.txt', 'b\n', 'of the user');
+    const one = gitsOf(repository);
+    for (let i = 1; i < 7; i++) work(i);
+    git(first, 'checkout', '-q', '-b', 'side');
+    expect(gitsOf(repository)).toBe(one);
+    const table = agtOk(repository, 'list');
+    expect(table).toMatch(/^ID {2}STATE {3}BRANCH {2}COMMITS/);
+    expect(table).toMatch(/^s0 {2}active {2}side /m);
+    agtOk(repository, 'remove', 's1');
+    expect(list(repository).has('s1')).toBe(false);
+    expect([...list(repository, '--state', 'removed').keys()]).toEqual(['s1']);
+    expect(list(repository, '--all').size).toBe(7);
+  });
+
+  test('one broken session hides nothing of the others', () => {
+    const repository = makeRepository({ 'a.txt': 'a\n' });
+    const broken = sessionIn(repository, 'broken').sandbox;
+    write(join(broken, 'a.txt'), 'x\n');
+    const staged = sessionIn(repository, 'staged').sandbox;
+    write(join(staged, 'b.txt'), 'never stored\n');
+    git(staged, 'add', 'b.txt');
+    const oid = git(staged, 'rev-parse', ':b.txt');
+    rmSync(join(repository, '.git/objects', oid.slice(0, 2), oid.slice(2)));
+    const good = sessionIn(repository, 'good').sandbox;
+    write(join(good, 'a.txt'), 'b\n');
+    writeFileSync(join(repository, '.git/worktrees/sandbox/index'), 'no index');
+    const sessions = list(repository);
+    expect(sessions.get('good')).toMatchObject({ dirty: 1, diff: { files: 1, insertions: 1, deletions: 1 } });
+    expect(sessions.get('broken')).toMatchObject({ dirty: null, ahead: 0 });
+    expect(sessions.get('staged')).toMatchObject({ ahead: 0, diff: null });
+  });
+});
