@@ -27,6 +27,11 @@ export function tipRef(sessionId: string): string {
   return `${TIPS}${sessionId}`;
 }
 
+/** The content of a sandbox as an acceptance took it, while the session goes on. */
+export function landedRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}landed/${sessionId}`;
+}
+
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {
   return `${shadowNamespace(prefixes)}${sessionId}`;
 }

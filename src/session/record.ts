@@ -60,6 +60,8 @@ export interface Landed {
   /** The branch; a full name. */
   readonly onto: string;
   readonly at: string;
+  /** For a session that goes on: the content of the sandbox then, a commit that `landedRef` keeps. */
+  readonly source?: string;
 }
 
 export interface Exported {

@@ -25,6 +25,8 @@ export interface BranchMove {
   readonly worktree?: string;
   /** The session goes on afterwards. */
   readonly keep: boolean;
+  /** A commit of the content of the sandbox. */
+  readonly source?: string;
 }
 
 export type Intent =

@@ -9,9 +9,9 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
-import { shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
+import { landedRef, shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../capture-session.ts';
@@ -140,6 +140,8 @@ export async function removeLocked(
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
   if (repository.area === undefined) removeEmptyParents(dirname(folder));
+  if (record.landed !== undefined)
+    await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
   if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
     await deleteRefs(session, record);
     failurePoint('remove: refs deleted');
