@@ -27,6 +27,11 @@ export function tipRef(sessionId: string): string {
   return `${TIPS}${sessionId}`;
 }
 
+/** The uncommitted work of the user that agt set aside for a session in the user's own checkout. */
+export function stashRef(sessionId: string): string {
+  return `refs/agt/stash/${sessionId}`;
+}
+
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {
   return `${shadowNamespace(prefixes)}${sessionId}`;
 }

@@ -80,7 +80,7 @@ export function printNewSession(
   const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
   const lines = [
     `session  ${record.session_id}`,
-    `sandbox  ${record.sandbox}`,
+    `sandbox  ${record.checkout ?? record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
     ...(copiedFiles.length > 0 ? [`copied   ${copiedFiles.join(', ')}`] : []),
   ];
