@@ -92,7 +92,7 @@ export function printNewSession(
   const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
   const lines = [
     `session  ${record.session_id}`,
-    `sandbox  ${record.sandbox}`,
+    `sandbox  ${record.checkout ?? record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
     ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
     ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),
