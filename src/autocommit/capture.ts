@@ -143,13 +143,14 @@ async function needsCommit(
   options: CaptureOptions,
 ): Promise<boolean> {
   const hasNewLabel = options.label !== undefined && options.label !== last.manifest?.label;
+  const hasNews = hasNewLabel || options.call !== undefined;
   return (
     scanned.writes.size + scanned.deletions.length > 0 ||
     index.digest !== last.indexDigest ||
     !isSameFolder(last.manifest, manifest) ||
     refs.shadow !== refs.tip ||
     options.restored !== undefined ||
-    (hasNewLabel && options.onlyIfChanged !== true) ||
+    (hasNews && options.onlyIfChanged !== true) ||
     (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user])).length > 0
   );
 }

@@ -27,21 +27,25 @@ export function commitHeader(
 }
 
 function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
-  const { label, tool, restored, unfinished } = options;
+  const { label, tool, call, restored, unfinished } = options;
   const trailers: [name: string, value: string | null | undefined][] = [
     ['Session', target.sessionId],
     ['Head', refs.head.commit],
     ['Label', label && oneLine(label)],
     ['Tool', tool && oneLine(tool)],
+    ['Call', call?.id && oneLine(call.id)],
+    ['Summary', call?.summary && oneLine(call.summary)],
+    ['Outcome', call?.outcome],
     ['Restored', restored?.commit],
     ['Restored-By', restored?.by],
     ['Unfinished', unfinished],
   ];
-  const lines = trailers.flatMap(([name, value]) => (value == null ? [] : [`Agt-${name}: ${value}`]));
+  const lines = trailers.flatMap(([name, value]) => (value ? [`Agt-${name}: ${value}`] : []));
   return `${oneLine(label ?? '') || subjectOf(options)}\n\n${lines.join('\n')}\n`;
 }
 
-function subjectOf({ restored, unfinished }: CaptureOptions): string {
+function subjectOf({ restored, unfinished, tool, call }: CaptureOptions): string {
+  if (call !== undefined) return oneLine([tool, call.summary].filter(Boolean).join(': ')) || 'agt record';
   if (restored !== undefined) return `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
   return unfinished === undefined ? 'agt autocommit' : `on the way to ${unfinished.slice(0, 10)}`;
 }

@@ -1,5 +1,7 @@
 /** The request for a capture: the folder, the refs and the options. */
 
+import type { ToolCall } from '../snapshot/history.ts';
+
 /** Paths are absolute. */
 export interface CaptureTarget {
   readonly sessionId: string;
@@ -29,12 +31,14 @@ export interface CaptureOptions {
   readonly dryRun?: boolean;
   readonly label?: string;
   readonly tool?: string;
+  /** A call of the tool, which the snapshot records: a reason for a commit, even if nothing changed. */
+  readonly call?: ToolCall;
   /** The snapshot that the folder has just been restored to, and the command that did it. */
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
   /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
   readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
-  /** The label alone is no reason for a commit. */
+  /** Label and call alone are no reason for a commit. */
   readonly onlyIfChanged?: boolean;
 }

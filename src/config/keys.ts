@@ -2,7 +2,7 @@
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
  * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
-import { parseBoolean, parseRetention, parseSize } from './values.ts';
+import { AUTO_REVERT, parseBoolean, parseRetention, parseSize } from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
@@ -98,6 +98,50 @@ export const SETTING_KEYS = [
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {
+    name: 'agt.commitTemplate',
+    defaultValue: '{summary}',
+    agtModeOnly: true,
+    summary:
+      'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
+      "session, or the agent's messages; {session} is its id, {branch} its work branch",
+    check: checkTemplate,
+  },
+  {
+    name: 'agt.readOnlyTools',
+    defaultValue: '',
+    emptyMeans: 'none',
+    agtModeOnly: true,
+    summary:
+      'tools that change no files, such as "Read Grep mcp__*": agt session record and exec make no snapshot for them',
+    check: () => undefined,
+  },
+  {
+    name: 'agt.autoRevert',
+    defaultValue: 'in-place',
+    agtModeOnly: true,
+    summary:
+      'which abandoned sessions agt session sweep reverts: in-place (those in your own checkout), always or never',
+    check: oneOf(...AUTO_REVERT),
+  },
+  {
+    name: 'agt.sessionTimeout',
+    defaultValue: '30 minutes',
+    agtModeOnly: true,
+    summary:
+      'agt session sweep reverts a session after so long without activity, such as 30 minutes or 2 hours; never: it waits',
+    check: (value) =>
+      parseRetention(value) === undefined
+        ? 'not a time such as "30 minutes" or "2 hours", nor "never"'
+        : undefined,
+  },
+  {
+    name: 'agt.keepFailed',
+    defaultValue: 'false',
+    agtModeOnly: true,
+    summary: 'agt session sweep leaves sessions in which agt could not record a step',
+    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+  },
+  {
     name: 'fs.snapshots',
     defaultValue: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
@@ -130,6 +174,19 @@ export function showValue(name: SettingName, value: string): string {
 function supported(...values: string[]): (value: string) => string | undefined {
   return (value) =>
     values.includes(value) ? undefined : `not supported; supported values are ${values.join(' and ')}`;
+}
+
+/** The words that a template may have in braces. */
+const PLACEHOLDERS: readonly string[] = ['summary', 'session', 'branch'];
+
+function checkTemplate(value: string): string | undefined {
+  const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
+  if (value.trim() === '') return 'empty';
+  return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
+}
+
+function oneOf(...values: string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? undefined : `choose one of ${values.join(', ')}`);
 }
 
 /** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */

@@ -10,7 +10,14 @@ import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
 import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
-import { parseBoolean, parseRetention, parseSize } from './values.ts';
+import {
+  AUTO_REVERT,
+  type AutoRevert,
+  parseBoolean,
+  parseRetention,
+  parseSize,
+  parseWords,
+} from './values.ts';
 
 export interface Settings {
   /** Empty: search PATH. */
@@ -25,6 +32,14 @@ export interface Settings {
   /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
   readonly guard: boolean;
+  /** Message of an accepted commit, with names in braces; empty in git mode, which does not read it. */
+  readonly commitTemplate: string;
+  /** Names and patterns with `*`. */
+  readonly readOnlyTools: readonly string[];
+  readonly autoRevert: AutoRevert;
+  /** Seconds; Infinity: no session is reverted because it is idle. */
+  readonly sessionTimeout: number;
+  readonly keepFailed: boolean;
 }
 
 export interface SettingValue {
@@ -133,6 +148,11 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
+    commitTemplate: get('agt.commitTemplate'),
+    readOnlyTools: parseWords(get('agt.readOnlyTools')),
+    autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
+    sessionTimeout: parseRetention(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
+    keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,
   };
   const { branchPrefix, workPrefix } = settings;
   if (!branchPrefix.startsWith(workPrefix) && !workPrefix.startsWith(branchPrefix)) return settings;
@@ -176,6 +196,11 @@ function problemOf(key: Key, { setting, hint }: Source): AgtError | undefined {
 interface Layer {
   readonly path: string;
   readonly entries: readonly ConfigEntry[];
+}
+
+/** The entries of a settings file, none if there is no such file. @throws AgtError if agt cannot read or parse it. */
+export function readConfigFile(path: string): readonly ConfigEntry[] {
+  return readLayer(path, refuse)?.entries ?? [];
 }
 
 /** Undefined if there is no such file, and after a problem. */

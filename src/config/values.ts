@@ -22,7 +22,19 @@ export function showSize(bytes: number): string {
   return `${(bytes / 1024 ** power).toFixed(2)} ${['', 'KiB', 'MiB', 'GiB'][power]}`;
 }
 
+/** Which abandoned sessions agt reverts by itself. */
+export const AUTO_REVERT = ['in-place', 'always', 'never'] as const;
+export type AutoRevert = (typeof AUTO_REVERT)[number];
+
+/** The words of a list, separated by spaces or commas. */
+export function parseWords(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== '');
+}
+
 const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
+  second: 1,
+  min: 60,
+  minute: 60,
   h: 3_600,
   hour: 3_600,
   d: 86_400,

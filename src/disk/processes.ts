@@ -39,6 +39,23 @@ export function openFiles(): Set<string> | undefined {
   return open;
 }
 
+/** Whether this process belongs to the foreground of its terminal, where Ctrl-C also reaches its children. */
+export function isInForeground(): boolean {
+  const [, , group, , , foreground] = statusOf(process.pid);
+  return group !== undefined && group === foreground;
+}
+
+/** Whether a signal such as SIGTSTP has stopped the process. */
+export function isStopped(pid: number): boolean {
+  return statusOf(pid)[0] === 'T';
+}
+
+/** The fields of proc_pid_stat(5) from the third one on: state, parent, group, … Empty for one that has ended. */
+function statusOf(pid: number): string[] {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? '';
+  return stat === '' ? [] : stat.replace(/^.*\) /s, '').split(' ');
+}
+
 function processIds(): string[] | undefined {
   try {
     const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));

@@ -95,6 +95,11 @@ export function measuredUsageFile(agtDir: string): string {
   return join(agtDir, 'usage.json');
 }
 
+/** The git that `agt session run` puts first on PATH. */
+export function binDirectory(agtDir: string): string {
+  return join(agtDir, 'bin');
+}
+
 /** Temporary objects of running commands. */
 export function scratchDirectory(agtDir: string): string {
   return join(agtDir, 'scratch');

@@ -36,7 +36,7 @@ export function begin(session: LockedSession, record: SessionRecord, intent: Int
 /** Writes down that the command is done. */
 export function complete(
   session: LockedSession,
-  { intent, ...record }: SessionRecord,
+  { intent, owner, ...record }: SessionRecord,
   operation: Operation,
   now?: Date,
 ): SessionRecord {
@@ -45,8 +45,12 @@ export function complete(
     session.forget();
     return record;
   }
-  const active = now === undefined ? record : { ...record, last_activity_at: now.toISOString() };
   const ending = intent?.operation === 'remove' ? intent : undefined;
+  const active = {
+    ...record,
+    ...(now === undefined ? {} : { last_activity_at: now.toISOString() }),
+    ...(owner === undefined || operation === 'remove' ? {} : { owner }),
+  };
   const done = inState(active, ending?.outcome ?? after, { now: now ?? new Date(), reason: ending?.reason });
   session.write(done);
   return done;

@@ -17,6 +17,7 @@ import type { SnapshotRefs } from '../snapshot/history.ts';
 import { idProblem, type SessionId } from './id.ts';
 import type { Owner } from './owner.ts';
 import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from './state.ts';
+import { parseUpstreamRecord } from './upstream-record.ts';
 
 export interface SessionRecord {
   readonly session_id: SessionId;
@@ -45,8 +46,29 @@ export interface SessionRecord {
   /** When and why the session came into this state; earlier versions of agt wrote neither. */
   readonly state_at?: string;
   readonly state_reason?: string;
+  /** The last commit that `accept` made of its work. */
+  readonly landed?: Landed;
+  /** The last push by `export`. */
+  readonly exported?: Exported;
   /** An operation that is not complete: another process carries it out, or agt was killed. */
   readonly intent?: Intent;
+}
+
+export interface Landed {
+  readonly commit: string;
+  /** The tip of the branch before. */
+  readonly from: string;
+  /** The branch; a full name. */
+  readonly onto: string;
+  readonly at: string;
+}
+
+export interface Exported {
+  readonly remote: string;
+  /** Short name of the branch at the remote. */
+  readonly branch: string;
+  readonly commit: string;
+  readonly at: string;
 }
 
 export function sessionFolder(record: SessionRecord): string {
@@ -84,6 +106,11 @@ export function readRecord(repository: Repository, id: SessionId): SessionRecord
     throw new AgtError(`cannot read ${path}: ${errorCode(error)}`, { cause: error });
   }
   const record = parseRecord(text);
+  if (parseUpstreamRecord(text)?.session_id === id) {
+    throw new AgtError(`session "${id}" was made by another agt, which keeps one branch for everything`, {
+      hints: [`give it a work branch and a shadow branch: agt session adopt ${id}`],
+    });
+  }
   if (record?.session_id !== id) {
     throw new AgtError(`metadata of session "${id}" is damaged (${path})`, {
       hints: ['its branches and folder are untouched; see: agt doctor'],

@@ -5,6 +5,7 @@ import { enforceBudget } from '../maintenance/retention/budget.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { inState } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
@@ -30,8 +31,10 @@ async function autocommitLocked(
     (await previewCapture(session.repository, record, options)).outcome !== 'unchanged';
   const warnings = await enforceBudget(session, options.now, hasChanges);
   const result = await captureSession(session, record, options);
-  if (result.outcome === 'committed') {
-    session.write({ ...record, last_activity_at: options.now.toISOString() });
+  const isMended = record.state === 'failed' && result.failed.length === 0;
+  if (result.outcome === 'committed' || isMended) {
+    const active = isMended ? inState(record, 'active', options) : record;
+    session.write({ ...active, last_activity_at: options.now.toISOString() });
   }
   return { ...result, warnings: [...warnings, ...result.warnings] };
 }

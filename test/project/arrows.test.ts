@@ -19,6 +19,8 @@ const FLOORS = [
   ['maintenance'],
   ['triggers'],
   ['timetravel'],
+  ['running'],
+  ['landing'],
 ];
 const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];

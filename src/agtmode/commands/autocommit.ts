@@ -20,6 +20,7 @@ import {
 import type { Context } from '../context.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { json } from '../output/format.ts';
+import { sweepFirst } from '../sweeping.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit [id]',
@@ -79,6 +80,7 @@ export const autocommit = defineCommand({
     const waitMs = parseDuration('wait', args.wait);
     const capture: Capture = (record) =>
       retryWhileBusy(waitMs, () => captureSession(repository, record, options));
+    if (args.all && !args['dry-run']) await sweepFirst(context, repository);
     if (args.all) return autocommitAll(context, repository, capture, args.json);
     const record = findSession(repository, given, context.cwd);
     const result = await capture(record);

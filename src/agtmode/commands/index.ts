@@ -10,8 +10,12 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { sessionAccept } from './session/accept.ts';
+import { sessionAdopt } from './session/adopt.ts';
 import { sessionCat } from './session/cat.ts';
 import { sessionDiff } from './session/diff.ts';
+import { sessionEnv } from './session/env.ts';
+import { sessionExec } from './session/exec.ts';
 import { sessionExport } from './session/export.ts';
 import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
@@ -19,9 +23,15 @@ import { sessionLog } from './session/log.ts';
 import { sessionNew } from './session/new.ts';
 import { sessionOpen } from './session/open.ts';
 import { sessionPath } from './session/path.ts';
+import { sessionRecord } from './session/record.ts';
+import { sessionReject } from './session/reject.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
+import { sessionRun } from './session/run.ts';
 import { sessionShow } from './session/show.ts';
+import { sessionSweep } from './session/sweep.ts';
+import { sessionSync } from './session/sync.ts';
+import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
@@ -35,11 +45,20 @@ export const COMMANDS: readonly Command[] = [
   sessionShow,
   sessionPath,
   sessionOpen,
+  sessionAdopt,
   sessionFork,
+  sessionSync,
+  sessionAccept,
+  sessionUnaccept,
+  sessionReject,
+  sessionRun,
+  sessionEnv,
   sessionExport,
   sessionRemove,
   autocommit,
   watch,
+  sessionRecord,
+  sessionExec,
   sessionLog,
   sessionDiff,
   sessionCat,
@@ -49,6 +68,7 @@ export const COMMANDS: readonly Command[] = [
   status,
   du,
   gc,
+  sessionSweep,
   doctor,
   shellInit,
   completion,

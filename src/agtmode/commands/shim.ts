@@ -1,17 +1,12 @@
 /** agt shim install, uninstall, print: the shell script that agents run as `git`. */
-import { existsSync, lstatSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { globalConfigPath, toSettings } from '../../config/settings.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { ownFiles } from '../../git/run/find-git.ts';
-import { gitText } from '../../git/run/git.ts';
-import { shimText } from '../../gitmode/shim/shim.ts';
-import { packed } from '../../process/invocation.ts';
 import { defineCommand } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { isShim, linkPath } from '../installed-shim.ts';
+import { shimScript, writeShim } from '../write-shim.ts';
 
 const DIR_OPTION = {
   dir: { type: 'string', describe: 'directory of the script (default: ~/.local/share/agt/bin)' },
@@ -35,9 +30,7 @@ export const shimInstall = defineCommand({
     const dir = shimDirectory(args.dir, context);
     const path = join(dir, 'git');
     refuseOtherGit(path);
-    const text = await scriptFor(dir, context);
-    linkExecutable(linkPath(dir));
-    writeScript(path, text);
+    await writeShim(dir, context);
     context.out(`${path}\n`);
     if (!(context.env['PATH'] ?? '').split(delimiter).includes(dir)) {
       context.err(`hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`);
@@ -70,7 +63,7 @@ export const shimPrint = defineCommand({
   options: DIR_OPTION,
   examples: [['agt shim print | less', 'read the script before installing it']],
   run: async (args, context) => {
-    context.out(await scriptFor(shimDirectory(args.dir, context), context));
+    context.out(await shimScript(shimDirectory(args.dir, context), context));
     return EXIT.done;
   },
 });
@@ -87,29 +80,4 @@ function refuseOtherGit(path: string): void {
   throw new AgtError(`"${path}" exists and is not agt's shim`, {
     hints: ['choose another directory with --dir'],
   });
-}
-
-async function scriptFor(dir: string, context: Context): Promise<string> {
-  return shimText({
-    git: context.gitPath(),
-    executable: linkPath(dir),
-    settingsFile: globalConfigPath(context.env) ?? '/nonexistent',
-    prefixes: toSettings(await context.settingValues()),
-    execPath: (await gitText(await context.git(), ['--exec-path'])).trim(),
-  });
-}
-
-function linkExecutable(link: string): void {
-  const [own] = ownFiles(packed);
-  if (own === undefined) throw new AgtError('cannot find the agt executable');
-  makeDirectories(dirname(link));
-  rmSync(link, { force: true });
-  symlinkSync(resolve(own), link);
-}
-
-/** Other processes see the old script or the new one, never a part. */
-function writeScript(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, text, { mode: 0o755 });
-  renameSync(temporary, path);
 }

@@ -3,40 +3,45 @@
  * repository, index or object store. None of them may redirect what agt reads or writes.
  */
 
+/** Variables by which git finds a repository and its parts: a command in another directory must not inherit them. */
+export const REPOSITORY_VARIABLES = [
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_COMMON_DIR',
+  'GIT_DIR',
+  'GIT_IMPLICIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_INTERNAL_SUPER_PREFIX',
+  'GIT_NAMESPACE',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_PREFIX',
+  'GIT_QUARANTINE_PATH',
+  'GIT_REFERENCE_BACKEND',
+  'GIT_SHALLOW_FILE',
+  'GIT_WORK_TREE',
+];
+
 /**
  * Variables that agt removes: git's own list (`git rev-parse --local-env-vars`, 2.39 to 2.55) and others that change what
  * a call does.
  */
 const REMOVED = [
-  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  ...REPOSITORY_VARIABLES,
   'GIT_ATTR_SOURCE',
-  'GIT_COMMON_DIR',
   'GIT_CONFIG',
   'GIT_CONFIG_COUNT',
   'GIT_CONFIG_PARAMETERS',
   'GIT_DEFAULT_HASH',
   'GIT_DIFF_OPTS',
-  'GIT_DIR',
   'GIT_EXTERNAL_DIFF',
   'GIT_GLOB_PATHSPECS',
   'GIT_GRAFT_FILE',
   'GIT_ICASE_PATHSPECS',
-  'GIT_IMPLICIT_WORK_TREE',
-  'GIT_INDEX_FILE',
   'GIT_INDEX_VERSION',
-  'GIT_INTERNAL_SUPER_PREFIX',
   'GIT_LITERAL_PATHSPECS',
-  'GIT_NAMESPACE',
   'GIT_NOGLOB_PATHSPECS',
   'GIT_NO_REPLACE_OBJECTS',
-  'GIT_OBJECT_DIRECTORY',
-  'GIT_PREFIX',
-  'GIT_QUARANTINE_PATH',
-  'GIT_REFERENCE_BACKEND',
   'GIT_REF_PARANOIA',
   'GIT_REPLACE_REF_BASE',
-  'GIT_SHALLOW_FILE',
-  'GIT_WORK_TREE',
 ];
 
 const LOCALE = ['LC_ALL', 'LC_MESSAGES', 'LANGUAGE'];

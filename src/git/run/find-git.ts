@@ -36,7 +36,7 @@ interface GitSearch {
 
 /** Absolute path of the real git. @throws AgtError if there is none. */
 export function findGit(search: GitSearch): string {
-  const agtFiles = search.self.map(statOrUndefined).filter((stat) => stat !== undefined);
+  const agtFiles = statsOf(search.self);
   const { configured } = search;
   const chosen = configured && chosenGit(configured, search.path);
   const problem = configured && problemOf(configured, chosen, agtFiles);
@@ -52,6 +52,20 @@ export function findGit(search: GitSearch): string {
   throw new AgtError('no git found on PATH', {
     hints: ['install git, or put its directory on PATH: PATH=/path/to/bin:"$PATH"'],
   });
+}
+
+/** Whether the first git on PATH is agt. */
+export function firstGitIsAgt(path: string | undefined, self: readonly string[]): boolean {
+  for (const candidate of gitsOn(path)) {
+    const stat = statOrUndefined(candidate);
+    if (stat === undefined || !isRunnable(candidate, stat)) continue;
+    return isAgt(candidate, stat, statsOf(self));
+  }
+  return false;
+}
+
+function statsOf(files: readonly string[]): Stats[] {
+  return files.map(statOrUndefined).filter((stat) => stat !== undefined);
 }
 
 /** Whether or not there is such a file. */

@@ -27,17 +27,15 @@ import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
+import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
-import type { Finding, FinishRestore } from './finding.ts';
+import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
 import { orphanFolders, orphanRefs } from './orphans.ts';
 
-export async function checkRepository(
-  repository: Repository,
-  finishRestore: FinishRestore,
-): Promise<Finding[]> {
+export async function checkRepository(repository: Repository, finishers: Finishers): Promise<Finding[]> {
   const broken = [
     ...unfinishedWorktrees(repository.commonDir).map(describeUnfinishedWorktree),
     ...cutOffWorktrees(repository.commonDir).map(describeCutOffWorktree),
@@ -46,21 +44,22 @@ export async function checkRepository(
   if (broken.length > 0) return broken;
   const clone = await checkClone(repository);
   const { records, damaged } = listRecords(repository);
+  const upstream = listUpstreamRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
   const sessionsDir = await repository.sessionsDir();
   const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
   for (const record of records)
-    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
+    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishers)));
   return [
     ...clone,
     ...access,
     ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
-    ...orphanFolders(sessionsDir, records),
-    ...orphanRefs(repository, records, refs),
+    ...orphanFolders(sessionsDir, [...records, ...upstream]),
+    ...orphanRefs(repository, records, withoutUpstream(refs, upstream)),
     ...worktrees.flatMap((worktree) => [
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
@@ -71,6 +70,15 @@ export async function checkRepository(
     ...checkPrefixes(repository),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+/** A session of another agt has one branch. It is no orphan. */
+function withoutUpstream(
+  refs: ReadonlySet<string>,
+  upstream: readonly UpstreamRecord[],
+): ReadonlySet<string> {
+  const known = new Set(upstream.map(({ branch }) => branch));
+  return new Set([...refs].filter((ref) => !known.has(ref)));
 }
 
 async function checkBudget(repository: Repository): Promise<Finding[]> {
@@ -101,6 +109,8 @@ function describeCutOffWorktree(path: string): Finding {
 }
 
 function describeDamaged(repository: Repository, { session_id: id, problem }: DamagedRecord): Finding {
+  if (listUpstreamRecords(repository).some(({ session_id }) => session_id === id))
+    return { level: 'warning', about: id, problem, mend: `agt session adopt ${id}` };
   const branch = shortBranch(shadowRef(repository.settings, id));
   const mend = `restore the file, or delete it: the snapshots stay on ${branch}`;
   return { level: 'error', about: id, problem, mend };

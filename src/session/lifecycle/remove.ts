@@ -21,7 +21,9 @@ import { complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
+import { GERUND } from '../state.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
+import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
 
 interface RefAndCommit {
@@ -120,10 +122,11 @@ export function removeSession(
   // The current directory may be in the folder that goes.
   process.chdir(repository.commonDir);
   const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
-  return withSessionLock(outside, plan.record.session_id, (session) => remove(session, plan, options));
+  return withSessionLock(outside, plan.record.session_id, (session) => removeLocked(session, plan, options));
 }
 
-async function remove(
+/** For a caller that holds the lock and whose current directory is not in the folder. */
+export async function removeLocked(
   session: LockedSession,
   plan: RemovalPlan,
   options: RemovalOptions,
@@ -131,6 +134,7 @@ async function remove(
   const { repository } = session;
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
+  refuseUnfinished(record, options);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
@@ -141,7 +145,9 @@ async function remove(
     failurePoint('remove: refs deleted');
     session.forget();
   } else {
-    complete(session, session.read() ?? record, 'remove', options.now);
+    const removing = session.read() ?? record;
+    if (isDecided(removing)) await dropWorkBranch(repository, removing);
+    complete(session, removing, 'remove', options.now);
   }
   if (left.length > 0) throw leftFiles(record, left);
   return ignored;
@@ -185,6 +191,21 @@ function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
       ],
     },
   );
+}
+
+/** A branch of the user may be on its way. */
+function refuseUnfinished({ session_id, intent }: SessionRecord, { outcome }: RemovalOptions): void {
+  const isMoving = intent?.operation === 'accept' || intent?.operation === 'unaccept';
+  if (!isMoving || outcome === 'accepted') return;
+  throw new AgtError(`an earlier agt did not finish ${GERUND[intent.operation]} session "${session_id}"`, {
+    hints: ['finish or undo that: agt doctor --fix'],
+  });
+}
+
+/** Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits. */
+function isDecided({ intent }: SessionRecord): boolean {
+  const outcome = intent?.operation === 'remove' ? intent.outcome : undefined;
+  return outcome !== undefined && outcome !== 'removed';
 }
 
 /** Whether this removal finishes one that was killed after it had deleted the branches. */

@@ -9,6 +9,7 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
@@ -68,7 +69,7 @@ function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: numbe
 
 /**
  * The snapshot that an undo goes to: the nearest earlier one that differs. `hasUncaptured`: the folder differs from its
- * last snapshot, so that the last snapshot is one step back. @throws AgtError if there is none.
+ * last snapshot, so that the last snapshot is one step back. So it is for a session that has ended. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
   repository: Repository,
@@ -78,7 +79,8 @@ export async function findUndoTarget(
   const { steps, current, isBetween } = replayHistory(
     await readHistory(repository.git, snapshotRefs(record)),
   );
-  if ((hasUncaptured || isBetween) && steps[current] !== undefined) return steps[current];
+  const isBack = hasUncaptured || isBetween || isEnded(record);
+  if (isBack && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }

@@ -23,6 +23,7 @@ import {
 } from '../../command-line/session-argument.ts';
 import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
+import { fileStatus } from '../../output/vocabulary.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
@@ -107,7 +108,7 @@ function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[]
   const { changed, added, deleted, size } = counts(entry);
   const notes = [
     snapshot.label ?? '',
-    snapshot.tool === undefined ? '' : `(${snapshot.tool})`,
+    toolNote(snapshot),
     snapshot.restored === undefined ? '' : `(restored ${shortOid(snapshot.restored)})`,
     snapshot.session === sessionId ? '' : `(in ${snapshot.session})`,
   ];
@@ -120,6 +121,13 @@ function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[]
     snapshot.head === undefined ? '-' : shortOid(snapshot.head),
     showPath(notes.filter((note) => note !== '').join(' ')),
   ];
+}
+
+/** `(Edit)`, `(Bash, failed: npm test)`. */
+function toolNote({ tool, call }: Snapshot): string {
+  if (tool === undefined) return '';
+  const failed = call?.outcome === 'failed' ? ', failed' : '';
+  return `(${tool}${failed}${call?.summary === undefined ? '' : `: ${call.summary}`})`;
 }
 
 function counts({ files }: SnapshotChanges) {
@@ -145,27 +153,33 @@ function fileLines(entry: SnapshotChanges | undefined, ambiguous: AmbiguousFolde
 function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
   return timeline.map((entry) => {
     const { snapshot } = entry;
+    const { changed: modified, ...numbersOf } = counts(entry);
     return {
-      snapshot: `@{${numbers.get(snapshot.commit) ?? 0}}`,
+      name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
       commit: snapshot.commit,
       at: snapshot.time.toISOString(),
       session_id: snapshot.session,
       label: snapshot.label ?? null,
       tool: snapshot.tool ?? null,
+      call_id: snapshot.call?.id ?? null,
+      summary: snapshot.call?.summary ?? null,
+      outcome: snapshot.call?.outcome ?? null,
       restored: snapshot.restored ?? null,
-      head: snapshot.head ?? null,
-      ...counts(entry),
+      head_commit: snapshot.head ?? null,
+      modified,
+      ...numbersOf,
       ...(withFiles ? { files: filesJson(entry, ambiguous) } : {}),
     };
   });
 }
 
 function filesJson({ files }: SnapshotChanges, ambiguous: AmbiguousFolders) {
-  return files.map(({ path, insertions, removals, ...rest }) => ({
+  return files.map(({ path, kind, insertions, removals, ...rest }) => ({
     path: displayPath(relativeToSandbox(path, ambiguous)),
+    status: fileStatus(kind),
     ...rest,
     insertions: insertions ?? null,
-    removals: removals ?? null,
+    deletions: removals ?? null,
   }));
 }
 

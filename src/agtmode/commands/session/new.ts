@@ -4,6 +4,7 @@ import { defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/com
 import { givenSession } from '../../command-line/session-argument.ts';
 import { printNewSession } from '../../output/session.ts';
 import { runSetup } from '../../setup.ts';
+import { sweepFirst } from '../../sweeping.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new [name]',
@@ -41,6 +42,7 @@ export const sessionNew = defineCommand({
   run: async (args, context) => {
     await context.git(); // fails if git is too old
     const repository = await context.repository();
+    await sweepFirst(context, repository);
     const { record, ...files } = await newSession(repository, {
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,

@@ -1,0 +1,69 @@
+import { formatError } from '../../../errors.ts';
+import { endAs } from '../../../running/command.ts';
+import { execTool } from '../../../running/exec.ts';
+import { isReadOnly } from '../../../running/record-call.ts';
+import { findSession } from '../../../session/find-session.ts';
+import { defineCommand } from '../../command-line/command.ts';
+import { parseDuration } from '../../command-line/duration.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { printProblems } from '../../output/autocommit.ts';
+import {
+  commandArgument,
+  directoryFor,
+  environmentFor,
+  PROFILE_OPTION,
+  reportNotRecorded,
+  requireRunnable,
+  requireTool,
+  TOOL_OPTIONS,
+} from '../../running.ts';
+
+export const sessionExec = defineCommand({
+  usage: 'session exec [id]',
+  group: 'snapshots',
+  summary: 'run a tool in the sandbox and record its call as a snapshot',
+  description:
+    'Run the command after -- as agt session run does, then record the call as agt session record does: as failed unless ' +
+    "the exit code is 0. The exit code is the command's own, also if agt cannot record the call; then agt says why, and " +
+    'the session is failed until the next complete autocommit. SIGINT, SIGTERM and SIGHUP go to the command; agt ' +
+    'records what it has left, then ends by the same signal.',
+  positionals: { id: SESSION_ARGUMENT },
+  options: {
+    session: SESSION_OPTION,
+    ...TOOL_OPTIONS,
+    'if-changed': { type: 'boolean', default: false, describe: 'record the call only if files have changed' },
+    profile: PROFILE_OPTION,
+  },
+  examples: [
+    [
+      'agt session exec --tool Bash --summary "run the tests" -- npm test',
+      'run a command of the agent and record it',
+    ],
+  ],
+  run: async (args, context) => {
+    const words = commandArgument(args, 'agt session exec --tool Bash -- npm test');
+    const tool = requireTool(args.tool);
+    const waitMs = parseDuration('wait', args.wait);
+    const repository = await context.repository();
+    const record = findSession(repository, givenSession(args), context.cwd);
+    await requireRunnable(context, record);
+    const result = await execTool(repository, record, {
+      tool,
+      callId: args['call-id'],
+      summary: args.summary,
+      isReadOnly: isReadOnly(tool, repository.settings.readOnlyTools),
+      onlyIfChanged: args['if-changed'],
+      waitMs,
+      now: context.now,
+      line: {
+        words,
+        cwd: directoryFor(context, record),
+        env: await environmentFor(context, record, args.profile),
+      },
+    });
+    if (result.startError !== undefined) context.err(formatError(result.startError, false));
+    if (result.recorded !== undefined) printProblems(context, record, result.recorded);
+    if (result.recordError !== undefined) reportNotRecorded(context, record, result.recordError);
+    return endAs(result.end);
+  },
+});

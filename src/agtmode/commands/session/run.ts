@@ -1,0 +1,133 @@
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import type { Repository } from '../../../repository/repository.ts';
+import { type CommandEnd, endAs } from '../../../running/command.ts';
+import { runInSessions, type SessionToRun } from '../../../running/run.ts';
+import { findSession, namedSession } from '../../../session/find-session.ts';
+import { newSession } from '../../../session/lifecycle/new.ts';
+import type { SessionRecord } from '../../../session/record.ts';
+import { defineCommand } from '../../command-line/command.ts';
+import { parseDuration } from '../../command-line/duration.ts';
+import { SESSION_OPTION } from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
+import { paint } from '../../output/format.ts';
+import {
+  commandArgument,
+  directoryFor,
+  environmentFor,
+  PROFILE_OPTION,
+  reportNotRecorded,
+  requireRunnable,
+} from '../../running.ts';
+import { runSetup } from '../../setup.ts';
+
+export const sessionRun = defineCommand({
+  usage: 'session run [ids..]',
+  group: 'sessions',
+  summary: 'run a command in the sandbox of a session, with autocommits',
+  description:
+    "Run the command after -- in the sandbox, with agt's git first on PATH. Its input, output, signals and exit code are " +
+    'its own. Autocommit every --every seconds, and when the command has ended, by a signal too. The session names the ' +
+    'command as its owner meanwhile. With several sessions, run the command in all of them at once, print each line of ' +
+    'output after the id of its session, and exit with the highest exit code. AGT_SESSION and AGT_SANDBOX name the ' +
+    'session and its sandbox. XDG_DATA_HOME and XDG_CONFIG_HOME stay as they are, unless a profile in your settings sets ' +
+    'them: [profile "x"] env = XDG_DATA_HOME={xdg}',
+  positionals: {
+    ids: {
+      type: 'string',
+      array: true,
+      describe: 'session ids (default: the session of the current directory)',
+    },
+  },
+  options: {
+    session: SESSION_OPTION,
+    new: {
+      type: 'boolean',
+      default: false,
+      describe: 'create the session first, with a generated id if none is given',
+    },
+    from: {
+      type: 'string',
+      describe: 'with --new: start from this session, branch or commit (default: HEAD)',
+    },
+    profile: PROFILE_OPTION,
+    every: {
+      type: 'string',
+      default: '60',
+      describe: 'autocommit after so many seconds; 0: only at the end',
+    },
+  },
+  examples: [
+    ['agt session run fix-login -- my-agent', 'run an agent in a session'],
+    ['agt run --new -- my-agent', 'the same in a new session'],
+    ['agt run a b c -- npm test', 'run a command in three sessions at once'],
+  ],
+  run: async (args, context) => {
+    const words = commandArgument(args, 'agt session run fix-login -- my-agent');
+    const everyMs = parseDuration('every', args.every);
+    if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
+    const repository = await context.repository();
+    const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
+    const records = args.new
+      ? await createSessions(context, repository, ids, args)
+      : findSessions(context, repository, ids);
+    for (const record of records) await requireRunnable(context, record);
+    const width = Math.max(...records.map(({ session_id }) => session_id.length));
+    const sessions: SessionToRun[] = [];
+    for (const record of records) {
+      const prefix = records.length > 1 ? prefixOf(context, record, width) : undefined;
+      const request = {
+        words,
+        prefix,
+        cwd: directoryFor(context, record),
+        env: await environmentFor(context, record, args.profile),
+        everyMs: everyMs === 0 ? undefined : everyMs,
+        now: context.now,
+        onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
+      };
+      sessions.push({ record, request });
+    }
+    const ends = await runInSessions(repository, sessions);
+    return endAs(worstOf(ends));
+  },
+});
+
+function findSessions(context: Context, repository: Repository, ids: readonly string[]): SessionRecord[] {
+  if (ids.length === 0) return [findSession(repository, undefined, context.cwd)];
+  return ids.map((id) => namedSession(repository, id));
+}
+
+async function createSessions(
+  context: Context,
+  repository: Repository,
+  ids: readonly string[],
+  { from, profile }: { readonly from: string | undefined; readonly profile: string | undefined },
+): Promise<SessionRecord[]> {
+  await context.git(); // fails if git is too old
+  const records: SessionRecord[] = [];
+  for (const id of ids.length === 0 ? [undefined] : ids) {
+    const { cwd } = context;
+    const { record } = await newSession(repository, {
+      id,
+      from,
+      profile,
+      cwd,
+      now: context.now(),
+      showProgress: false,
+    });
+    context.err(`session ${record.session_id}\n`);
+    if ((await runSetup(context, record)) === EXIT.done) records.push(record);
+    else throw new AgtError('nothing was run');
+  }
+  return records;
+}
+
+function prefixOf(context: Context, { session_id: id }: SessionRecord, width: number): string {
+  return `${paint(context.colour)('dim', `${id.padEnd(width)} |`)} `;
+}
+
+function worstOf(ends: readonly CommandEnd[]): CommandEnd {
+  return ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst), {
+    exitCode: EXIT.done,
+    signal: undefined,
+  });
+}

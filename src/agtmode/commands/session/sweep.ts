@@ -1,0 +1,45 @@
+import { EXIT } from '../../../errors.ts';
+import { findAbandoned, type Swept, sweep } from '../../../running/sweep.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { json } from '../../output/format.ts';
+import { sweptLine } from '../../sweeping.ts';
+
+export const sessionSweep = defineCommand({
+  usage: 'session sweep',
+  group: 'maintenance',
+  summary: 'revert sessions that nobody works in and nobody has accepted',
+  description:
+    'Revert each session whose command was killed, in which agt could not record a step, or in which nothing has changed ' +
+    'for agt.sessionTimeout. To revert a session is to remove it: agt captures it a last time, deletes its folder, and ' +
+    'keeps its snapshots until agt gc. agt.autoRevert says which sessions are meant: by default only those in your own ' +
+    'checkout, never sandboxes. With agt.keepFailed, failed sessions stay. agt session new and agt autocommit --all do ' +
+    'the same first.',
+  options: { 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION },
+  examples: [['agt session sweep -n', 'list the sessions that would be reverted, and why']],
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const isDry = args['dry-run'];
+    const swept: Swept[] = isDry
+      ? await findAbandoned(repository, context.now())
+      : await sweep(repository, context.now());
+    if (args.json) context.out(json(swept.map((one) => sweptJson(one, isDry))));
+    else
+      for (const one of swept) {
+        const id = one.record.session_id;
+        if (isDry) context.out(`${id}: would be reverted, because ${one.reason}\n`);
+        else if (one.error === undefined) context.out(sweptLine(one));
+        else context.err(sweptLine(one));
+      }
+    return swept.some(({ error }) => error !== undefined) ? EXIT.failed : EXIT.done;
+  },
+});
+
+function sweptJson({ record, reason, error }: Swept, isDry: boolean) {
+  const outcome = error !== undefined ? 'failed' : isDry ? 'would-revert' : 'reverted';
+  return {
+    session_id: record.session_id,
+    outcome,
+    reason,
+    error: error === undefined ? null : (error as Error).message,
+  };
+}

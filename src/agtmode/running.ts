@@ -1,0 +1,106 @@
+/** Arguments and output that the commands share that run a program in a session. */
+import { realpathSync } from 'node:fs';
+import { sep } from 'node:path';
+import { readProfile, type Variables } from '../config/profiles.ts';
+import { globalConfigPath } from '../config/settings.ts';
+import { AgtError, formatError, usageError } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
+import { applyChanges, type EnvironmentChanges, sessionEnvironment } from '../running/environment.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { requireSandbox } from '../session/sandbox-place.ts';
+import { pathspecArguments } from './command-line/pathspec-arguments.ts';
+import type { Context } from './context.ts';
+import { gitDirectory } from './write-shim.ts';
+
+export const PROFILE_OPTION = {
+  type: 'string',
+  describe: 'set the variables of this profile in your settings (default: the profile of the session)',
+} as const;
+
+/** Of the commands that record the call of a tool. */
+export const TOOL_OPTIONS = {
+  tool: { type: 'string', demandOption: true, describe: 'name of the tool' },
+  'call-id': { type: 'string', describe: 'id of the call, as the agent knows it' },
+  summary: { type: 'string', describe: 'one line about the call' },
+  wait: {
+    type: 'string',
+    default: '10',
+    describe: 'wait this many seconds if another agt is working on the session',
+  },
+} as const;
+
+export function requireTool(tool: string): string {
+  if (tool.trim() === '') throw usageError('--tool is empty', 'give the name of the tool: --tool Edit');
+  return tool;
+}
+
+/** The words after `--`. @throws AgtError if there are none. */
+export function commandArgument(args: unknown, example: string): string[] {
+  const words = pathspecArguments(args);
+  if (words.length === 0 || words[0] === '')
+    throw usageError('no command given', `put it after --: ${example}`);
+  return words;
+}
+
+/** @throws AgtError unless a command can run in the session. */
+export async function requireRunnable(context: Context, record: SessionRecord): Promise<void> {
+  if (!isActive(record)) {
+    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
+      hints: ['see: agt session list --all'],
+    });
+  }
+  requireSandbox(await context.repository(), record);
+}
+
+export async function changesFor(
+  context: Context,
+  record: SessionRecord,
+  profile: string | undefined,
+): Promise<EnvironmentChanges> {
+  const parts = {
+    gitDirectory: await gitDirectory(context),
+    profile: await variablesOf(context, record, profile),
+  };
+  return sessionEnvironment(record, parts, context.env);
+}
+
+export async function environmentFor(
+  context: Context,
+  record: SessionRecord,
+  profile: string | undefined,
+): Promise<NodeJS.ProcessEnv> {
+  return applyChanges(context.env, await changesFor(context, record, profile));
+}
+
+/** Sessions had profiles as mere names before, so only a profile that is asked for must exist. */
+async function variablesOf(
+  context: Context,
+  record: SessionRecord,
+  asked: string | undefined,
+): Promise<Variables> {
+  const name = asked ?? record.profile;
+  if (name === undefined) return {};
+  const local = (await context.repository()).configFile;
+  const variables = readProfile({ global: globalConfigPath(context.env), local }, name);
+  if (variables !== undefined || asked === undefined) return variables ?? {};
+  throw new AgtError(`no profile "${name}" in your settings`, {
+    hints: [`add it: git config --file ~/.agtconfig --add profile.${name}.env NAME=VALUE`],
+  });
+}
+
+/** The current directory if it is in the sandbox, otherwise the sandbox. */
+export function directoryFor({ cwd }: Context, { sandbox }: SessionRecord): string {
+  try {
+    return `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`) ? cwd : sandbox;
+  } catch {
+    return sandbox;
+  }
+}
+
+/** Tells of an autocommit that failed. The exit code stays that of the command. */
+export function reportNotRecorded(context: Context, { session_id: id }: SessionRecord, error: unknown): void {
+  context.err(formatError(error, false));
+  context.err(
+    `hint: agt could not record the last step of session "${id}"; try again: agt autocommit ${id}\n`,
+  );
+}

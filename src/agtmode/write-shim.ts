@@ -1,0 +1,64 @@
+/** Writes the shim: the script for `agt shim install`, and the git of commands that `agt session run` starts. */
+import { readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { globalConfigPath, toSettings } from '../config/settings.ts';
+import { readIfThere } from '../disk/lock-owner.ts';
+import { makeDirectories } from '../disk/make-directories.ts';
+import { AgtError } from '../errors.ts';
+import { firstGitIsAgt, ownFiles } from '../git/run/find-git.ts';
+import { gitText } from '../git/run/git.ts';
+import { shimText } from '../gitmode/shim/shim.ts';
+import { packed } from '../process/invocation.ts';
+import { binDirectory } from '../repository/layout.ts';
+import type { Context } from './context.ts';
+import { linkPath } from './installed-shim.ts';
+
+export async function shimScript(dir: string, context: Context): Promise<string> {
+  return shimText({
+    git: context.gitPath(),
+    executable: linkPath(dir),
+    settingsFile: globalConfigPath(context.env) ?? '/nonexistent',
+    prefixes: toSettings(await context.settingValues()),
+    execPath: (await gitText(await context.git(), ['--exec-path'])).trim(),
+  });
+}
+
+/** A shim that is there and up to date stays as it is: other processes may just be starting it. */
+export async function writeShim(dir: string, context: Context): Promise<void> {
+  const text = await shimScript(dir, context);
+  linkExecutable(linkPath(dir));
+  const path = join(dir, 'git');
+  if (readIfThere(path) !== text) writeScript(path, text);
+}
+
+/** The directory to put first on PATH so that `git` is agt's; undefined if it is already. */
+export async function gitDirectory(context: Context): Promise<string | undefined> {
+  if (firstGitIsAgt(context.env['PATH'], ownFiles(packed))) return undefined;
+  const dir = binDirectory((await context.repository()).agtDir);
+  await writeShim(dir, context);
+  return dir;
+}
+
+function linkExecutable(link: string): void {
+  const [own] = ownFiles(packed);
+  if (own === undefined) throw new AgtError('cannot find the agt executable');
+  if (targetOf(link) === resolve(own)) return;
+  makeDirectories(dirname(link));
+  rmSync(link, { force: true });
+  symlinkSync(resolve(own), link);
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Other processes see the old script or the new one, never a part. */
+function writeScript(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, text, { mode: 0o755 });
+  renameSync(temporary, path);
+}

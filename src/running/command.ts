@@ -1,0 +1,102 @@
+/** A command that agt runs for the user: its streams, signals and exit code are its own. */
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { isatty } from 'node:tty';
+import { isInForeground, isStopped } from '../disk/processes.ts';
+import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { printWithPrefix } from './prefixed-output.ts';
+
+export interface CommandLine {
+  readonly words: readonly string[];
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Put before each line of its output. Then it reads nothing from standard input. */
+  readonly prefix?: string | undefined;
+}
+
+export interface CommandEnd {
+  /** As a shell gives it: 128 and the number of the signal, if one has killed the command. */
+  readonly exitCode: number;
+  readonly signal: NodeJS.Signals | undefined;
+}
+
+export interface RunningCommand {
+  readonly pid: number | undefined;
+  /** Rejects with an AgtError if the command could not be started. */
+  readonly ended: Promise<CommandEnd>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+export function startCommand({ words, cwd, env, prefix }: CommandLine): RunningCommand {
+  const [program = '', ...args] = words;
+  const stdio: StdioOptions = prefix === undefined ? 'inherit' : ['ignore', 'pipe', 'pipe'];
+  const child: ChildProcess = spawn(program, args, { cwd, env: { ...env, PWD: cwd }, stdio });
+  if (prefix !== undefined) {
+    printWithPrefix(child.stdout, process.stdout, prefix);
+    printWithPrefix(child.stderr, process.stderr, prefix);
+  }
+  const followStops = followWhenStopped(child.pid);
+  const ended = new Promise<CommandEnd>((resolve, reject) => {
+    child.on('error', (error) => reject(cannotStart(program, error)));
+    // With pipes, its output is complete only at `close`.
+    child.on(prefix === undefined ? 'exit' : 'close', (code, signal) => {
+      const number = signal === null ? 0 : constants.signals[signal as NodeJS.Signals];
+      resolve({ exitCode: code ?? 128 + number, signal: (signal as NodeJS.Signals | null) ?? undefined });
+    });
+  }).finally(() => clearInterval(followStops));
+  return { pid: child.pid, ended, kill: (signal) => void child.kill(signal) };
+}
+
+/** Exit codes of a shell. */
+const NOT_FOUND = 127;
+const NOT_EXECUTABLE = 126;
+
+function cannotStart(program: string, error: Error): AgtError {
+  const exitCode = errorCode(error) === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE;
+  return new AgtError(`cannot run "${program}": ${systemReason(error)}`, { exitCode, cause: error });
+}
+
+const STOP_POLL_MS = 100;
+
+/**
+ * Some programs stop only themselves on Ctrl-Z, and the shell waits for agt. So agt stops with its command. A `fg` of the
+ * shell continues both.
+ */
+function followWhenStopped(pid: number | undefined): NodeJS.Timeout | undefined {
+  if (pid === undefined || !isatty(0)) return undefined;
+  let wasStopped = false;
+  return setInterval(() => {
+    const isStoppedNow = isStopped(pid);
+    // Just after a `fg` the command may not have gone on yet.
+    if (isStoppedNow && wasStopped) process.kill(process.pid, 'SIGSTOP');
+    wasStopped = isStoppedNow && !wasStopped;
+  }, STOP_POLL_MS);
+}
+
+/** Signals that a person or a supervisor sends to the one process that they know. */
+const PASSED_ON = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGCONT'] as const;
+const OF_THE_TERMINAL: readonly string[] = ['SIGINT', 'SIGQUIT'];
+const ENDING: readonly string[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
+
+/**
+ * Passes signals on to the commands, until it is released. Call it before they start: a signal in between would end agt
+ * and leave them running. `onEnding` is called for signals that usually end them.
+ */
+export function passSignals(commands: () => readonly RunningCommand[], onEnding: () => void): () => void {
+  const pass = (signal: NodeJS.Signals) => {
+    // Ctrl-C reaches the command without agt, and twice would be another command to many programs.
+    const hasIt = OF_THE_TERMINAL.includes(signal) && isInForeground();
+    if (!hasIt) for (const command of commands()) command.kill(signal);
+    if (ENDING.includes(signal)) onEnding();
+  };
+  for (const signal of PASSED_ON) process.on(signal, pass);
+  return () => {
+    for (const signal of PASSED_ON) process.off(signal, pass);
+  };
+}
+
+/** The exit code of the command. If such a signal has killed the command, it ends agt as well, as in a shell. */
+export function endAs({ exitCode, signal }: CommandEnd): number {
+  if (signal !== undefined && ENDING.includes(signal)) process.kill(process.pid, signal);
+  return exitCode;
+}

@@ -1,0 +1,31 @@
+/** Marks a session in which agt could not record a step. The next complete autocommit makes it active again. */
+import { isActive } from '../filter/session-file.ts';
+import type { Repository } from '../repository/repository.ts';
+import { withSessionLock } from '../session/lock.ts';
+import { inState } from '../session/operation.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { isBusy, retryWhileBusy } from '../session/retry.ts';
+
+const LONGEST_WAIT_MS = 5_000;
+
+/** Never throws: on a full disk agt cannot write this down either, and its caller reports the first error. */
+export async function markFailed(
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  error: unknown,
+  now: Date,
+): Promise<void> {
+  if (isBusy(error)) return;
+  const reason = error instanceof Error ? error.message : String(error);
+  try {
+    await retryWhileBusy(LONGEST_WAIT_MS, () =>
+      withSessionLock(repository, id, async (session) => {
+        const record = session.read();
+        if (record !== undefined && isActive(record))
+          session.write(inState(record, 'failed', { now, reason }));
+      }),
+    );
+  } catch {
+    // the disk is full, or the metadata are damaged
+  }
+}

@@ -1,0 +1,41 @@
+/** `agt session record`: the call of a tool as a snapshot, even if it has changed nothing. */
+import type { CaptureResult } from '../autocommit/capture.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { retryWhileBusy } from '../session/retry.ts';
+import type { ToolCall } from '../snapshot/history.ts';
+import { autocommit } from '../triggers/autocommit.ts';
+import { markFailed } from './mark-failed.ts';
+
+export interface CallToRecord {
+  readonly tool: string;
+  readonly call: ToolCall;
+  readonly onlyIfChanged: boolean;
+  /** So long agt waits for another agt that works on the session. */
+  readonly waitMs: number;
+  readonly now: Date;
+}
+
+/** @throws the error of agt or git, after it has marked the session as failed. */
+export async function recordCall(
+  repository: Repository,
+  record: SessionRecord,
+  { tool, call, onlyIfChanged, waitMs, now }: CallToRecord,
+): Promise<CaptureResult> {
+  try {
+    return await retryWhileBusy(waitMs, () =>
+      autocommit(repository, record, { now, tool, call, onlyIfChanged }),
+    );
+  } catch (error) {
+    await markFailed(repository, record, error, now);
+    throw error;
+  }
+}
+
+/** Whether agt.readOnlyTools names the tool; `*` in a name stands for anything. */
+export function isReadOnly(tool: string, names: readonly string[]): boolean {
+  return names.some((name) => {
+    const parts = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 's').test(tool);
+  });
+}

@@ -1,0 +1,164 @@
+/** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
+import { isActive } from '../filter/session-file.ts';
+import type { Repository } from '../repository/repository.ts';
+import { withSessionLock } from '../session/lock.ts';
+import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
+import { retryWhileBusy } from '../session/retry.ts';
+import { autocommit } from '../triggers/autocommit.ts';
+import {
+  type CommandEnd,
+  type CommandLine,
+  passSignals,
+  type RunningCommand,
+  startCommand,
+} from './command.ts';
+import { markFailed } from './mark-failed.ts';
+
+export interface RunRequest extends CommandLine {
+  /** Milliseconds between two autocommits; undefined: only at the end. */
+  readonly everyMs: number | undefined;
+  readonly now: () => Date;
+  /** Is told of problems with autocommits when the command has ended: meanwhile the terminal is its own. */
+  readonly onProblem: (record: SessionRecord, error: unknown) => void;
+}
+
+export interface SessionToRun {
+  readonly record: SessionRecord;
+  readonly request: RunRequest;
+}
+
+/** Runs all of them at once. @throws AgtError if a command could not be started. */
+export async function runInSessions(
+  repository: Repository,
+  sessions: readonly SessionToRun[],
+): Promise<CommandEnd[]> {
+  const runs: Run[] = [];
+  const release = passSignals(
+    () => runs.map(({ command }) => command),
+    () => {
+      for (const run of runs) run.captureSoon();
+    },
+  );
+  try {
+    for (const { record, request } of sessions) runs.push(new Run(repository, record, request));
+    const results = await Promise.allSettled(runs.map((run) => run.finish()));
+    return results.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+  } finally {
+    release();
+  }
+}
+
+/** Another agt may be capturing a large sandbox. */
+const LONGEST_WAIT_MS = 60_000;
+
+class Run {
+  readonly command: RunningCommand;
+  private readonly repository: Repository;
+  private readonly record: SessionRecord;
+  private readonly request: RunRequest;
+  private readonly owner: Owner | undefined;
+  private work: Promise<unknown> = Promise.resolve();
+  private timer: NodeJS.Timeout | undefined;
+  private problem: unknown;
+
+  constructor(repository: Repository, record: SessionRecord, request: RunRequest) {
+    this.repository = repository;
+    this.record = record;
+    this.request = request;
+    this.command = startCommand(request);
+    const { pid } = this.command;
+    const [program = ''] = request.words;
+    this.owner = pid === undefined ? undefined : ownerOf(pid, program.replace(/^.*\//s, ''), request.now());
+    this.enqueue(() => this.own());
+    this.startTimer();
+  }
+
+  captureSoon(): void {
+    this.enqueue(() => this.capture());
+  }
+
+  async finish(): Promise<CommandEnd> {
+    try {
+      return await this.command.ended;
+    } finally {
+      clearInterval(this.timer);
+      this.enqueue(async () => {
+        // The last autocommit has everything that earlier ones should have had.
+        this.problem = undefined;
+        await this.capture();
+      });
+      this.enqueue(() => this.disown());
+      await this.work;
+      if (this.problem !== undefined) {
+        await markFailed(this.repository, this.record, this.problem, this.request.now());
+        this.request.onProblem(this.record, this.problem);
+      }
+    }
+  }
+
+  private startTimer(): void {
+    const { everyMs } = this.request;
+    if (everyMs === undefined) return;
+    let isWaiting = false;
+    this.timer = setInterval(() => {
+      if (isWaiting) return;
+      isWaiting = true;
+      this.enqueue(async () => {
+        isWaiting = false;
+        await this.own();
+        await this.capture();
+      });
+    }, everyMs);
+  }
+
+  /** One after the other. */
+  private enqueue(action: () => Promise<unknown>): void {
+    this.work = this.work.then(action).catch((error: unknown) => {
+      this.problem = error;
+    });
+  }
+
+  private async capture(): Promise<void> {
+    const record = readRecord(this.repository, this.record.session_id);
+    if (record === undefined || !isActive(record)) return; // accepted, rejected or removed meanwhile
+    const attempt = () =>
+      retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(this.repository, record, { now: this.request.now() }));
+    // Ctrl-C of a terminal reaches agt's git too.
+    await attempt().catch((error: unknown) => {
+      if (/killed by SIG/.test(String(error))) return attempt();
+      throw error;
+    });
+  }
+
+  /** Another command that runs in the session stays its owner. */
+  private own(): Promise<void> {
+    const { owner } = this;
+    if (owner === undefined) return Promise.resolve();
+    return this.changeOwner((present) => (present === undefined || ownerIsGone(present) ? owner : present));
+  }
+
+  private disown(): Promise<void> {
+    return this.changeOwner((present) =>
+      present?.pid === this.owner?.pid && present?.start === this.owner?.start ? undefined : present,
+    );
+  }
+
+  private changeOwner(change: (present: Owner | undefined) => Owner | undefined): Promise<void> {
+    const id = this.record.session_id;
+    const present = readRecord(this.repository, id)?.owner;
+    if (change(present) === present) return Promise.resolve();
+    return retryWhileBusy(LONGEST_WAIT_MS, () =>
+      withSessionLock(this.repository, id, async (session) => {
+        const record = session.read();
+        if (record === undefined || !isActive(record)) return;
+        const { owner: before, ...rest } = record;
+        const owner = change(before);
+        session.write(owner === undefined ? rest : { ...rest, owner });
+      }),
+    );
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * `agt session sweep`: reverts sessions that nobody works in any more and that nobody has accepted. A revert is a removal:
+ * agt captures the session a last time, and its snapshots are kept until `agt gc`.
+ */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AutoRevert } from '../config/values.ts';
+import { systemPath } from '../disk/long-path.ts';
+import { isActive } from '../filter/session-file.ts';
+import type { Repository } from '../repository/repository.ts';
+import { previewCapture } from '../session/capture-session.ts';
+import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
+import { ownerIsGone } from '../session/owner.ts';
+import { listRecords, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
+import { isBusy } from '../session/retry.ts';
+
+export interface Abandoned {
+  readonly record: SessionRecord;
+  /** Why agt reverts it. */
+  readonly reason: string;
+}
+
+export interface Swept extends Abandoned {
+  /** Why agt could not revert it. */
+  readonly error?: unknown;
+}
+
+export async function findAbandoned(repository: Repository, now: Date): Promise<Abandoned[]> {
+  const found: Abandoned[] = [];
+  for (const record of listRecords(repository).records) {
+    if (!mayRevert(record, repository.settings.autoRevert)) continue;
+    const reason = await reasonToRevert(repository, record, now);
+    if (reason !== undefined) found.push({ record, reason });
+  }
+  return found;
+}
+
+/** Goes on after a session that it cannot revert. One that another agt works on is not abandoned. */
+export async function sweep(repository: Repository, now: Date): Promise<Swept[]> {
+  const swept: Swept[] = [];
+  for (const abandoned of await findAbandoned(repository, now)) {
+    try {
+      await revert(repository, abandoned, now);
+      swept.push(abandoned);
+    } catch (error) {
+      if (!isBusy(error) && !hasEnded(repository, abandoned.record)) swept.push({ ...abandoned, error });
+    }
+  }
+  return swept;
+}
+
+function hasEnded(repository: Repository, { session_id: id }: SessionRecord): boolean {
+  const record = readRecord(repository, id);
+  return record === undefined || !isActive(record);
+}
+
+/** agt doctor first finishes an operation that was killed. */
+function mayRevert(record: SessionRecord, policy: AutoRevert): boolean {
+  if (!isActive(record) || record.intent !== undefined) return false;
+  return policy === 'always' || (policy === 'in-place' && isInPlace(record));
+}
+
+function isInPlace({ working_copy }: { readonly working_copy: string }): boolean {
+  return working_copy === 'in-place';
+}
+
+async function reasonToRevert(
+  repository: Repository,
+  record: SessionRecord,
+  now: Date,
+): Promise<string | undefined> {
+  const { owner, state, state_reason: why } = record;
+  const { keepFailed, sessionTimeout } = repository.settings;
+  const isOwned = owner !== undefined && !ownerIsGone(owner);
+  if (isOwned) return undefined;
+  if (state === 'failed')
+    return keepFailed ? undefined : `it has failed${why === undefined ? '' : `: ${why}`}`;
+  if (owner !== undefined) return `its command ${owner.command} (process ${owner.pid}) has died`;
+  const idle = (now.getTime() - Date.parse(record.last_activity_at)) / 1000;
+  if (!(idle >= sessionTimeout)) return undefined;
+  const idleFor = (now.getTime() - (await lastActivity(repository, record, now))) / 1000;
+  return idleFor >= sessionTimeout ? `nobody has worked in it for ${showTime(idleFor)}` : undefined;
+}
+
+/** Milliseconds since 1970. Files may have changed after the last autocommit. */
+async function lastActivity(repository: Repository, record: SessionRecord, now: Date): Promise<number> {
+  const recorded = Date.parse(record.last_activity_at);
+  try {
+    const { changes } = await previewCapture(repository, record, { now });
+    const times = changes.map(({ path }) => changeTime(join(sessionFolder(record), path)) ?? recorded);
+    return Math.max(recorded, ...times);
+  } catch {
+    return recorded; // the revert will say what is wrong
+  }
+}
+
+/** Undefined for a file that is gone. */
+function changeTime(path: string): number | undefined {
+  try {
+    return lstatSync(systemPath(Buffer.from(path).toString('latin1')), { throwIfNoEntry: false })?.ctimeMs;
+  } catch {
+    return undefined;
+  }
+}
+
+function showTime(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 120) return minutes === 1 ? '1 minute' : `${minutes} minutes`;
+  return `${Math.floor(minutes / 60)} hours`;
+}
+
+async function revert(repository: Repository, { record, reason }: Abandoned, now: Date): Promise<void> {
+  const plan = await planRemoval(repository, record, false);
+  await removeSession(repository, plan, { force: false, now, outcome: 'reverted', reason });
+}
