@@ -42,6 +42,8 @@ export interface LandingPlan {
   readonly message: string | undefined;
   /** The last of the commits that are made already. */
   readonly commit: string | undefined;
+  /** A commit of the content of the sandbox; undefined if the branch gets that commit, or only some of its work. */
+  readonly source: string | undefined;
   readonly changes: readonly DiffEntry[];
   /** Changed paths that stay out, readable. */
   readonly leftOut: readonly string[];

@@ -46,7 +46,7 @@ async function accept(
   const { record } = earlier;
   await requireReady(session.repository, record);
   const captured = await captureSession(session, record, { now: request.now, label: 'before accept' });
-  if (!request.keep) refuseLoss(record, captured);
+  if (!request.keep) refuseLoss(record, captured, 'let the session go on: --keep');
   const landed = await mergeAndLand(session, record, request);
   return endSession(session, landed, request.now);
 }

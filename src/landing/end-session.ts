@@ -1,7 +1,8 @@
 /** The part of an acceptance that follows once the branch has moved: the session ends, unless it is kept. */
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
-import { inDirectory } from '../git/run/git.ts';
+import { landedRef } from '../filter/agent-refs.ts';
+import { FSYNC_ARGS, gitText, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
 import { planRemoval, removeLocked } from '../session/lifecycle/remove.ts';
@@ -23,17 +24,31 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   failurePoint('landing: recorded');
   const warnings = [...landing.warnings, ...(await afterMerge(session.repository, worktree))];
   if (intent?.operation === 'accept' && intent.keep) {
-    return { ...landing, record: complete(session, record, 'accept', now), kept: true, warnings };
+    return { ...landing, record: await goOn(session, record, now), kept: true, warnings };
   }
   const { intent: _, ...active } = record;
   const later = await captureSession(session, active, { now });
   if (later.outcome === 'committed') {
     const warning = 'the sandbox changed meanwhile, so the session stays; accept it again for the rest';
-    const kept = complete(session, record, 'accept', now);
-    return { ...landing, record: kept, kept: true, warnings: [...warnings, warning] };
+    return {
+      ...landing,
+      record: await goOn(session, record, now),
+      kept: true,
+      warnings: [...warnings, warning],
+    };
   }
   await removeAccepted(session, active, now);
   return { ...landing, record: session.read() ?? active, kept: false, warnings };
+}
+
+/** The next acceptance needs the content that has landed. */
+async function goOn(session: LockedSession, record: SessionRecord, now: Date): Promise<SessionRecord> {
+  const { intent, landed, session_id: id } = record;
+  const source = intent?.operation === 'accept' ? intent.source : undefined;
+  if (source === undefined || landed === undefined) return complete(session, record, 'accept', now);
+  await gitText(session.repository.git, [...FSYNC_ARGS, 'update-ref', landedRef(id), source]);
+  failurePoint('landing: source kept');
+  return complete(session, { ...record, landed: { ...landed, source } }, 'accept', now);
 }
 
 async function afterMerge(repository: Repository, worktree: string | undefined): Promise<string[]> {

@@ -37,7 +37,8 @@ export async function land(
     warnings.push('the pre-merge-commit hook did not run, because no worktree has the branch checked out');
   const hookFirst = checksFiles && worktree !== undefined;
   const place = worktree === undefined ? {} : { worktree };
-  const move: BranchMove = { onto, from, tree: plan.tree, ...place, keep: request.keep };
+  const source = plan.source === undefined ? {} : { source: plan.source };
+  const move: BranchMove = { onto, from, tree: plan.tree, ...place, keep: request.keep, ...source };
   const made = hookFirst ? undefined : await commit();
   const to = await carryOut(
     session,

@@ -1,7 +1,7 @@
 /** Merges two commits without a worktree, exactly as `git merge` does in a clean checkout of the first one. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { FSYNC_ARGS, gitBytes, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import type { Workbench } from './workbench.ts';
 
 export interface Conflict {
@@ -24,6 +24,37 @@ export async function mergeInMemory(bench: Workbench, ours: string, theirs: stri
   if (run.exitCode === 0) return { tree: fields[0] ?? '' };
   return { conflicts: parseConflicts(fields.slice(1)) };
 }
+
+export interface Sides {
+  /** Trees, or names of commits; undefined: nothing. */
+  readonly base: string | undefined;
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+/** git 2.39 finds the base itself, and merges only commits. So agt gives it three commits with no other history. */
+export async function mergeWithBase(bench: Workbench, { base, ours, theirs }: Sides): Promise<Merged> {
+  const { git } = bench;
+  const treeOf = (name: string) => gitText(git, ['rev-parse', '--verify', `${name}^{tree}`]);
+  const baseTree = base === undefined ? await gitText(git, ['mktree'], { input: '' }) : await treeOf(base);
+  const root = await plainCommit(git, baseTree, []);
+  const [one, other] = await Promise.all([treeOf(ours), treeOf(theirs)]);
+  return mergeInMemory(bench, await plainCommit(git, one, [root]), await plainCommit(git, other, [root]));
+}
+
+/** A commit that exists only for a merge. */
+export async function plainCommit(git: Git, tree: string, parents: readonly string[]): Promise<string> {
+  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'for a merge'];
+  return gitText(git, [...FSYNC_ARGS, ...args], { env: NOBODY });
+}
+
+/** No branch ever leads to such a commit. */
+const NOBODY = Object.fromEntries(
+  ['AUTHOR', 'COMMITTER'].flatMap((who) => [
+    [`GIT_${who}_NAME`, 'agt'],
+    [`GIT_${who}_EMAIL`, 'agt@local'],
+  ]),
+);
 
 /** git reads attributes, such as `merge=union`, from files: those of the branch, as in a clean checkout. */
 async function layOutAttributes({ git }: Workbench, commit: string): Promise<void> {

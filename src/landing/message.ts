@@ -62,11 +62,12 @@ function joined(lines: readonly string[], title: string): string {
   return [title, ...(lines.length > 0 ? ['', ...lines.map((text) => `- ${text}`)] : [])].join('\n');
 }
 
-/** Labels that a person gave, oldest first. */
+/** Labels that a person gave since the last acceptance, oldest first. */
 async function labelsOf({ git }: Repository, record: SessionRecord): Promise<string[]> {
+  const since = new Date(record.landed?.at ?? 0);
   const history = await readHistory(git, snapshotRefs(record));
   const labels = history
-    .filter(({ session }) => session === record.session_id)
+    .filter(({ session, time }) => session === record.session_id && time >= since)
     .flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
   return [...new Set(labels.toReversed())];
 }

@@ -7,7 +7,7 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { conflictError, nothingToAccept } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
-import { mergeInMemory } from './merge-in-memory.ts';
+import { mergeWithBase } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
 import { diffTrees } from './sandbox-content.ts';
 
@@ -21,7 +21,8 @@ export async function pickCommits(
   await refuseSessionFolders(repository, commits);
   let tip = target.tip;
   for (const commit of commits) {
-    const merged = await mergeInMemory(bench, ...(await asMerge(git, tip, commit)));
+    const parent = await resolveObject(git, `${commit}^`);
+    const merged = await mergeWithBase(bench, { base: parent, ours: tip, theirs: commit });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
     if (!isEmpty) tip = await copyOf(repository, git, record, { commit, tree: merged.tree, parent: tip });
@@ -29,7 +30,17 @@ export async function pickCommits(
   if (tip === target.tip) throw nothingToAccept(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.tip, tip);
-  return { target, tree, parents: [], message: undefined, commit: tip, changes, leftOut: [], warnings: [] };
+  return {
+    target,
+    tree,
+    parents: [],
+    message: undefined,
+    commit: tip,
+    source: undefined,
+    changes,
+    leftOut: [],
+    warnings: [],
+  };
 }
 
 /** Names, and ranges such as `A..B`; in the order of the history, oldest first. */
@@ -44,33 +55,6 @@ async function resolveCommits(git: Git, names: readonly string[]): Promise<strin
   }
   return [...new Set(found)];
 }
-
-/**
- * git 2.39 merges only commits, and finds their base itself. So agt gives it three commits without a history: the change
- * of one commit against its parent, applied to the tip.
- */
-async function asMerge(git: Git, tip: string, commit: string): Promise<[ours: string, theirs: string]> {
-  const parent = await resolveObject(git, `${commit}^`);
-  const base = parent === undefined ? await emptyTree(git) : `${parent}^{tree}`;
-  const root = await plain(git, base, []);
-  return [await plain(git, `${tip}^{tree}`, [root]), await plain(git, `${commit}^{tree}`, [root])];
-}
-
-function emptyTree(git: Git): Promise<string> {
-  return gitText(git, ['mktree'], { input: '' });
-}
-
-async function plain(git: Git, tree: string, parents: readonly string[]): Promise<string> {
-  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'for a merge'];
-  return gitText(git, args, { env: NOBODY });
-}
-
-const NOBODY = Object.fromEntries(
-  ['AUTHOR', 'COMMITTER'].flatMap((who) => [
-    [`GIT_${who}_NAME`, 'agt'],
-    [`GIT_${who}_EMAIL`, 'agt@local'],
-  ]),
-);
 
 interface Copy {
   readonly commit: string;

@@ -5,15 +5,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
-import {
-  FSYNC_ARGS,
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  inDirectory,
-  resolveObject,
-} from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitBytes, gitText, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
@@ -139,16 +131,4 @@ export async function mergeBase(git: Git, branch: string, head: string): Promise
   throw new AgtError('the work of the session and the branch have no common history', {
     hints: ['name another branch with --onto'],
   });
-}
-
-/** A commit of the tree on top of the sandbox's HEAD, for git to merge. HEAD itself, if it has that tree. */
-export async function commitOfContent(
-  git: Git,
-  { head, tree }: Pick<SandboxContent, 'head' | 'tree'>,
-  message: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
-  if ((await resolveObject(git, `${head}^{tree}`)) === tree) return head;
-  const args = [...FSYNC_ARGS, 'commit-tree', tree, '-p', head, '-F', '-'];
-  return gitText(git, args, { input: message, env });
 }

@@ -102,7 +102,7 @@ async function planSync(
   );
   if (tip === undefined) throw new AgtError(`there is no branch "${branch}"`, { hints: ['see: git branch'] });
   if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);
-  const commits = (await commitsBetween(git, head, tip)).length;
+  const commits = (await commitsBetween(git, [head], tip)).length;
   const operation = rebase ? 'rebase' : 'merge';
   return { record, branch, commits, head, conflicts: [], operation };
 }

@@ -1,9 +1,10 @@
 /** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
 import { AgtError } from '../errors.ts';
+import { landedRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { gitText, inDirectory } from '../git/run/git.ts';
+import { gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete } from '../session/operation.ts';
@@ -72,12 +73,13 @@ async function moveBack(session: LockedSession, found: SessionRecord, now: Date)
 }
 
 /** The branch has moved. A session that was kept goes on; the sandbox of another one comes back afterwards. */
-function moved(
+async function moved(
   session: LockedSession,
   { landed: _, ...record }: SessionRecord,
   result: Omit<UnacceptResult, 'record'>,
   now: Date,
-): UnacceptResult {
+): Promise<UnacceptResult> {
+  await runGit(session.repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
   if (result.restored) session.write(record);
   return { ...result, record: result.restored ? record : complete(session, record, 'unaccept', now) };
 }

@@ -39,7 +39,9 @@ export interface SessionRecord {
   readonly profile?: string;
   readonly isolation: 'none';
   readonly provider: 'git';
-  readonly working_copy: 'worktree';
+  readonly working_copy: 'worktree' | 'in-place';
+  /** The user's own checkout, in which the session works: the sandbox is a link to it. */
+  readonly checkout?: string;
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;
   readonly state: SessionState;
@@ -61,6 +63,8 @@ export interface Landed {
   /** The branch; a full name. */
   readonly onto: string;
   readonly at: string;
+  /** For a session that goes on: the content of the sandbox then, a commit that `landedRef` keeps. */
+  readonly source?: string;
 }
 
 export interface Exported {

@@ -20,7 +20,7 @@ export interface Scene {
 const NEWEST = 'uncaptured\n';
 
 /** A file that no snapshot had before the command, and that no kill may lose. */
-function newestIsKept({ repository, sandbox }: Place): void {
+export function newestIsKept({ repository, sandbox }: Place): void {
   if (stateOf(repository, 's1') !== 'active') agtOk(repository, 'session', 'restore', 's1', '--to', '@{0}');
   if (existsSync(join(sandbox, 'newest')) && readFileSync(join(sandbox, 'newest'), 'utf8') === NEWEST) return;
   const states = git(repository, 'rev-list', '--first-parent', 'refs/agt/tip/s1', '^main').split('\n');
@@ -30,7 +30,7 @@ function newestIsKept({ repository, sandbox }: Place): void {
   if (!held) throw new Error('what was on disk is neither there nor in any state');
 }
 
-function stateOf(repository: string, id: string): string | undefined {
+export function stateOf(repository: string, id: string): string | undefined {
   const path = join(repository, '.git/agt/sessions', `${id}.json`);
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).state : undefined;
 }

@@ -19,8 +19,8 @@ const FLOORS = [
   ['maintenance'],
   ['triggers'],
   ['timetravel'],
-  ['running'],
   ['landing'],
+  ['running'],
 ];
 const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];

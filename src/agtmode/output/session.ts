@@ -13,8 +13,8 @@ export function recordJson({ branch, landed, ...record }: SessionRecord) {
   return { ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
 }
 
-function landedJson({ commit, from, onto, at }: Landed) {
-  return { commit, onto: shortBranch(onto), onto_before: from, at };
+function landedJson({ from, onto, ...landed }: Landed) {
+  return { ...landed, onto: shortBranch(onto), onto_before: from };
 }
 
 export function sessionJson(status: SessionStatus) {
@@ -96,7 +96,7 @@ export function printNewSession(
   const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
   const lines = [
     `session  ${record.session_id}`,
-    `sandbox  ${record.sandbox}`,
+    `sandbox  ${record.checkout ?? record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
     ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
     ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),

@@ -65,7 +65,7 @@ async function checkRefs(
   });
 }
 
-/** @throws AgtError if the ref exists by now. */
+/** Leaves a ref that is there by now: the fix of an unfinished restore makes it too. */
 function recreateRef(
   repository: Repository,
   record: SessionRecord,
@@ -73,9 +73,11 @@ function recreateRef(
   target: string,
 ): Promise<unknown> {
   const noCommit = '0'.repeat(record.from_commit.length);
-  return withSessionLock(repository, record.session_id, () =>
-    gitText(repository.git, ['update-ref', ref, target, noCommit]),
-  );
+  return withSessionLock(repository, record.session_id, async () => {
+    const { git } = repository;
+    if ((await resolveObject(git, ref)) === undefined)
+      await gitText(git, ['update-ref', ref, target, noCommit]);
+  });
 }
 
 async function checkTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {

@@ -1,7 +1,9 @@
-import { EXIT } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
+import { newSessionInPlace } from '../../../session/in-place/new.ts';
 import { newSession } from '../../../session/lifecycle/new.ts';
 import { defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
 import { printNewSession } from '../../output/session.ts';
 import { runSetup } from '../../setup.ts';
 import { sweepFirst } from '../../sweeping.ts';
@@ -31,6 +33,20 @@ export const sessionNew = defineCommand({
     },
     setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
     quiet: QUIET_OPTION,
+    'working-copy': {
+      choices: ['worktree', 'in-place'],
+      describe: 'in-place: work in your own checkout (default: fs.workingCopy)',
+    },
+    replace: {
+      type: 'boolean',
+      default: true,
+      describe: 'in place: revert an earlier session in the same checkout; --no-replace: refuse',
+    },
+    'if-repo': {
+      type: 'boolean',
+      default: false,
+      describe: 'outside a repository, say that sessions are off, and exit with 0',
+    },
     json: JSON_OPTION,
   },
   examples: [
@@ -41,8 +57,13 @@ export const sessionNew = defineCommand({
   ],
   run: async (args, context) => {
     await context.git(); // fails if git is too old
+    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined) {
+      context.out(args.json ? 'null\n' : 'sessions are off here: this is no git repository\n');
+      return EXIT.done;
+    }
     const repository = await context.repository();
     await sweepFirst(context, repository);
+    if ((args['working-copy'] ?? (await settingOf(context))) === 'in-place') return newInPlace(args, context);
     const { record, ...files } = await newSession(repository, {
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,
@@ -56,3 +77,31 @@ export const sessionNew = defineCommand({
     return args.setup ? runSetup(context, record) : EXIT.done;
   },
 });
+
+async function settingOf(context: Context): Promise<string | undefined> {
+  return (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
+}
+
+interface InPlaceArguments {
+  readonly name: string | undefined;
+  readonly id: string | undefined;
+  readonly from: string | undefined;
+  readonly profile: string | undefined;
+  readonly replace: boolean;
+  readonly json: boolean;
+}
+
+async function newInPlace(args: InPlaceArguments, context: Context): Promise<number> {
+  if (args.from !== undefined)
+    throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
+  const { record, replaced } = await newSessionInPlace(await context.repository(), {
+    id: givenSession({ id: args.name, session: args.id }),
+    profile: args.profile,
+    now: context.now(),
+    replace: args.replace,
+  });
+  if (replaced !== undefined)
+    context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
+  printNewSession(context, record, args.json);
+  return EXIT.done;
+}

@@ -4,6 +4,7 @@ import { AgtError, EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
+import type { SessionRecord } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import {
@@ -95,7 +96,7 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
   const verb = (past: string, future: string) => (done ? past : `would ${future}`);
   const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'));
   const lines = [
-    ...(folder === undefined ? [] : [`${verb('removed', 'remove')} ${folder}`]),
+    ...(folder === undefined ? [] : [describeFolder(record, folder, verb)]),
     ...branches.map(
       ({ ref, commit }) =>
         `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`,
@@ -103,6 +104,15 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
   ];
   if (refs.length === 0) lines.push(`${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`);
   return `${lines.join('\n')}\n`;
+}
+
+function describeFolder(
+  { checkout, user_branch: branch = '' }: SessionRecord,
+  folder: string,
+  verb: (past: string, future: string) => string,
+): string {
+  if (checkout === undefined) return `${verb('removed', 'remove')} ${folder}`;
+  return `${verb('returned', 'return')} ${checkout} to ${shortBranch(branch)}`;
 }
 
 function describeIgnored(paths: readonly string[]): string {

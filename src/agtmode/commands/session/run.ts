@@ -56,6 +56,7 @@ export const sessionRun = defineCommand({
       describe: 'autocommit after so many seconds; 0: only at the end',
     },
   },
+  runsLong: true,
   examples: [
     ['agt session run fix-login -- my-agent', 'run an agent in a session'],
     ['agt run --new -- my-agent', 'the same in a new session'],
@@ -113,6 +114,7 @@ async function createSessions(
       cwd,
       now: context.now(),
       showProgress: false,
+      withChanges: false,
     });
     context.err(`session ${record.session_id}\n`);
     if ((await runSetup(context, record)) === EXIT.done) records.push(record);
