@@ -26,10 +26,10 @@ export function printAccept(context: Context, result: AcceptResult, options: Out
 function acceptJson(result: AcceptResult, options: OutputOptions) {
   const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
   return {
-    session: record.session_id,
+    session_id: record.session_id,
     state: record.state,
     onto: shortBranch(onto),
-    from,
+    onto_before: from,
     commit: commit ?? null,
     message: result.message ?? null,
     files: changes.map(fileJson),
@@ -111,14 +111,14 @@ export function printUnaccept(context: Context, result: UnacceptResult, options:
   if (options.json) {
     context.out(
       json({
-        session: id,
+        session_id: id,
         state: record.state,
         onto: shortBranch(onto),
         undone: commit,
         commit: tip,
         files: changes.map(fileJson),
         worktree: worktree ?? null,
-        restored,
+        sandbox_restored: restored,
         dry_run: options['dry-run'],
       }),
     );
@@ -151,11 +151,11 @@ export function printReject(
   if (options.json) {
     context.out(
       json({
-        session: id,
+        session_id: id,
         state: dryRun ? plan.record.state : 'rejected',
         reason: reason ?? null,
-        removed: plan.folder ?? null,
-        not_captured: ignored,
+        folder: plan.folder ?? null,
+        ignored,
         dry_run: dryRun,
       }),
     );
@@ -176,7 +176,15 @@ export function printSync(context: Context, result: SyncResult, options: OutputO
   const { session_id: id, sandbox } = record;
   if (options.json) {
     context.out(
-      json({ session: id, from: branch, commits, head, operation, conflicts, dry_run: options['dry-run'] }),
+      json({
+        session_id: id,
+        branch,
+        commits,
+        head_commit: head,
+        operation,
+        conflicts,
+        dry_run: options['dry-run'],
+      }),
     );
     return;
   }
