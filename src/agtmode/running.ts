@@ -89,7 +89,8 @@ async function variablesOf(
 }
 
 /** The current directory if it is in the sandbox, otherwise the sandbox. */
-export function directoryFor({ cwd }: Context, { sandbox }: SessionRecord): string {
+export function directoryFor({ cwd }: Context, record: SessionRecord): string {
+  const sandbox = record.checkout ?? record.sandbox;
   try {
     return `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`) ? cwd : sandbox;
   } catch {

@@ -1,7 +1,7 @@
 /** Compares a session folder with its last snapshot. */
 import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
-import { insideCheck } from '../disk/is-inside.ts';
+import { insideCheck, type LinkedEntry } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { filesMappedForWriting } from '../disk/mapped-files.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
@@ -40,7 +40,7 @@ export async function observeFolder(
   const ignore = readIgnoreFile(target.folder);
   const topFolders = options.siblings ?? TOP_FOLDERS;
   const clock = readFileClock(target.folder);
-  const isInside = insideCheck(folder);
+  const isInside = insideCheck(folder, linkedSandbox(target));
 
   // git reads the refs while this process refreshes the stat cache.
   const refsRead = readRefsAtStart(git, target);
@@ -48,7 +48,7 @@ export async function observeFolder(
   const loaded = loadStatCache(target);
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
   if (upToDate === undefined) threads.stop();
-  const mapped = filesMappedForWriting(target.folder);
+  const mapped = mappedFiles(target);
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
@@ -58,6 +58,7 @@ export async function observeFolder(
     hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     topFolders,
+    isLinked: target.checkout !== undefined,
     ignore,
     rereadSince: options.rereadSince,
     mapped,
@@ -76,6 +77,18 @@ export async function observeFolder(
     ownerOf: (path) => ownerOf(`${folder}/${path}`),
   });
   return { refs, last, index, scanned, clock, manifest };
+}
+
+/** The sandbox of a session that works in the user's own checkout. */
+export function linkedSandbox({ checkout }: Pick<CaptureTarget, 'checkout'>): LinkedEntry | undefined {
+  return checkout === undefined
+    ? undefined
+    : { name: 'sandbox', target: Buffer.from(checkout).toString('latin1') };
+}
+
+function mappedFiles({ folder, checkout }: CaptureTarget): Set<string> {
+  if (checkout === undefined) return filesMappedForWriting(folder);
+  return new Set([...filesMappedForWriting(checkout)].map((path) => `sandbox/${path}`));
 }
 
 function ownerOf(path: string): string | undefined {

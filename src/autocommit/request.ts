@@ -7,6 +7,8 @@ export interface CaptureTarget {
   readonly sessionId: string;
   readonly folder: string;
   readonly sandbox: string;
+  /** The user's own checkout, if the sandbox is a link to it. */
+  readonly checkout?: string | undefined;
   readonly commonDir: string;
   /** `<commonDir>/agt`. */
   readonly agtDir: string;

@@ -1,7 +1,7 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
 import { AgtError } from '../errors.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
@@ -33,7 +33,7 @@ export class LostTip extends AgtError {
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
-  const gitDir = worktreeGitDir(target.sandbox);
+  const gitDir = gitDirOf(target.sandbox);
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const isDamaged = !isReadableHead(gitDir);
   const workGit = inDirectory(git, directoryForGit(git, target));
@@ -91,6 +91,6 @@ function lastHead(tipManifest: string | undefined, { startCommit }: CaptureTarge
 
 /** The directory for git to work in: the sandbox, unless its HEAD is damaged, so that git takes it for no worktree. */
 export function directoryForGit(git: Git, { sandbox }: Pick<CaptureTarget, 'sandbox'>): string {
-  const gitDir = worktreeGitDir(sandbox);
+  const gitDir = gitDirOf(sandbox);
   return gitDir !== undefined && isReadableHead(gitDir) ? sandbox : git.cwd;
 }

@@ -154,8 +154,9 @@ export const SETTING_KEYS = [
     defaultValue: 'auto',
     env: 'AGT_WORKING_COPY',
     agtModeOnly: true,
-    summary: 'how a sandbox is made: worktree, or auto to let agt choose; worktree is the only choice so far',
-    check: supported('auto', 'worktree'),
+    summary:
+      'where the agent of a new session works: in a worktree of its own (worktree or auto), or in your checkout (in-place)',
+    check: supported('auto', 'worktree', 'in-place'),
   },
 ] as const satisfies readonly SettingKey[];
 
@@ -173,7 +174,9 @@ export function showValue(name: SettingName, value: string): string {
 
 function supported(...values: string[]): (value: string) => string | undefined {
   return (value) =>
-    values.includes(value) ? undefined : `not supported; supported values are ${values.join(' and ')}`;
+    values.includes(value)
+      ? undefined
+      : `not supported; supported values are ${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
 }
 
 /** The words that a template may have in braces. */

@@ -8,8 +8,27 @@ import { systemPath } from './long-path.ts';
 
 export type IsInside = (fd: number, path: string) => boolean;
 
-/** A check for files whose paths begin with `folder`; all paths hold one byte per character. */
-export function insideCheck(folder: string): IsInside {
+/** An entry of the folder that is a link, and the directory that it is to lead to. */
+export interface LinkedEntry {
+  readonly name: string;
+  /** Absolute. */
+  readonly target: string;
+}
+
+/**
+ * A check for files whose paths begin with `folder`; all paths hold one byte per character. `linked`: files below that
+ * link have to lie in its target.
+ */
+export function insideCheck(folder: string, linked?: LinkedEntry): IsInside {
+  const own = checkBelow(folder);
+  if (linked === undefined) return own;
+  const link = `${folder}/${linked.name}`;
+  const below = checkBelow(linked.target);
+  return (fd, path) =>
+    path.startsWith(`${link}/`) ? below(fd, linked.target + path.slice(link.length)) : own(fd, path);
+}
+
+function checkBelow(folder: string): IsInside {
   const fd = openSync(systemPath(folder), constants.O_RDONLY);
   try {
     const realFolder = pathOf(fd);

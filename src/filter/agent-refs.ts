@@ -32,6 +32,11 @@ export function landedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}landed/${sessionId}`;
 }
 
+/** The uncommitted work of the user that agt set aside for a session in the user's own checkout. */
+export function stashRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}stash/${sessionId}`;
+}
+
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {
   return `${shadowNamespace(prefixes)}${sessionId}`;
 }

@@ -25,7 +25,7 @@ export function sessionEnvironment(
   const places = {
     id: record.session_id,
     folder,
-    sandbox: record.sandbox,
+    sandbox: record.checkout ?? record.sandbox,
     xdg: join(folder, 'xdg'),
     config: join(folder, 'config'),
     path: env['PATH'] ?? '',
@@ -37,7 +37,7 @@ export function sessionEnvironment(
   return {
     set: {
       AGT_SESSION: record.session_id,
-      AGT_SANDBOX: record.sandbox,
+      AGT_SANDBOX: places.sandbox,
       ...expanded,
       PATH: gitDirectory === undefined ? path : `${gitDirectory}${delimiter}${path}`,
     },

@@ -57,11 +57,7 @@ function hasEnded(repository: Repository, { session_id: id }: SessionRecord): bo
 /** agt doctor first finishes an operation that was killed. */
 function mayRevert(record: SessionRecord, policy: AutoRevert): boolean {
   if (!isActive(record) || record.intent !== undefined) return false;
-  return policy === 'always' || (policy === 'in-place' && isInPlace(record));
-}
-
-function isInPlace({ working_copy }: { readonly working_copy: string }): boolean {
-  return working_copy === 'in-place';
+  return policy === 'always' || (policy === 'in-place' && record.checkout !== undefined);
 }
 
 async function reasonToRevert(

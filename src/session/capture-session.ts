@@ -19,6 +19,7 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
     sessionId: record.session_id,
     folder: sessionFolder(record),
     sandbox: record.sandbox,
+    checkout: record.checkout,
     commonDir: repository.commonDir,
     agtDir: repository.agtDir,
     shadowRef: record.branch,

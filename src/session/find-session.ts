@@ -33,8 +33,11 @@ export function sessionOfFolder(repository: Repository, cwd: string): SessionRec
 
 export function sessionContaining(repository: Repository, cwd: string): SessionRecord | undefined {
   const directory = `${withoutSymlinks(cwd)}${sep}`;
-  return listRecords(repository).records.find((record) =>
-    directory.startsWith(`${withoutSymlinks(sessionFolder(record))}${sep}`),
+  const isIn = (folder: string) => directory.startsWith(`${withoutSymlinks(folder)}${sep}`);
+  const { records } = listRecords(repository);
+  return (
+    records.find((record) => isIn(sessionFolder(record))) ??
+    records.find(({ checkout }) => checkout !== undefined && isIn(checkout))
   );
 }
 

@@ -38,7 +38,9 @@ export interface SessionRecord {
   readonly profile?: string;
   readonly isolation: 'none';
   readonly provider: 'git';
-  readonly working_copy: 'worktree';
+  readonly working_copy: 'worktree' | 'in-place';
+  /** The user's own checkout, in which the session works: the sandbox is a link to it. */
+  readonly checkout?: string;
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;
   readonly state: SessionState;

@@ -7,7 +7,7 @@ import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 
@@ -27,16 +27,27 @@ export type SandboxPlace =
   /** It is a worktree of another repository, of which this one is a copy. */
   | 'elsewhere';
 
-type Place = Pick<SessionRecord, 'sandbox'>;
+type Place = Pick<SessionRecord, 'sandbox' | 'checkout'>;
 
-export function sandboxPlace({ commonDir }: Pick<Repository, 'commonDir'>, { sandbox }: Place): SandboxPlace {
+export function sandboxPlace(
+  { commonDir }: Pick<Repository, 'commonDir'>,
+  { sandbox, checkout }: Place,
+): SandboxPlace {
   const stat = lstatSync(sandbox, { throwIfNoEntry: false });
   if (stat === undefined) return 'missing';
+  if (checkout !== undefined) return checkoutPlace(commonDir, sandbox, checkout);
   if (!stat.isDirectory()) return 'not a directory';
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return 'no link';
   if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
   if (isOfAnother(gitDir, sandbox)) return 'taken';
+  return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+}
+
+function checkoutPlace(commonDir: string, sandbox: string, checkout: string): SandboxPlace {
+  if (!isSame(sandbox, checkout)) return 'not a directory';
+  const gitDir = gitDirOf(checkout);
+  if (gitDir === undefined) return 'no link';
   return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
 }
 

@@ -35,9 +35,9 @@ export type Intent =
       readonly operation: 'remove';
       /**
        * First agt moves the folder out of the way and captures what came meanwhile; then it deletes. Earlier versions
-       * wrote none: they only deleted.
+       * wrote none: they only deleted. In the user's own checkout agt captures, then returns to the user's branch.
        */
-      readonly phase?: 'moving' | 'deleting';
+      readonly phase?: 'moving' | 'returning' | 'deleting';
       /** The state afterwards; `removed` if there is none. */
       readonly outcome?: Outcome;
       readonly reason?: string;

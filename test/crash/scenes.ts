@@ -58,11 +58,26 @@ function firstComesBack(place: Place): void {
 
 const asItIs = () => {};
 
-const NEW = ['session', 'new', '--id', 's2'];
+const NEW = ['session', 'new', '--id', 's2', '--with-changes'];
+const CHANGED = 'changed by the user\n';
 const FORK = ['session', 'fork', '--from', 's1', '--id', 's2'];
 
 export const SCENES: readonly Scene[] = [
-  { name: 'session new', prepare: asItIs, command: NEW, check: secondIsThere(NEW, '.env') },
+  {
+    name: 'session new',
+    prepare: ({ repository }) => {
+      write(join(repository, 'a'), CHANGED);
+      write(join(repository, 'of-the-user'), 'untracked\n');
+    },
+    command: NEW,
+    check: (place) => {
+      const status = git(place.repository, 'status', '--porcelain');
+      if (status !== ' M a\n?? of-the-user') throw new Error(`the worktree of the user is ${status}`);
+      secondIsThere(NEW, '.env')(place);
+      const path = join(place.sandbox, '../../s2/sandbox/a');
+      if (readFileSync(path, 'utf8') !== CHANGED) throw new Error('s2 lacks a change of the user');
+    },
+  },
   {
     name: 'autocommit',
     prepare: asItIs,

@@ -19,7 +19,7 @@ const log = () => readFileSync(join(repository, '.git/log'), 'utf8').trim().spli
 const tip = () => git(repository, 'rev-parse', 'main');
 
 test('hooks run in the worktree as git runs them, and one that refuses changes nothing', () => {
-  const say = 'echo "$(basename "$0") $(basename "${1:-}") ${2:-}" >>"$(git rev-parse --git-common-dir)/log"';
+  const say = 'echo "$(basename "$0") $(basename "$1") $2" >>"$(git rev-parse --git-common-dir)/log"';
   hook('pre-merge-commit', `${say}\ntest -e new && test "$(git rev-parse --abbrev-ref HEAD)" = main`);
   hook('prepare-commit-msg', `${say}\necho "Prepared: $2" >>"$1"`);
   hook('commit-msg', `${say}\ngit diff --cached --name-only HEAD >>"$1"`);

@@ -10,6 +10,8 @@ export interface ScanOptions {
   /** In bytes. */
   readonly maxFileSize: number;
   readonly topFolders: readonly string[];
+  /** The sandbox is a link to the user's own checkout, and the only link to follow. */
+  readonly isLinked?: boolean;
   readonly ignore: IgnoreFile | undefined;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince: number | undefined;

@@ -8,7 +8,7 @@
  * Links are never followed, and `.git` entries never entered. An entry counts only if the walk reaches it: a file below
  * a directory that has become a link may look up to date, and is gone.
  */
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
@@ -172,7 +172,8 @@ class Walker implements Walked {
   /** Undefined if there is nothing, or if the system refuses. */
   private lstat(path: string): Stats | undefined {
     try {
-      return lstatSync(this.absolute(path), { throwIfNoEntry: false });
+      const isCheckout = this.options.isLinked === true && path === 'sandbox';
+      return (isCheckout ? statSync : lstatSync)(this.absolute(path), { throwIfNoEntry: false });
     } catch (error) {
       this.failed.push({ path, reason: failureReason('examined', error) });
       return undefined;

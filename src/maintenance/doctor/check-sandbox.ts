@@ -45,9 +45,10 @@ export async function checkSandbox(
 
 function checkWorktree(
   repository: Repository,
-  { session_id: about, sandbox }: SessionRecord,
+  { session_id: about, sandbox, checkout }: SessionRecord,
   worktrees: readonly WorktreeEntry[],
 ): Finding[] {
+  if (checkout !== undefined) return []; // git has registered it as the user's
   if (worktrees.some(({ path }) => path === sandbox)) return [];
   const fix = () =>
     withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));

@@ -19,7 +19,8 @@ export async function finishRemoval(repository: Repository, record: SessionRecor
 
 /** A removal that is still moving the folder captures it once more itself. */
 function mayHaveChanged(record: SessionRecord): boolean {
-  const { intent } = record;
+  const { intent, checkout } = record;
+  if (checkout !== undefined) return false; // it looks again itself
   const isMoving = intent?.operation === 'remove' && intent.phase === 'moving';
   return !isMoving && existsSync(sessionFolder(record));
 }

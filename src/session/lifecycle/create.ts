@@ -4,7 +4,7 @@
  * `agt doctor` finds what is left.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, symlinkSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writeTimestamp } from '../../autocommit/timestamp.ts';
@@ -22,6 +22,7 @@ import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
+import { undoEntering } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
@@ -43,6 +44,8 @@ interface NewSession {
   readonly fill: (record: SessionRecord, session: LockedSession) => Promise<void>;
   /** False: agt registers the worktree but leaves its files to `fill`. */
   readonly checkOut: boolean;
+  /** The user's own checkout, in place of a worktree of the session. */
+  readonly checkout?: string | undefined;
   readonly showProgress: boolean;
 }
 
@@ -71,7 +74,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
     return complete(session, record, 'create');
   } catch (error) {
-    if (await undoSteps(undo)) session.forget();
+    if (await undoSteps(undo, record)) session.forget();
     interrupts.throwIfAny();
     throw error;
   } finally {
@@ -101,6 +104,14 @@ async function createResources(
   await createRefs(session, refsOf(record, wanted));
   failurePoint('create: refs made');
 
+  if (wanted.checkout !== undefined) {
+    // A snapshot holds only what is in the checkout again then.
+    undo.push(() => deleteSnapshots(session, record));
+    undo.push(() => undoEntering(session, record));
+    symlinkSync(wanted.checkout, record.sandbox);
+    failurePoint('create: checkout linked');
+    return;
+  }
   undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
   await addWorktree(session, record, wanted);
   failurePoint('create: worktree added');
@@ -110,13 +121,14 @@ async function createResources(
  * False if one cannot be undone: agt still undoes the others. Then the metadata stay, so that the same command, or agt
  * doctor, can undo the rest. agt reports the error that made it undo the steps.
  */
-async function undoSteps(undo: readonly Undo[]): Promise<boolean> {
+async function undoSteps(undo: readonly Undo[], { checkout }: SessionRecord): Promise<boolean> {
   let isUndone = true;
   for (const step of undo.toReversed()) {
     try {
       await step();
     } catch {
       isUndone = false;
+      if (checkout !== undefined) break; // the user's own checkout may still be on the work branch
     }
   }
   return isUndone;
@@ -138,7 +150,8 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
     ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
     isolation: 'none',
     provider: 'git',
-    working_copy: 'worktree',
+    working_copy: wanted.checkout === undefined ? 'worktree' : 'in-place',
+    ...(wanted.checkout === undefined ? {} : { checkout: wanted.checkout }),
     state: 'creating',
     intent: { operation: 'create' },
   };
@@ -185,6 +198,11 @@ async function createRefs({ repository }: LockedSession, refs: readonly NewRef[]
 async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): Promise<void> {
   if ((await resolveObject(repository.git, ref)) !== commit) return;
   await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
+}
+
+async function deleteSnapshots({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const input = [record.branch, tipRef(record.session_id)].map((ref) => `delete ${ref}\n`).join('');
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '--stdin'], { input });
 }
 
 async function addWorktree(

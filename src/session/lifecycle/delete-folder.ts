@@ -112,7 +112,7 @@ function move(repository: Repository, from: SessionRecord, to: SessionRecord): b
 }
 
 /** Waits until later changes have later times than everything that is there. */
-async function nextTick(folder: string): Promise<void> {
+export async function nextTick(folder: string): Promise<void> {
   const start = readFileClock(folder);
   for (let tries = 0; tries < LONGEST_TICK_MS && readFileClock(folder) <= start; tries++) await sleep(1);
 }

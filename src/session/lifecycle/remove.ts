@@ -15,6 +15,7 @@ import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.t
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../capture-session.ts';
+import { leaveCheckout, notPutBack } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
 import { complete } from '../operation.ts';
@@ -135,6 +136,7 @@ export async function removeLocked(
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
   refuseUnfinished(record, options);
+  if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
@@ -153,6 +155,25 @@ export async function removeLocked(
   }
   if (left.length > 0) throw leftFiles(record, left);
   return ignored;
+}
+
+/** @throws AgtError if the user's uncommitted work stays set aside. The session has ended then. */
+async function removeInPlace(
+  session: LockedSession,
+  record: SessionRecord,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<readonly string[]> {
+  const left = await leaveCheckout(session, record, options);
+  if (session.repository.area === undefined) removeEmptyParents(dirname(sessionFolder(record)));
+  if (plan.deleteBranch) {
+    await deleteRefs(session, record);
+    session.forget();
+  } else {
+    complete(session, left.record, 'remove', options.now);
+  }
+  if (left.conflicts.length > 0) throw notPutBack(record, left.conflicts);
+  return [];
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
 import { type HeadFile, readHeadFile } from '../../git/files/head-file.ts';
-import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { ownerIsGone } from '../owner.ts';
@@ -19,7 +19,7 @@ export interface SandboxFacts {
 }
 
 export function readSandboxFacts(repository: Repository, record: SessionRecord): SandboxFacts {
-  const gitDir = sandboxExists(repository, record) ? worktreeGitDir(record.sandbox) : undefined;
+  const gitDir = sandboxExists(repository, record) ? gitDirOf(record.sandbox) : undefined;
   return {
     record,
     gitDir,

@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { treeMode } from '../../autocommit/last-snapshot.ts';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
-import { observeFolder } from '../../autocommit/observe.ts';
+import { linkedSandbox, observeFolder } from '../../autocommit/observe.ts';
 import type { CaptureTarget } from '../../autocommit/request.ts';
 import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
 import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
@@ -136,7 +136,7 @@ async function storeFiles(
   const unstable: string[] = [];
   const objects = new ObjectStream(scratch.git, scratch.dir, target.sandbox);
   const folder = Buffer.from(target.folder).toString('latin1');
-  const isInside = insideCheck(folder);
+  const isInside = insideCheck(folder, linkedSandbox(target));
   try {
     for (const path of paths) {
       const stored = await storeFile(objects, `${folder}/${path}`, hash, isInside);

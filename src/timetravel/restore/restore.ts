@@ -14,6 +14,7 @@ import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
+import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer } from '../../git/run/git.ts';
@@ -65,6 +66,7 @@ async function restore(
   request: RestoreRequest,
 ): Promise<RestoreResult> {
   requireAllowed(found, 'restore');
+  refuseInPlace(found);
   const start = await prepare(session, found, request);
   const { changed, warnings } = await bringBack(session, start, request);
   failurePoint('restore: brought back');
@@ -79,6 +81,14 @@ async function restore(
     mismatches: verified.mismatches,
     warnings: [...warnings, ...verified.warnings],
   };
+}
+
+/** @throws AgtError if the session works in the user's own checkout. When it has ended, it comes back with a sandbox. */
+function refuseInPlace({ session_id: id, checkout }: SessionRecord): void {
+  if (checkout === undefined) return;
+  throw new AgtError(`session "${id}" works in your own checkout, and agt does not go back there`, {
+    hints: [`take an earlier snapshot into a sandbox: agt session fork ${id} --at SNAPSHOT`],
+  });
 }
 
 interface RestoreStart {

@@ -40,6 +40,24 @@ export function replayHistory(history: readonly Snapshot[]): UndoHistory {
   return { steps, current, isBetween: history[0]?.unfinished !== undefined };
 }
 
+/** Where undo and redo have come to. */
+export interface Position {
+  readonly snapshot: Snapshot;
+  /** Counted from 1, the oldest. */
+  readonly step: number;
+  readonly of: number;
+}
+
+/** Undefined before the first autocommit. */
+export async function readPosition(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<Position | undefined> {
+  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
+  const snapshot = steps[current];
+  return snapshot && { snapshot, step: current + 1, of: steps.length };
+}
+
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
 function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: number): number {
   const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;

@@ -8,6 +8,8 @@ const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.ino
 const NO_WATCHERS = "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
 const LIMITS: readonly string[] = [NO_WATCHES, NO_WATCHERS];
 
+const IN_PLACE = 'it works in your own checkout';
+
 const NOT_TRIED = '';
 
 export interface WatchTimes {
@@ -51,6 +53,10 @@ export class WatchedSession {
   /** Makes the kernel watch the folder. Returns true if `reason` changed. */
   watchFolder(): boolean {
     const before = this.refusal;
+    if (this.record.checkout !== undefined) {
+      this.refusal = IN_PLACE;
+      return before !== IN_PLACE;
+    }
     // A limit lasts longer than a capture, and trying again would take all watches that are left.
     if (before !== undefined && LIMITS.includes(before)) return false;
     try {

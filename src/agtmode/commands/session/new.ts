@@ -1,8 +1,11 @@
-import { EXIT } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
+import { newSessionInPlace } from '../../../session/in-place/new.ts';
 import { newSession } from '../../../session/lifecycle/new.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
 import { printNewSession } from '../../output/session.ts';
+import { runSetup } from '../../setup.ts';
 import { sweepFirst } from '../../sweeping.ts';
 
 export const sessionNew = defineCommand({
@@ -13,7 +16,9 @@ export const sessionNew = defineCommand({
     'Create a session folder with three parts: sandbox/ is a git worktree with the work branch agt/<id> checked out, ' +
     'for the agent to edit and commit in; xdg/ and config/ are for its XDG_DATA_HOME and XDG_CONFIG_HOME. Autocommits ' +
     'go to the shadow branch agtsessions/<id>. Files that git ignores are copied into the sandbox if the file ' +
-    '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them.',
+    '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them. agt says what uncommitted work of ' +
+    'yours it leaves behind; --with-changes takes it along. Then it runs the command of the setting agt.setup in the ' +
+    'sandbox; if that fails, the session is there all the same, and the exit code is 1.',
   positionals: {
     name: { type: 'string', describe: 'session id (default: sess-<date>-<time>-<random>)' },
   },
@@ -21,26 +26,82 @@ export const sessionNew = defineCommand({
     id: { type: 'string', describe: 'session id, in place of the argument' },
     from: { type: 'string', describe: 'start from this session, branch or commit (default: HEAD)' },
     profile: { type: 'string', describe: 'store this name with the session, for tools that start agents' },
+    'with-changes': {
+      type: 'boolean',
+      default: false,
+      describe: 'take along the uncommitted work of your worktree, which stays as it is',
+    },
+    setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
+    quiet: QUIET_OPTION,
+    'working-copy': {
+      choices: ['worktree', 'in-place'],
+      describe: 'in-place: work in your own checkout (default: fs.workingCopy)',
+    },
+    replace: {
+      type: 'boolean',
+      default: true,
+      describe: 'in place: revert an earlier session in the same checkout; --no-replace: refuse',
+    },
+    'if-repo': {
+      type: 'boolean',
+      default: false,
+      describe: 'outside a repository, say that sessions are off, and exit with 0',
+    },
     json: JSON_OPTION,
   },
   examples: [
     ['agt session new fix-login', 'start from the current branch'],
+    ['agt session new fix-login --with-changes', 'take uncommitted work along'],
     ['agt session new --from v2.1', 'start from a tag, with a generated id'],
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
   run: async (args, context) => {
     await context.git(); // fails if git is too old
+    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined) {
+      context.out(args.json ? 'null\n' : 'sessions are off here: this is no git repository\n');
+      return EXIT.done;
+    }
     const repository = await context.repository();
     await sweepFirst(context, repository);
-    const { record, included } = await newSession(repository, {
+    if ((args['working-copy'] ?? (await settingOf(context))) === 'in-place') return newInPlace(args, context);
+    const { record, ...files } = await newSession(repository, {
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,
       profile: args.profile,
       cwd: context.cwd,
       now: context.now(),
-      showProgress: context.interactive && !args.json,
+      showProgress: context.interactive && !args.json && !args.quiet,
+      withChanges: args['with-changes'],
     });
-    printNewSession(context, record, args.json, included);
-    return EXIT.done;
+    printNewSession(context, record, args.json, files);
+    return args.setup ? runSetup(context, record) : EXIT.done;
   },
 });
+
+async function settingOf(context: Context): Promise<string | undefined> {
+  return (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
+}
+
+interface InPlaceArguments {
+  readonly name: string | undefined;
+  readonly id: string | undefined;
+  readonly from: string | undefined;
+  readonly profile: string | undefined;
+  readonly replace: boolean;
+  readonly json: boolean;
+}
+
+async function newInPlace(args: InPlaceArguments, context: Context): Promise<number> {
+  if (args.from !== undefined)
+    throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
+  const { record, replaced } = await newSessionInPlace(await context.repository(), {
+    id: givenSession({ id: args.name, session: args.id }),
+    profile: args.profile,
+    now: context.now(),
+    replace: args.replace,
+  });
+  if (replaced !== undefined)
+    context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
+  printNewSession(context, record, args.json);
+  return EXIT.done;
+}

@@ -18,7 +18,8 @@ export const sessionPath = defineCommand({
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
   run: async (args, context) => {
     const repository = await context.repository();
-    context.out(`${findSession(repository, givenSession(args), context.cwd).sandbox}\n`);
+    const { sandbox, checkout } = findSession(repository, givenSession(args), context.cwd);
+    context.out(`${checkout ?? sandbox}\n`);
     return EXIT.done;
   },
 });

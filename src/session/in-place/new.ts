@@ -1,0 +1,103 @@
+/** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
+import { AgtError } from '../../errors.ts';
+import { isActive } from '../../filter/session-file.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitAnswer, gitBytes, inDirectory } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { readOperation } from '../../snapshot/git-dir-files.ts';
+import { sessionContaining } from '../find-session.ts';
+import { checkId, generateId } from '../id.ts';
+import { createSession } from '../lifecycle/create.ts';
+import { planRemoval, removeSession } from '../lifecycle/remove.ts';
+import { resolveStartPoint } from '../lifecycle/start-point.ts';
+import { listRecords, type SessionRecord } from '../record.ts';
+import { inPlace } from './checkout.ts';
+import { enterCheckout } from './set-aside.ts';
+
+interface InPlaceRequest {
+  readonly id: string | undefined;
+  readonly profile: string | undefined;
+  readonly now: Date;
+  /** Revert an earlier session in the same checkout. */
+  readonly replace: boolean;
+}
+
+export interface NewInPlace {
+  readonly record: SessionRecord;
+  readonly replaced: SessionRecord | undefined;
+}
+
+/** @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed. */
+export async function newSessionInPlace(
+  repository: Repository,
+  request: InPlaceRequest,
+): Promise<NewInPlace> {
+  const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
+  const checkout = requireCheckout(repository);
+  const replaced = listRecords(repository).records.find(
+    (record) => isActive(record) && record.checkout === checkout,
+  );
+  if (replaced !== undefined) await replace(repository, replaced, request);
+  await requireQuiet(repository, checkout);
+  const start = await resolveStartPoint(repository, undefined, checkout);
+  const record = await createSession(repository, {
+    id,
+    workCommit: start.commit,
+    shadowCommit: start.commit,
+    userBranch: start.userBranch,
+    profile: request.profile,
+    now: request.now,
+    checkOut: false,
+    checkout,
+    showProgress: false,
+    fill: (created, session) => enterCheckout(inPlace(session, created), request.now),
+  });
+  return { record, replaced };
+}
+
+function requireCheckout(repository: Repository): string {
+  const checkout = repository.worktree;
+  if (checkout === undefined)
+    throw new AgtError('there is no checkout here to work in', {
+      hints: ['change to one, or leave out in-place'],
+    });
+  const around = sessionContaining(repository, checkout);
+  if (around === undefined || around.checkout !== undefined) return checkout;
+  throw new AgtError(`this is the sandbox of session "${around.session_id}", not your own checkout`, {
+    hints: ['it needs no session in place: the agent can work here'],
+  });
+}
+
+async function replace(repository: Repository, older: SessionRecord, request: InPlaceRequest): Promise<void> {
+  if (!request.replace) {
+    throw new AgtError(`session "${older.session_id}" works in this checkout`, {
+      hints: [`end it first: agt session remove ${older.session_id}; without --no-replace agt reverts it`],
+    });
+  }
+  const plan = await planRemoval(repository, older, false);
+  const reason = 'a new session began in the same checkout';
+  await removeSession(repository, plan, { force: false, now: request.now, outcome: 'reverted', reason });
+}
+
+/** @throws AgtError unless the checkout is on a branch, without a conflict and without an operation in progress. */
+async function requireQuiet(repository: Repository, checkout: string): Promise<void> {
+  const git = inDirectory(repository.git, checkout);
+  if ((await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) === undefined) {
+    throw new AgtError('HEAD is detached in your checkout: agt could not return to a branch', {
+      hints: ['check out a branch: git switch <branch>, or git switch -c <new branch>'],
+    });
+  }
+  const operation = readOperation(gitDirOf(checkout) ?? checkout);
+  if (operation !== null) {
+    throw new AgtError(`a ${operation} is in progress in your checkout`, {
+      hints: [
+        `finish it first, or give it up: git ${operation === 'bisect' ? 'bisect reset' : `${operation} --abort`}`,
+      ],
+    });
+  }
+  if ((await gitBytes(git, ['ls-files', '--unmerged', '-z'])).length > 0) {
+    throw new AgtError('the index of your checkout has conflicts', {
+      hints: ['resolve them and git add the files; see: git status'],
+    });
+  }
+}

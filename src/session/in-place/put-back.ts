@@ -1,0 +1,185 @@
+/**
+ * Puts back what agt set aside, when the user's branch is checked out again: the exact bytes, permissions and index. The
+ * branch may have new commits, such as an accepted session. A path that these or somebody else changed is a conflict: then
+ * nothing is put back. Killed in between, it can be done again.
+ */
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { parentPath } from '../../disk/parent-path.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { AgtError, errorCode } from '../../errors.ts';
+import { stashRef } from '../../filter/agent-refs.ts';
+import { listTree } from '../../git/objects/ls-tree.ts';
+import { type Git, gitBytes, gitText, resolveObject } from '../../git/run/git.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { decodePath } from '../../snapshot/tree-names.ts';
+import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn, removeFile } from './checkout.ts';
+
+interface Wanted {
+  /** Undefined: the user had deleted the file. */
+  readonly file: { readonly isLink: boolean; readonly content: Buffer; readonly mode: number } | undefined;
+  readonly path: string;
+}
+
+/** @returns readable paths that are in the way. Then the work stays under its ref. */
+export async function putBack(place: InPlace): Promise<string[]> {
+  const { git, record, checkout } = place;
+  const stash = await resolveObject(git, stashRef(record.session_id));
+  if (stash === undefined) return [];
+  const base = record.from_commit;
+  const tip = await gitText(git, ['rev-parse', '--verify', 'HEAD^{commit}']);
+  const wanted = await readWanted(git, stash, base);
+  const dirty = new Set((await dirtyPaths(git)).map(({ path }) => path));
+  const landed = new Set(await changedPaths(git, base, tip));
+  const open = wanted.filter((one) => !isAsWanted(checkout, one));
+  const conflicts = open.filter(
+    ({ path }) => dirty.has(path) || landed.has(path) || isBlocked(checkout, path),
+  );
+  if (conflicts.length > 0) return conflicts.map(({ path }) => displayPath(path));
+  for (const one of open) {
+    write(checkout, one);
+    failurePoint('in place: one file put back');
+  }
+  await putIndexBack(place, stash, { base, tip });
+  failurePoint('in place: index put back');
+  return [];
+}
+
+async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {
+  const snapshot = `${stash}^4`;
+  const { modes } = await readSnapshotMetadata(git, snapshot);
+  const untracked = (await listTree(git, `${stash}^3`, { recurse: 'files' })).map(({ path }) => path);
+  const changed = [stash, `${stash}^2`].map((tree) => changedPaths(git, base, tree));
+  const paths = new Set([...untracked, ...(await Promise.all(changed)).flat()]);
+  const files = new Map(
+    (await listTree(git, `${snapshot}:sandbox`, { recurse: 'files' })).map((entry) => [
+      decodePath(entry.path),
+      entry,
+    ]),
+  );
+  const wanted: Wanted[] = [];
+  for (const path of paths) {
+    const entry = files.get(path);
+    if (entry === undefined) {
+      wanted.push({ path, file: undefined });
+      continue;
+    }
+    const usual = entry.mode === '100755' ? modes.usual.program : modes.usual.file;
+    const content = await gitBytes(git, ['cat-file', 'blob', entry.oid]);
+    const mode = modes.others.get(`sandbox/${path}`) ?? usual;
+    wanted.push({ path, file: { isLink: entry.mode === '120000', content, mode } });
+  }
+  return wanted;
+}
+
+async function changedPaths(git: Git, from: string, to: string): Promise<string[]> {
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to, '--'];
+  const output = await gitBytes(git, args);
+  return output
+    .toString('latin1')
+    .split('\0')
+    .filter((path) => path !== '');
+}
+
+function isAsWanted(checkout: string, { path, file }: Wanted): boolean {
+  const stat = lstatIn(checkout, path);
+  if (stat === undefined || file === undefined) return stat === file;
+  if (file.isLink)
+    return stat.isSymbolicLink() && readlinkSync(pathIn(checkout, path), 'buffer').equals(file.content);
+  return (
+    stat.isFile() &&
+    (stat.mode & 0o7777) === file.mode &&
+    readFileSync(pathIn(checkout, path)).equals(file.content)
+  );
+}
+
+/** Whether something that is no directory is on the way, such as an ignored link, or a directory is in the place. */
+function isBlocked(checkout: string, path: string): boolean {
+  for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
+    const stat = lstatIn(checkout, parent);
+    if (stat !== undefined && !stat.isDirectory()) return true;
+  }
+  return lstatIn(checkout, path)?.isDirectory() === true;
+}
+
+function write(checkout: string, { path, file }: Wanted): void {
+  if (file === undefined) {
+    removeFile(checkout, path);
+    return;
+  }
+  const parent = parentPath(path);
+  mkdirSync(pathIn(checkout, parent === '' ? '.' : parent), { recursive: true });
+  const temporary = pathIn(checkout, `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`);
+  rmSync(temporary, { force: true });
+  if (file.isLink) symlinkSync(file.content, temporary);
+  else {
+    const fd = openSync(temporary, 'wx', file.mode | 0o600);
+    try {
+      for (let offset = 0; offset < file.content.length; ) offset += writeSync(fd, file.content, offset);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    chmodSync(temporary, file.mode);
+  }
+  renameSync(temporary, pathIn(checkout, path));
+}
+
+/** With new commits on the branch, agt stages again what was staged. */
+async function putIndexBack(
+  place: InPlace,
+  stash: string,
+  { base, tip }: { readonly base: string; readonly tip: string },
+): Promise<void> {
+  const { git } = place;
+  if (tip === base) {
+    replaceIndex(gitDir(place), await gitBytes(git, ['cat-file', 'blob', `${stash}^4:_/index`]));
+    return;
+  }
+  const changed = new Set(await changedPaths(git, base, `${stash}^2`));
+  const staged = (await listTree(git, `${stash}^2`, { recurse: 'files' })).filter(({ path }) =>
+    changed.has(path),
+  );
+  const present = new Set(staged.map(({ path }) => path));
+  const deleted = [...changed].filter((path) => !present.has(path));
+  const lines = [
+    ...staged.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`),
+    ...deleted.map((path) => `0 ${'0'.repeat(base.length)}\t${path}\0`),
+  ];
+  const input = Buffer.from(lines.join(''), 'latin1');
+  if (lines.length > 0) await gitText(git, ['update-index', '-z', '--index-info'], { input });
+}
+
+/** As git does it: under the lock. */
+function replaceIndex(directory: string, content: Buffer): void {
+  const lock = join(directory, 'index.lock');
+  let fd: number;
+  try {
+    fd = openSync(lock, 'wx');
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    throw new AgtError(`another git works in your checkout: ${lock} exists`, {
+      hints: ['wait until it has ended, then run the same command again'],
+    });
+  }
+  try {
+    for (let offset = 0; offset < content.length; ) offset += writeSync(fd, content, offset);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(lock, join(directory, 'index'));
+}

@@ -1,0 +1,311 @@
+/** Sessions in the user's own checkout: what the user had there comes back byte for byte. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { snapshotFolder } from '../../harness/session.ts';
+import {
+  AGT,
+  agt,
+  agtOk,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  write,
+} from '../../harness/world.ts';
+
+const FILES = {
+  '.gitignore': '*.o\n',
+  '.gitattributes': '*.crlf text eol=crlf\n',
+  a: 'a\n',
+  b: 'b\n',
+  c: 'c\n',
+  'dir/d': 'd\n',
+  'e.crlf': 'one\ntwo\n',
+};
+
+/** A checkout with every kind of uncommitted work. */
+function busyCheckout(): string {
+  const repository = makeRepository(FILES);
+  const at = (path: string) => join(repository, path);
+  write(at('a'), 'changed\n');
+  write(at('b'), 'staged\n');
+  git(repository, 'add', 'b');
+  write(at('b'), 'changed after staging\n');
+  rmSync(at('c'));
+  git(repository, 'rm', '-q', 'dir/d');
+  write(at('e.crlf'), 'lf\nand crlf\r\n');
+  write(at('new dir/untracked \n name'), 'untracked\n', 0o600);
+  write(at('staged'), 'only staged\n');
+  git(repository, 'add', 'staged');
+  write(at('intent'), 'to add\n');
+  git(repository, 'add', '-N', 'intent');
+  symlinkSync('a', at('link'));
+  write(at('ignored.o'), 'ignored\n');
+  write(at('program'), '#!/bin/sh\n', 0o755);
+  writeFileSync(Buffer.concat([Buffer.from(`${repository}/bytes-`), Buffer.from([0xff, 0xfe])]), 'odd\n');
+  return repository;
+}
+
+interface Seen {
+  readonly files: Map<string, string>;
+  readonly index: string;
+  readonly status: string;
+  readonly head: string;
+  readonly main: string;
+}
+
+/** Everything that must come back. */
+function look(repository: string): Seen {
+  const files = snapshotFolder(join(repository, '..'), ['project']);
+  for (const path of [...files.keys()]) if (path.startsWith('project/.git/')) files.delete(path);
+  return {
+    files,
+    index: git(repository, 'ls-files', '--stage', '--debug').replace(
+      /^ +(ctime|mtime|dev|uid|size).*\n?/gm,
+      '',
+    ),
+    status: git(repository, 'status', '--porcelain'),
+    head: git(repository, 'symbolic-ref', 'HEAD'),
+    main: git(repository, 'rev-parse', 'main'),
+  };
+}
+
+function begin(repository: string, id = 's1', ...options: string[]): string {
+  return agtOk(repository, 'session', 'new', id, '--working-copy', 'in-place', ...options);
+}
+
+function metadata(repository: string, id = 's1') {
+  return JSON.parse(readFileSync(join(repository, '.git/agt/sessions', `${id}.json`), 'utf8'));
+}
+
+/** What an agent does: files, records, a commit. */
+function work(repository: string): void {
+  write(join(repository, 'a'), 'by the agent\n');
+  write(join(repository, 'agent'), 'agent\n');
+  git(repository, 'add', 'agent');
+  git(repository, 'commit', '-q', '-m', 'by the agent');
+  write(join(repository, 'left/over'), 'left over\n');
+  rmSync(join(repository, 'b'));
+  agtOk(repository, 'session', 'record', '--tool', 'Edit', '--summary', 'work');
+}
+
+test('uncommitted work of every kind is set aside and comes back, index included; the agent begins with a clean checkout', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  expect(begin(repository)).toBe(
+    `session  s1\nsandbox  ${repository}\nbranch   agt/s1 at ${before.main.slice(0, 10)} from main`,
+  );
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(git(repository, 'symbolic-ref', '--short', 'HEAD')).toBe('agt/s1');
+  expect(readFileSync(join(repository, 'ignored.o'), 'utf8')).toBe('ignored\n');
+  expect(metadata(repository)).toMatchObject({
+    state: 'active',
+    working_copy: 'in-place',
+    checkout: repository,
+  });
+  expect(git(repository, 'stash', 'list')).toBe('');
+  expect(agtOk(repository, 'session', 'path')).toBe(repository);
+  work(repository);
+  expect(agtOk(repository, 'run', '--', 'sh', '-c', 'pwd; echo run > by-run; echo $AGT_SANDBOX')).toBe(
+    `${repository}\n${repository}`,
+  );
+  expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
+  expect(agtOk(repository, 'remove', 's1')).toBe(
+    `returned ${repository} to main\nkept its snapshots on agtsessions/s1`,
+  );
+  expect(look(repository)).toEqual(before);
+  expect(git(repository, 'for-each-ref', 'refs/agt/stash')).toBe('');
+  // It comes back with a sandbox of its own.
+  agtOk(repository, 'session', 'restore', 's1', '--to', '@{0}');
+  const sandbox = `${repository}.agt/sessions/s1/sandbox`;
+  expect(readFileSync(join(sandbox, 'left/over'), 'utf8')).toBe('left over\n');
+  expect(readFileSync(join(sandbox, 'by-run'), 'utf8')).toBe('run\n');
+  expect(git(sandbox, 'log', '-1', '--format=%s')).toBe('by the agent');
+  expect(look(repository)).toEqual(before);
+  expect(git(repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+});
+
+test('new commits on the user branch: what was set aside comes back on top, or stays under its ref if that conflicts', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  const land = (path: string, content: string) => {
+    const blob = run(REAL_GIT, ['hash-object', '-w', '--stdin'], {
+      cwd: repository,
+      input: content,
+    }).stdout.trim();
+    const index = join(makeTempDir(), 'index');
+    const env = { GIT_INDEX_FILE: index };
+    run(REAL_GIT, ['read-tree', 'main'], { cwd: repository, env });
+    run(REAL_GIT, ['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`], {
+      cwd: repository,
+      env,
+    });
+    const tree = run(REAL_GIT, ['write-tree'], { cwd: repository, env }).stdout.trim();
+    git(
+      repository,
+      'update-ref',
+      'refs/heads/main',
+      git(repository, 'commit-tree', '-p', 'main', '-m', 'landed', tree),
+    );
+  };
+  begin(repository);
+  land('landed', 'landed\n');
+  agtOk(repository, 'remove', 's1');
+  const after = look(repository);
+  expect(after.status).toBe(
+    before.status
+      .replace(' A intent\n', '')
+      .replace(/(\?\? .*)/s, (rest) => rest.replace('?? link', '?? intent\n?? link')),
+  );
+  expect(readFileSync(join(repository, 'landed'), 'utf8')).toBe('landed\n');
+  expect([...after.files].filter(([path]) => path !== 'project/landed')).toEqual([...before.files]);
+  begin(repository, 's2');
+  land('a', 'landed too\n');
+  const outcome = agt(repository, 'remove', 's2');
+  expect(outcome.exitCode).toBe(1);
+  expect(outcome.stderr).toBe(
+    `error: your uncommitted work of before session "s2" could not be put back\nhint: in the way: a\n` +
+      `hint: it is safe; to get it: git -C ${repository} stash apply --index refs/agt/stash/s2\n`,
+  );
+  expect(metadata(repository, 's2').state).toBe('removed');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('landed too\n');
+  run(REAL_GIT, ['stash', 'apply', 'refs/agt/stash/s2'], { cwd: repository });
+  expect(readFileSync(join(repository, 'new dir/untracked \n name'), 'utf8')).toBe('untracked\n');
+});
+
+test('the agent leaves a merge in progress, another branch, or a file in the place of a directory', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  begin(repository);
+  git(repository, 'switch', '-q', '-c', 'other');
+  write(join(repository, 'a'), 'other\n');
+  git(repository, 'commit', '-qam', 'other');
+  git(repository, 'switch', '-q', 'agt/s1');
+  write(join(repository, 'a'), 'mine\n');
+  git(repository, 'commit', '-qam', 'mine');
+  expect(run(REAL_GIT, ['merge', '-q', 'other'], { cwd: repository }).exitCode).toBe(1);
+  write(join(repository, 'new dir'), 'a file\n');
+  agtOk(repository, 'remove', 's1');
+  expect(look(repository)).toEqual(before);
+  expect(existsSync(join(repository, '.git/MERGE_HEAD'))).toBe(false);
+});
+
+test('refusals change nothing: detached, an operation in progress, conflicts, --from, what agt cannot capture', () => {
+  const repository = makeRepository(FILES);
+  const refused = (pattern: RegExp, ...options: string[]) => {
+    const outcome = agt(repository, 'session', 'new', 's1', '--working-copy', 'in-place', ...options);
+    expect(outcome.stderr).toMatch(pattern);
+    expect(outcome.exitCode).not.toBe(0);
+    expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+    expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/agt', 'refs/heads/agt*')).toBe('');
+  };
+  refused(/^error: a session in place starts at the branch of your checkout/, '--from', 'main');
+  git(repository, 'checkout', '-q', '--detach');
+  refused(/^error: HEAD is detached in your checkout/);
+  git(repository, 'checkout', '-q', 'main');
+  git(repository, 'checkout', '-q', '-b', 'other');
+  write(join(repository, 'a'), 'other\n');
+  git(repository, 'commit', '-qam', 'other');
+  git(repository, 'checkout', '-q', 'main');
+  write(join(repository, 'a'), 'main\n');
+  git(repository, 'commit', '-qam', 'main');
+  run(REAL_GIT, ['merge', '-q', 'other'], { cwd: repository });
+  refused(
+    /^error: a merge is in progress in your checkout\nhint: finish it first, or give it up: git merge --abort/,
+  );
+  rmSync(join(repository, '.git/MERGE_HEAD'));
+  refused(/^error: the index of your checkout has conflicts/);
+  git(repository, 'reset', '-q', '--hard');
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '1k');
+  write(join(repository, 'large'), Buffer.alloc(2048));
+  refused(/^error: cannot capture what is not committed in .*: large\n/);
+  expect(lstatSync(join(repository, 'large')).size).toBe(2048);
+  expect(git(repository, 'status', '--porcelain')).toBe('?? large');
+});
+
+test('no repository; a second session in the same checkout; fs.workingCopy; a sandbox', () => {
+  const outside = makeTempDir();
+  const off = agt(outside, 'session', 'new', '--working-copy', 'in-place', '--if-repo');
+  expect(off).toMatchObject({ exitCode: 0, stdout: 'sessions are off here: this is no git repository\n' });
+  expect(agt(outside, 'session', 'new', '--working-copy', 'in-place').exitCode).not.toBe(0);
+  const repository = busyCheckout();
+  const before = look(repository);
+  agtOk(repository, 'config', 'set', 'fs.workingCopy', 'in-place');
+  agtOk(repository, 'session', 'new', 's1');
+  work(repository);
+  const refused = agt(repository, 'session', 'new', 's2', '--no-replace');
+  expect(refused.stderr).toMatch(
+    /^error: session "s1" works in this checkout\nhint: end it first: agt session remove s1/,
+  );
+  expect(metadata(repository).state).toBe('active');
+  const second = agt(repository, 'session', 'new', 's2');
+  expect(second.stderr).toBe('s1: reverted, because a new session began in the same checkout\n');
+  expect(metadata(repository)).toMatchObject({ state: 'reverted', working_copy: 'worktree' });
+  expect(metadata(repository, 's2').state).toBe('active');
+  expect(agt(repository, 'session', 'undo', 's2').stderr).toMatch(
+    /^error: session "s2" works in your own checkout/,
+  );
+  agtOk(repository, 'session', 'new', 'box', '--working-copy', 'worktree');
+  const sandbox = agtOk(repository, 'session', 'path', 'box');
+  expect(agt(sandbox, 'session', 'new', 's3').stderr).toMatch(/^error: this is the sandbox of session "box"/);
+  // Nobody works in it for half an hour.
+  agtOk(repository, 'autocommit', 's2');
+  const file = join(repository, '.git/agt/sessions/s2.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ ...metadata(repository, 's2'), last_activity_at: '2020-01-01T00:00:00Z' }),
+  );
+  expect(agt(repository, 'autocommit', '--all').stderr).toMatch(
+    /^s2: reverted, because nobody has worked in it for \d+ hours; /,
+  );
+  expect(look(repository)).toEqual(before);
+});
+
+test('in a linked worktree, and in an agt clone', () => {
+  const repository = makeRepository(FILES);
+  const linked = join(makeTempDir(), 'linked');
+  git(repository, 'worktree', 'add', '-q', '-b', 'side', linked);
+  write(join(linked, 'a'), 'changed\n');
+  git(linked, 'add', 'a');
+  write(join(linked, 'untracked'), 'untracked\n');
+  begin(linked);
+  expect(git(linked, 'status', '--porcelain')).toBe('');
+  write(join(linked, 'b'), 'agent\n');
+  agtOk(linked, 'session', 'record', '--tool', 'Edit');
+  agtOk(linked, 'remove', 's1');
+  expect(git(linked, 'status', '--porcelain')).toBe('M  a\n?? untracked');
+  expect(git(linked, 'symbolic-ref', '--short', 'HEAD')).toBe('side');
+  const parent = makeTempDir();
+  agtOk(parent, 'clone', repository, '--path', join(parent, 'clone'));
+  const found = spawnSync('find', [parent, '-name', 'main', '-type', 'd', '-not', '-path', '*.git/*'], {
+    encoding: 'utf8',
+  });
+  const main = found.stdout.split('\n')[0] as string;
+  write(join(main, 'a'), 'changed\n');
+  begin(main);
+  write(join(main, 'b'), 'agent\n');
+  agtOk(main, 'remove', 's1');
+  expect(git(main, 'status', '--porcelain')).toBe(' M a');
+});
+
+test('a creation that fails leaves everything as it was', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  const hook = join(makeTempDir('bin'), 'git');
+  // A git that cannot check out.
+  writeFileSync(
+    hook,
+    `#!/bin/sh\nfor a; do [ "$a" = agt/s1 ] && [ "$4" != worktree ] && case "$*" in *"checkout --force"*) echo "fatal: disk full" >&2; exit 128;; esac; done\nexec ${REAL_GIT} "$@"\n`,
+  );
+  chmodSync(hook, 0o755);
+  const env = { AGT_GIT_PATH: hook, PATH: `${join(hook, '..')}:${process.env['PATH']}` };
+  const outcome = run(AGT, ['session', 'new', 's1', '--working-copy', 'in-place'], { cwd: repository, env });
+  expect(outcome.stderr).toMatch(/^error: git could not check out agt\/s1 in .*\nhint: fatal: disk full\n/);
+  expect(look(repository)).toEqual(before);
+  expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+  expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
