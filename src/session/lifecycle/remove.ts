@@ -170,6 +170,7 @@ async function removeInPlace(
     await deleteRefs(session, record);
     session.forget();
   } else {
+    if (isDecided(left.record)) await dropWorkBranch(session.repository, left.record);
     complete(session, left.record, 'remove', options.now);
   }
   if (left.conflicts.length > 0) throw notPutBack(record, left.conflicts);
