@@ -2,14 +2,17 @@
  * agt mode: runs the commands of agt, and leaves every other command to the real git, which hides nothing. The guard is
  * as in git mode.
  */
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
+import { queryGitSync } from '../git/run/run-sync.ts';
+import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
-import { commandName } from './command-line/command.ts';
+import { commandName, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
+import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { overview } from './output/overview.ts';
@@ -23,7 +26,18 @@ const MENDING = ['doctor', 'config set', 'config unset'];
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
 /** Commands on sessions that may be called without the word `session`. git has none of these names. */
-const SHORT_FORMS = new Set(['new', 'list', 'fork', 'run', 'remove', 'undo', 'redo']);
+const SHORT_FORMS = new Set([
+  'new',
+  'list',
+  'fork',
+  'run',
+  'sync',
+  'accept',
+  'reject',
+  'remove',
+  'undo',
+  'redo',
+]);
 
 export async function runAgtMode(args: string[]): Promise<number> {
   const { directory, rest: given } = takeDirectoryOptions(args);
@@ -48,9 +62,16 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
-  if (word === 'completion') return printCompletionScript(others);
-  if (OWN_WORDS.has(word) || word === '--get-yargs-completions') return runOwnCommand(rest, context);
+  if (word === '--get-yargs-completions') return printCompletions(others, context);
+  if (OWN_WORDS.has(word)) return runOwnCommand(rest, context);
+  if (word === 'cd') {
+    throw usageError(
+      'agt cannot change the directory of your shell by itself',
+      'add agt cd to your shell: eval "$(agt shell-init)"',
+    );
+  }
   const words = word === 'git' ? others : rest;
+  if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words);
 }
@@ -58,22 +79,39 @@ export async function runAgtMode(args: string[]): Promise<number> {
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
   const words = withNewNames(COMMANDS, given);
   const parsed = parseWithoutYargs(COMMANDS, words);
-  if (parsed !== undefined) return parsed.command.run(parsed.args as never, context);
+  if (parsed !== undefined) return runCommand(parsed.command, parsed.args, context);
   const { runWithYargs } = await import('./command-line/parser.ts');
   return runWithYargs(COMMANDS, context, words);
 }
 
-/** yargs writes the script for zsh if SHELL is zsh, else the one for bash. */
-async function printCompletionScript([shell = process.env['SHELL'] ?? '']: string[]): Promise<number> {
-  const name = basename(shell);
-  if (!['bash', 'zsh', 'sh', ''].includes(name)) {
-    throw usageError(`no completion for the shell "${shell}"`, 'choose one: agt completion bash|zsh');
-  }
-  process.env['SHELL'] = name;
-  if (name !== 'zsh') delete process.env['ZSH_NAME'];
-  const { makeParser } = await import('./command-line/parser.ts');
-  makeParser(COMMANDS, async () => undefined).showCompletionScript();
+async function printCompletions(given: readonly string[], context: Context): Promise<number> {
+  const { complete } = await import('./command-line/complete.ts');
+  const words = { commands: COMMANDS, shortForms: SHORT_FORMS, others: ['help', 'git', 'cd'] };
+  for (const word of await complete(given, words, context)) context.out(`${word}\n`);
   return EXIT.done;
+}
+
+/** @throws AgtError for a word that is neither a command of git or agt nor an option of git. */
+function refuseUnknown(word: string, { gitPath, env }: Context): void {
+  if (word.startsWith('-') || GIT_COMMANDS.has(word)) return;
+  const { exitCode, stdout } = queryGitSync(gitPath(), ['--list-cmds=main,others,alias'], env);
+  const ofGit = stdout.split('\n').filter((name) => name !== '');
+  if (exitCode !== EXIT.done || ofGit.includes(word)) return;
+  const own = COMMANDS.map((command) => commandName(command));
+  const known = new Map([
+    ...ofGit.map((name): [string, string] => [name, name]),
+    ...own.map((name): [string, string] => [name.split(' ').at(-1) ?? '', name]),
+    ...[...own.map((name) => name.split(' ')[0] ?? ''), ...SHORT_FORMS].map((name): [string, string] => [
+      name,
+      name,
+    ]),
+  ]);
+  const meant = similar(word, known.keys()).map((name) => `agt ${known.get(name)}`);
+  throw usageError(
+    `"${word}" is not a command of agt or git`,
+    ...(meant.length === 0 ? [] : [`did you mean: ${meant.join(', ')}?`]),
+    'see: agt help, agt help -a',
+  );
 }
 
 /** `-C <path>`, which may be repeated as in git. */

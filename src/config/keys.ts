@@ -76,10 +76,35 @@ export const SETTING_KEYS = [
       value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
   },
   {
+    name: 'agt.editor',
+    defaultValue: '',
+    emptyMeans: '$VISUAL, else $EDITOR',
+    agtModeOnly: true,
+    summary: 'command line of the editor that agt session open starts with the path of the sandbox',
+    check: () => undefined,
+  },
+  {
+    name: 'agt.setup',
+    defaultValue: '',
+    emptyMeans: 'nothing',
+    agtModeOnly: true,
+    summary: 'command line that agt session new runs in each new sandbox, such as "npm ci"',
+    check: () => undefined,
+  },
+  {
     name: 'agt.guard',
     defaultValue: 'true',
     summary: 'autocommit a session before a git command that can destroy work in its sandbox',
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+  },
+  {
+    name: 'agt.commitTemplate',
+    defaultValue: '{summary}',
+    agtModeOnly: true,
+    summary:
+      'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
+      "session, or the agent's messages; {session} is its id, {branch} its work branch",
+    check: checkTemplate,
   },
   {
     name: 'agt.readOnlyTools',
@@ -152,6 +177,15 @@ function supported(...values: string[]): (value: string) => string | undefined {
     values.includes(value)
       ? undefined
       : `not supported; supported values are ${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
+}
+
+/** The words that a template may have in braces. */
+const PLACEHOLDERS: readonly string[] = ['summary', 'session', 'branch'];
+
+function checkTemplate(value: string): string | undefined {
+  const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
+  if (value.trim() === '') return 'empty';
+  return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
 }
 
 function oneOf(...values: string[]): (value: string) => string | undefined {

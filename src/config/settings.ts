@@ -32,6 +32,8 @@ export interface Settings {
   /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
   readonly guard: boolean;
+  /** Message of an accepted commit, with names in braces; empty in git mode, which does not read it. */
+  readonly commitTemplate: string;
   /** Names and patterns with `*`. */
   readonly readOnlyTools: readonly string[];
   readonly autoRevert: AutoRevert;
@@ -146,6 +148,7 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
+    commitTemplate: get('agt.commitTemplate'),
     readOnlyTools: parseWords(get('agt.readOnlyTools')),
     autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
     sessionTimeout: parseRetention(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,

@@ -27,9 +27,14 @@ export function tipRef(sessionId: string): string {
   return `${TIPS}${sessionId}`;
 }
 
+/** The content of a sandbox as an acceptance took it, while the session goes on. */
+export function landedRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}landed/${sessionId}`;
+}
+
 /** The uncommitted work of the user that agt set aside for a session in the user's own checkout. */
 export function stashRef(sessionId: string): string {
-  return `refs/agt/stash/${sessionId}`;
+  return `${OWN_NAMESPACE}stash/${sessionId}`;
 }
 
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {

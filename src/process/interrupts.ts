@@ -63,3 +63,21 @@ function endBy(signal: NodeJS.Signals, release: () => void): void {
   release();
   process.kill(process.pid, signal);
 }
+
+/** Runs a short step that an interrupt must not cut. The signal takes effect afterwards. */
+export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
+  const caught: NodeJS.Signals[] = [];
+  const remember = (signal: NodeJS.Signals) => void caught.push(signal);
+  const others = SIGNALS.map((name) => [name, process.listeners(name)] as const);
+  for (const name of SIGNALS) process.removeAllListeners(name).on(name, remember);
+  try {
+    return await action();
+  } finally {
+    for (const [name, listeners] of others) {
+      process.off(name, remember);
+      for (const listener of listeners) process.on(name, listener as NodeJS.SignalsListener);
+    }
+    const [signal] = caught;
+    if (signal !== undefined) process.kill(process.pid, signal);
+  }
+}

@@ -47,8 +47,31 @@ export interface SessionRecord {
   /** When and why the session came into this state; earlier versions of agt wrote neither. */
   readonly state_at?: string;
   readonly state_reason?: string;
+  /** The last commit that `accept` made of its work. */
+  readonly landed?: Landed;
+  /** The last push by `export`. */
+  readonly exported?: Exported;
   /** An operation that is not complete: another process carries it out, or agt was killed. */
   readonly intent?: Intent;
+}
+
+export interface Landed {
+  readonly commit: string;
+  /** The tip of the branch before. */
+  readonly from: string;
+  /** The branch; a full name. */
+  readonly onto: string;
+  readonly at: string;
+  /** For a session that goes on: the content of the sandbox then, a commit that `landedRef` keeps. */
+  readonly source?: string;
+}
+
+export interface Exported {
+  readonly remote: string;
+  /** Short name of the branch at the remote. */
+  readonly branch: string;
+  readonly commit: string;
+  readonly at: string;
 }
 
 export function sessionFolder(record: SessionRecord): string {

@@ -12,6 +12,23 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const SESSION_STATES = ['creating', 'active', 'failed', 'removing', ...OUTCOMES] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
+export interface BranchMove {
+  /** The branch; a full name. */
+  readonly onto: string;
+  /** The tip of the branch before. */
+  readonly from: string;
+  /** The tip afterwards; undefined as long as its commit does not exist. */
+  readonly to?: string;
+  /** The tree of that commit. */
+  readonly tree: string;
+  /** The worktree that has the branch checked out. It changes before the branch moves. */
+  readonly worktree?: string;
+  /** The session goes on afterwards. */
+  readonly keep: boolean;
+  /** A commit of the content of the sandbox. */
+  readonly source?: string;
+}
+
 export type Intent =
   | { readonly operation: 'create' }
   | {
@@ -36,6 +53,16 @@ export type Intent =
       /** The newest snapshot when the restore began. */
       readonly tip?: string;
     }
+  /** The work of the session goes onto a branch. */
+  | ({ readonly operation: 'accept' } & BranchMove)
+  /** It comes off the branch again. */
+  | ({ readonly operation: 'unaccept' } & BranchMove)
+  /** git merges or rebases in the sandbox. */
+  | {
+      readonly operation: 'sync';
+      /** The snapshot before. */
+      readonly snapshot: string;
+    }
   /** `agt gc` deletes the snapshots of a removed session. */
   | { readonly operation: 'drop' };
 
@@ -53,6 +80,9 @@ export const TRANSITIONS: Readonly<Record<Operation, Transition>> = {
   create: { from: [], during: 'creating', after: 'active' },
   restore: { from: ['active', 'failed', ...OUTCOMES], during: 'active', after: 'active' },
   remove: { from: ['active', 'failed'], during: 'removing', after: 'removed' },
+  accept: { from: ['active', 'failed'], during: 'same', after: 'active' },
+  unaccept: { from: ['active', 'failed', 'accepted'], during: 'same', after: 'active' },
+  sync: { from: ['active', 'failed'], during: 'same', after: 'active' },
   drop: { from: OUTCOMES, during: 'same', after: 'forgotten' },
 };
 
@@ -72,5 +102,8 @@ export const GERUND: Readonly<Record<Operation, string>> = {
   create: 'creating',
   restore: 'restoring',
   remove: 'removing',
+  accept: 'accepting',
+  unaccept: 'taking back the acceptance of',
+  sync: 'syncing',
   drop: 'dropping the snapshots of',
 };

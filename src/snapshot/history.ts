@@ -1,7 +1,8 @@
 /**
  * Reads the history of a session: its snapshots, newest first. It starts at agt's own tip, so it does not
  * matter if another program moved the shadow branch. It ends at the first commit that is not a snapshot, the
- * start commit; the history of a fork continues into the session that it was forked from.
+ * start commit; the history of a fork continues into the session that it was forked from. A commit that
+ * `accept` made names its session as well, but agt is not its author.
  */
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitText } from '../git/run/git.ts';
@@ -68,6 +69,7 @@ const FORMAT = [
   '%P',
   '%ct',
   '%ae',
+  '%an',
   ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
 ];
 
@@ -80,11 +82,11 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapsho
   let from = await newestCommit(git, refs);
   while (from !== undefined) {
     const page = await readPage(git, from);
-    const end = page.findIndex(({ session, commit }) => session === '' || commit === refs.base);
+    const end = page.findIndex((commit) => !commit.isSnapshot || commit.commit === refs.base);
     listed.push(...(end < 0 ? page : page.slice(0, end)));
     from = end < 0 ? page.at(-1)?.parents[0] : undefined;
   }
-  return listed.map((snapshot, i) => ({
+  return listed.map(({ isSnapshot: _, ...snapshot }, i) => ({
     ...snapshot,
     previous: i + 1 < listed.length ? snapshot.parents[0] : undefined,
   }));
@@ -98,7 +100,10 @@ async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | unde
   return undefined;
 }
 
-type ListedCommit = Omit<Snapshot, 'previous'>;
+type ListedCommit = Omit<Snapshot, 'previous'> & { readonly isSnapshot: boolean };
+
+/** The name of the author of every snapshot. */
+const AUTHOR = 'agt';
 
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
   const output = await gitText(git, [
@@ -126,15 +131,16 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
 }
 
 function toCommit(fields: readonly string[]): ListedCommit {
-  const [commit = '', tree = '', parents = '', seconds = '', authorEmail = '', session = '', ...rest] =
-    fields;
+  const [commit = '', tree = '', parentNames = '', seconds = '', authorEmail = '', author, ...named] = fields;
+  const [session = '', ...rest] = named;
   const [label, tool, restored, by, unfinished, head, outcome, id, summary] = rest.map(
     (value) => value || undefined,
   );
   return {
     commit,
     tree,
-    parents: parents.split(' ').filter((oid) => oid !== ''),
+    parents: parentNames.split(' ').filter((oid) => oid !== ''),
+    isSnapshot: session !== '' && author === AUTHOR,
     time: new Date(Number(seconds) * 1000),
     authorEmail,
     session,

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, sy
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { autocommit, makeSession, snapshotFolder, type TestSession } from '../harness/session.ts';
+import { autocommit, makeSession, sessionIn, snapshotFolder, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, type Outcome, REAL_GIT, run, write } from '../harness/world.ts';
 
 function diff(session: TestSession, ...args: string[]): Outcome {
@@ -216,6 +216,46 @@ describe('agt session diff', () => {
     const outcome = diff(session);
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toMatch(/^error: the sandbox of "s1" is gone/);
+  });
+
+  test('--base shows what a session would bring home, and --with compares two sessions', () => {
+    const files = { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n', '.gitignore': '*.log\n' };
+    const session = makeSession(files);
+    const { repository, sandbox } = session;
+    write(join(repository, 'c.txt'), 'of the user\n');
+    git(repository, 'commit', '-q', '-a', '-m', 'of the user');
+    write(join(sandbox, 'a.txt'), 'committed\n');
+    git(sandbox, 'commit', '-q', '-a', '-m', 'of the agent');
+    autocommit(session, '--label', 'one');
+    write(join(sandbox, 'b.txt'), 'uncommitted\n');
+    write(join(sandbox, 'new/untracked.txt'), 'untracked\n');
+    write(join(sandbox, 'x.log'), 'ignored\n');
+    write(join(session.folder, 'config/token'), 'secret\n');
+    const status = git(sandbox, 'status', '--porcelain');
+    const after = {
+      ...files,
+      'a.txt': 'committed\n',
+      'b.txt': 'uncommitted\n',
+      'new/untracked.txt': 'untracked\n',
+    };
+    expect(diff(session, '--base')).toEqual({ exitCode: 0, stdout: gitDiff(files, after), stderr: '' });
+    expect(diff(session, '--base', '--stat').stdout).toBe(gitDiff(files, after, '--stat'));
+    expect(diff(session, '--base', '--name-only', '--', 'new').stdout).toBe('new/untracked.txt\n');
+    expect(JSON.parse(diff(session, '--base', '--json').stdout)).toHaveLength(3);
+    git(sandbox, 'update-index', '--split-index');
+    expect(diff(session, '--base').stdout).toBe(gitDiff(files, after));
+    expect(git(sandbox, 'status', '--porcelain')).toBe(status);
+    expect(diff(session, 'one', '--base')).toMatchObject({ exitCode: 2, stdout: '' });
+
+    const other = sessionIn(repository, 's2');
+    write(join(other.sandbox, 'b.txt'), 'other\n');
+    autocommit(other, '--label', 'two');
+    const ofOther = { ...files, 'b.txt': 'other\n', 'c.txt': 'of the user\n' };
+    expect(diff(session, '--with', 's2').stdout).toBe(gitDiff(after, ofOther));
+    expect(diff(session, 'one', 'two', '--with', 's2').stdout).toBe(
+      gitDiff({ ...files, 'a.txt': 'committed\n' }, ofOther),
+    );
+    expect(diff(session, '--with', 's3').stderr).toMatch(/^error: no session "s3"/);
   });
 
   test('uses the pager and colours of git on a terminal', ({ skip }) => {

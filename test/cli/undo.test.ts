@@ -17,6 +17,21 @@ describe('agt session undo and redo', () => {
     expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('2\n');
   });
 
+  test('say which step one has come to', () => {
+    const session = makeSession({ a: '0\n' });
+    for (const n of ['1', '2', '3']) {
+      write(join(session.sandbox, 'a'), `${n}\n`);
+      autocommit(session, '--label', `step ${n}`);
+    }
+    expect(agtOk(session.repository, 'undo', 's1')).toMatch(
+      /^s1: restored 1 path, verified\nnow at "step 2", \d+ seconds? ago, 2 of 3\nto undo: /,
+    );
+    const { position } = JSON.parse(agtOk(session.repository, 'undo', 's1', '--json'));
+    expect(position).toMatchObject({ label: 'step 1', step: 1, of: 3 });
+    expect(agtOk(session.repository, 'redo', 's1')).toContain('now at "step 2", ');
+    expect(agtOk(session.repository, 'redo', 's1', '-q')).toBe('');
+  });
+
   test('go back and forward step by step, until the session changes', () => {
     const session = makeSession({ a: '0\n' });
     const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8').trim();

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { AGT } from '../harness/world.ts';
 import { attack, nextCommandsWork, recovers, Stage } from './aftermath.ts';
+import { LANDING_SCENES } from './landing-scenes.ts';
 import { SCENES } from './scenes.ts';
 
 /** Kills of each command. */
@@ -9,7 +10,7 @@ const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 3);
 /** No command does anything before this time. */
 const EARLIEST_MS = 60;
 
-test.each(SCENES)(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) => {
+test.each([...SCENES, ...LANDING_SCENES])(`$name, ${KILLS} times`, { timeout: 300_000 }, async (scene) => {
   const stage = new Stage(scene);
   const { place } = stage;
   const began = performance.now();

@@ -20,7 +20,7 @@ export interface Scene {
 const NEWEST = 'uncaptured\n';
 
 /** A file that no snapshot had before the command, and that no kill may lose. */
-function newestIsKept({ repository, sandbox }: Place): void {
+export function newestIsKept({ repository, sandbox }: Place): void {
   if (stateOf(repository, 's1') !== 'active') agtOk(repository, 'session', 'restore', 's1', '--to', '@{0}');
   if (existsSync(join(sandbox, 'newest')) && readFileSync(join(sandbox, 'newest'), 'utf8') === NEWEST) return;
   const states = git(repository, 'rev-list', '--first-parent', 'refs/agt/tip/s1', '^main').split('\n');
@@ -30,7 +30,7 @@ function newestIsKept({ repository, sandbox }: Place): void {
   if (!held) throw new Error('what was on disk is neither there nor in any state');
 }
 
-function stateOf(repository: string, id: string): string | undefined {
+export function stateOf(repository: string, id: string): string | undefined {
   const path = join(repository, '.git/agt/sessions', `${id}.json`);
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).state : undefined;
 }
@@ -58,7 +58,8 @@ function firstComesBack(place: Place): void {
 
 const asItIs = () => {};
 
-const NEW = ['session', 'new', '--id', 's2'];
+const NEW = ['session', 'new', '--id', 's2', '--with-changes'];
+const CHANGED = 'changed by the user\n';
 const FORK = ['session', 'fork', '--from', 's1', '--id', 's2'];
 
 const NEW_IN_PLACE = ['session', 'new', 's2', '--working-copy', 'in-place'];
@@ -89,7 +90,21 @@ function userHasAll(place: Place): void {
 }
 
 export const SCENES: readonly Scene[] = [
-  { name: 'session new', prepare: asItIs, command: NEW, check: secondIsThere(NEW, '.env') },
+  {
+    name: 'session new',
+    prepare: ({ repository }) => {
+      write(join(repository, 'a'), CHANGED);
+      write(join(repository, 'of-the-user'), 'untracked\n');
+    },
+    command: NEW,
+    check: (place) => {
+      const status = git(place.repository, 'status', '--porcelain');
+      if (status !== ' M a\n?? of-the-user') throw new Error(`the worktree of the user is ${status}`);
+      secondIsThere(NEW, '.env')(place);
+      const path = join(place.sandbox, '../../s2/sandbox/a');
+      if (readFileSync(path, 'utf8') !== CHANGED) throw new Error('s2 lacks a change of the user');
+    },
+  },
   {
     name: 'autocommit',
     prepare: asItIs,

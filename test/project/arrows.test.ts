@@ -19,6 +19,7 @@ const FLOORS = [
   ['maintenance'],
   ['triggers'],
   ['timetravel'],
+  ['landing'],
   ['running'],
 ];
 const COLUMN = FLOORS.flat();

@@ -24,10 +24,20 @@ beforeEach(() => {
   ({ repository, record } = openSession(makeSession()));
 });
 
+const MOVE = {
+  onto: 'refs/heads/main',
+  from: 'b'.repeat(40),
+  to: 'c'.repeat(40),
+  tree: 'd'.repeat(40),
+  keep: false,
+};
 const INTENTS: { readonly [O in Operation]: Extract<Intent, { operation: O }> } = {
   create: { operation: 'create' },
   restore: { operation: 'restore', snapshot: 'a'.repeat(40), scope: ['sandbox'] },
   remove: { operation: 'remove' },
+  accept: { operation: 'accept', ...MOVE },
+  unaccept: { operation: 'unaccept', ...MOVE },
+  sync: { operation: 'sync', snapshot: 'a'.repeat(40) },
   drop: { operation: 'drop' },
 };
 const OPERATIONS = Object.keys(TRANSITIONS) as Operation[];

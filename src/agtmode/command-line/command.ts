@@ -60,6 +60,25 @@ export const DRY_RUN_OPTION = {
   describe: 'show what would be done, and change nothing',
 } as const;
 
+/** For commands that report what they did: `runCommand` keeps them quiet. */
+export const QUIET_OPTION = {
+  type: 'boolean',
+  alias: 'q',
+  default: false,
+  describe: 'print only warnings and errors',
+} as const;
+
+/** Runs a command. With --quiet it prints nothing on standard output, unless that is what --json asks for. */
+export function runCommand(
+  command: Command,
+  args: Readonly<Record<string, unknown>>,
+  context: Context,
+): Promise<number> {
+  const isQuiet =
+    command.options?.['quiet'] === QUIET_OPTION && args['quiet'] === true && args['json'] !== true;
+  return command.run(args as never, isQuiet ? { ...context, out: () => undefined } : context);
+}
+
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
 export const SNAPSHOT_FORMS =
   'a commit of the shadow branch, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';

@@ -3,7 +3,8 @@ import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { sentence } from '../output/format.ts';
-import { type Command, commandName, findCommand } from './command.ts';
+import { type Command, commandName, findCommand, runCommand } from './command.ts';
+import { didYouMean } from './similar.ts';
 
 /** Wider lines are hard to read. */
 const MAX_HELP_COLUMNS = 100;
@@ -26,9 +27,9 @@ export async function runWithYargs(
   words: string[],
 ): Promise<number> {
   let exitCode = 0;
-  if (words[0] !== '--get-yargs-completions') refuseLongLetters(commands, words);
+  refuseLongLetters(commands, words);
   const run: RunCommand = async (command, args) => {
-    exitCode = await command.run(args, context);
+    exitCode = await runCommand(command, args, context);
   };
   const parser = makeParser(commands, run, words);
   await parser.parseAsync(words);
@@ -46,11 +47,12 @@ export function makeParser(
     if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
     else registerFamily(parser, family, members, run);
   }
-  parser.completion('completion', false, completeWithoutLongLetters);
   return parser.fail((message, error) => {
     if (error && error.name !== 'YError') throw error;
     const command = findCommand(commands, words);
-    throw usageError(rephrase(message ?? error.message, command, words), helpHint(command));
+    const problem = message ?? error.message;
+    const hints = [...suggestions(problem, commands, command, words), helpHint(command)];
+    throw usageError(rephrase(problem, command, words), ...hints);
   });
 }
 
@@ -128,18 +130,9 @@ function helpHint(command: Command | undefined): string {
   return command === undefined ? 'see: agt help' : `see: agt ${commandName(command)} --help`;
 }
 
-/** yargs takes `--n` for `-n`, and completes it so. */
+/** yargs takes `--n` for `-n`. */
 function isLongLetter(word: string): boolean {
   return /^--[a-z](=|$)/.test(word);
-}
-
-function completeWithoutLongLetters(
-  _current: string,
-  _argv: unknown,
-  complete: (onCompleted: (error: Error | null, words?: string[]) => void) => void,
-  done: (words: string[]) => void,
-): void {
-  complete((_error, words = []) => done(words.filter((word) => !isLongLetter(word))));
 }
 
 function refuseLongLetters(commands: readonly Command[], words: readonly string[]): void {
@@ -147,6 +140,28 @@ function refuseLongLetters(commands: readonly Command[], words: readonly string[
   const letter = words.slice(0, end < 0 ? words.length : end).find(isLongLetter);
   if (letter !== undefined)
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
+}
+
+/** What a person may have meant by an unknown word. */
+function suggestions(
+  message: string,
+  commands: readonly Command[],
+  command: Command | undefined,
+  words: readonly string[],
+): string[] {
+  const unknown = /^Unknown (?:argument|command)s?: ([^,]*)/.exec(message)?.[1];
+  if (unknown === undefined) return [];
+  if (command === undefined) {
+    const family = `${words[0]} `;
+    const names = commands.map(commandName).filter((name) => name.startsWith(family));
+    return didYouMean(
+      unknown,
+      names.map((name) => name.slice(family.length)),
+      `agt ${family}`,
+    );
+  }
+  const isOption = words.some((word) => word === `--${unknown}` || word.startsWith(`--${unknown}=`));
+  return isOption ? didYouMean(unknown, Object.keys(command.options ?? {}), '--') : [];
 }
 
 /** A message of yargs, in the manner of git. */

@@ -9,7 +9,7 @@ import { listRecords, readRecord, type SessionRecord } from '../../session/recor
 import { retryWhileBusy } from '../../session/retry.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import {
   givenSession,
@@ -62,6 +62,7 @@ export const autocommit = defineCommand({
       describe: 'wait this many seconds if another agt is working on the session',
     },
     'dry-run': DRY_RUN_OPTION,
+    quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
   oldOptions: OLD_SESSION_OPTIONS,

@@ -9,9 +9,9 @@ import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
-import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { finishers } from '../finishers.ts';
 import { findOutdatedShim } from '../installed-shim.ts';
 import { printFindings } from '../output/findings.ts';
 import { json, plural, table } from '../output/format.ts';
@@ -43,13 +43,13 @@ export const doctor = defineCommand({
     // The settings name branches: agt changes nothing as long as it can only guess them.
     const isSure = context.settingProblems().length === 0;
     const apply = args.fix && !args['dry-run'] && isSure && repository !== undefined;
-    const fixed = apply ? await fixAll(repository, finishRestore) : [];
+    const fixed = apply ? await fixAll(repository, finishers) : [];
     const findings = [
       ...unusable,
       ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),
       ...findOutdatedShim(context.env, globalConfigPath(context.env)),
-      ...(repository === undefined ? [] : await checkRepository(repository, finishRestore)),
+      ...(repository === undefined ? [] : await checkRepository(repository, finishers)),
     ];
     const report: Report = { git, version, pcre, repository, settings, fixed, findings };
     if (args.json) context.out(json(reportJson(report)));

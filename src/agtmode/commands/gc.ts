@@ -11,7 +11,7 @@ import {
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/retry.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { json, plural } from '../output/format.ts';
 
@@ -33,6 +33,7 @@ export const gc = defineCommand({
         'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
     },
     'dry-run': DRY_RUN_OPTION,
+    quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
   examples: [

@@ -10,6 +10,7 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { sessionAccept } from './session/accept.ts';
 import { sessionCat } from './session/cat.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionEnv } from './session/env.ts';
@@ -19,14 +20,19 @@ import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
 import { sessionNew } from './session/new.ts';
+import { sessionOpen } from './session/open.ts';
 import { sessionPath } from './session/path.ts';
 import { sessionRecord } from './session/record.ts';
+import { sessionReject } from './session/reject.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
 import { sessionRun } from './session/run.ts';
 import { sessionShow } from './session/show.ts';
 import { sessionSweep } from './session/sweep.ts';
+import { sessionSync } from './session/sync.ts';
+import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
+import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
@@ -37,7 +43,12 @@ export const COMMANDS: readonly Command[] = [
   sessionList,
   sessionShow,
   sessionPath,
+  sessionOpen,
   sessionFork,
+  sessionSync,
+  sessionAccept,
+  sessionUnaccept,
+  sessionReject,
   sessionRun,
   sessionEnv,
   sessionExport,
@@ -57,6 +68,8 @@ export const COMMANDS: readonly Command[] = [
   gc,
   sessionSweep,
   doctor,
+  shellInit,
+  completion,
   configList,
   configGet,
   configSet,

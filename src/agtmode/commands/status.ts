@@ -8,10 +8,10 @@ import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { readSessionStatus, type SessionStatus } from '../../session/status.ts';
-import { finishRestore } from '../../timetravel/restore/finish-restore.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { finishers } from '../finishers.ts';
 import { printFindings } from '../output/findings.ts';
 import { age, json, paint, plural, table } from '../output/format.ts';
 import { currentBranch, lastAutocommitAge, printNotCaptured, sessionJson } from '../output/session.ts';
@@ -28,7 +28,7 @@ export const status = defineCommand({
     const present = records.filter((record) => !isEnded(record));
     const sessions: StatusLine[] = [];
     for (const record of present) sessions.push(await readStatus(context, repository, record));
-    const findings = await checkRepository(repository, finishRestore);
+    const findings = await checkRepository(repository, finishers);
     const settings = await context.settingValues();
     if (args.json) {
       const { commonDir, area = null } = repository;

@@ -34,5 +34,10 @@ function describe({ session_id: id, intent }: SessionRecord): AgtError {
       hints: [`go on: agt session remove ${id}`],
     });
   }
+  if (intent?.operation === 'accept' || intent?.operation === 'unaccept' || intent?.operation === 'sync') {
+    return new AgtError(`interrupted; the ${intent.operation} of session "${id}" is not finished`, {
+      hints: [`finish it: agt session ${intent.operation} ${id}`, 'or see: agt doctor'],
+    });
+  }
   return new AgtError(`interrupted; session "${id}" has not changed`);
 }

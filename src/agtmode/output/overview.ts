@@ -14,7 +14,6 @@ export const HEADINGS: Record<(typeof GROUPS)[number], string> = {
 
 export const BUILT_IN: Pairs = [
   ['agt help [command]', 'show this help, or the help of one command'],
-  ['agt completion', 'print a completion script for bash or zsh'],
   ['agt git <args..>', 'run the real git, which hides nothing'],
   ['agt <git command>', 'run any git command that agt does not have, such as agt log --all'],
 ];

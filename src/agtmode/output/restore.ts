@@ -2,11 +2,17 @@
 import { EXIT } from '../../errors.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
+import type { Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
-import { json, plural, shortOid, showPath } from './format.ts';
+import { age, json, plural, shortOid, showPath } from './format.ts';
 
-/** Returns the exit code. */
-export function printRestore(context: Context, restored: RestoreResult, asJson: boolean): number {
+/** `position`: where an undo or a redo has come to. Returns the exit code. */
+export function printRestore(
+  context: Context,
+  restored: RestoreResult,
+  asJson: boolean,
+  position?: Position,
+): number {
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
   const verified = mismatches.length === 0;
@@ -23,11 +29,13 @@ export function printRestore(context: Context, restored: RestoreResult, asJson: 
         verified,
         mismatches,
         undo,
+        ...(position && { position: positionJson(position) }),
       }),
     );
   } else {
     const result = verified ? 'verified' : 'some differ from the snapshot';
     context.out(`${id}: restored ${plural(changed, 'path')}, ${result}\n`);
+    if (position !== undefined) context.out(`${describePosition(position, context.now())}\n`);
     if (undo !== undefined) context.out(`to undo: ${undo}\n`);
   }
   if (verified) return EXIT.done;
@@ -35,6 +43,22 @@ export function printRestore(context: Context, restored: RestoreResult, asJson: 
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
   for (const path of mismatches) context.err(`  ${showPath(path)}\n`);
   return EXIT.failed;
+}
+
+/** `now at "npm installed", 3 minutes ago, 2 of 5`. */
+function describePosition({ snapshot, step, of }: Position, now: Date): string {
+  const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
+  return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;
+}
+
+function positionJson({ snapshot, step, of }: Position) {
+  return {
+    snapshot: snapshot.commit,
+    label: snapshot.label ?? null,
+    time: snapshot.time.toISOString(),
+    step,
+    of,
+  };
 }
 
 export function printRestorePreview(context: Context, preview: Preview, asJson: boolean): void {

@@ -65,14 +65,26 @@ export function printNotCaptured(
     context.err(`error: ${record.session_id}: ${showPath(path)} ${reason}\n`);
 }
 
+/** Readable paths, relative to the sandbox. */
+interface NewFiles {
+  readonly included: readonly string[];
+  /** Uncommitted work of the user that is in the sandbox, and that is not. */
+  readonly taken: readonly string[];
+  readonly left: readonly string[];
+}
+
+const NO_FILES: NewFiles = { included: [], taken: [], left: [] };
+
 export function printNewSession(
   context: Context,
   record: SessionRecord,
   asJson: boolean,
-  copiedFiles: readonly string[] = [],
+  files?: NewFiles,
 ): void {
+  const { included, taken, left } = files ?? NO_FILES;
   if (asJson) {
-    context.out(json(recordJson(record)));
+    const listed = files && { included, taken_along: taken, left_behind: left };
+    context.out(json({ ...recordJson(record), ...listed }));
     return;
   }
   const source =
@@ -82,7 +94,18 @@ export function printNewSession(
     `session  ${record.session_id}`,
     `sandbox  ${record.checkout ?? record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
-    ...(copiedFiles.length > 0 ? [`copied   ${copiedFiles.join(', ')}`] : []),
+    ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
+    ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),
   ];
   context.out(`${lines.join('\n')}\n`);
+  if (left.length === 0) return;
+  context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left)}\n`);
+  if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');
+}
+
+const MOST_LISTED = 5;
+
+function listPaths(paths: readonly string[]): string {
+  const more = paths.length > MOST_LISTED ? `, and ${paths.length - MOST_LISTED} more` : '';
+  return paths.slice(0, MOST_LISTED).map(showPath).join(', ') + more;
 }

@@ -13,12 +13,22 @@ const LONGEST_CHANGE_MS = 3000;
 const POLL_MS = 20;
 
 /** The caller holds the session's lock. `places` names the directories that a git at work on these refs runs in. */
-export async function breakStaleRefLocks(
+export function breakStaleRefLocks(
   commonDir: string,
   refs: readonly string[],
   places: () => Promise<readonly string[]>,
 ): Promise<void> {
-  const locks = refs.map((ref) => join(commonDir, `${ref}.lock`));
+  return breakStaleLocks(
+    refs.map((ref) => join(commonDir, `${ref}.lock`)),
+    places,
+  );
+}
+
+/** The same for any lock files of git. */
+export async function breakStaleLocks(
+  locks: readonly string[],
+  places: () => Promise<readonly string[]>,
+): Promise<void> {
   const left = () => locks.filter((path) => existsSync(path));
   if (left().length === 0) return;
   const real = (await places()).filter((place) => existsSync(place)).map((place) => realpathSync(place));

@@ -35,6 +35,8 @@ interface RunOptions {
   readonly stdin?: 'ignore' | 'inherit';
   /** When it is aborted, git is ended by SIGTERM. */
   readonly cancel?: AbortSignal;
+  /** An interrupt from the terminal does not reach git: the step is short and must not be cut. */
+  readonly detached?: true;
 }
 
 /**
@@ -97,6 +99,7 @@ async function start(git: Git, args: readonly string[], options: RunOptions) {
       maxBuffer: Number.POSITIVE_INFINITY,
       stdout: options.stdout ?? 'pipe',
       stderr: options.stderr ?? 'pipe',
+      ...(options.detached === undefined ? {} : { detached: true }),
       ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
       ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
     });

@@ -30,14 +30,11 @@ import { isEnded } from '../../session/state.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
-import type { Finding, FinishRestore } from './finding.ts';
+import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
 import { orphanFolders, orphanRefs } from './orphans.ts';
 
-export async function checkRepository(
-  repository: Repository,
-  finishRestore: FinishRestore,
-): Promise<Finding[]> {
+export async function checkRepository(repository: Repository, finishers: Finishers): Promise<Finding[]> {
   const broken = [
     ...unfinishedWorktrees(repository.commonDir).map(describeUnfinishedWorktree),
     ...cutOffWorktrees(repository.commonDir).map(describeCutOffWorktree),
@@ -52,7 +49,7 @@ export async function checkRepository(
   const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
   for (const record of records)
-    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishRestore)));
+    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishers)));
   return [
     ...clone,
     ...access,

@@ -16,7 +16,7 @@ import { isEnded } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { checkCapture } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
-import type { Finding, FinishRestore } from './finding.ts';
+import type { Finding, Finishers } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
 /** `refs`: the full names of all refs. */
@@ -25,11 +25,11 @@ export async function checkSession(
   record: SessionRecord,
   worktrees: readonly WorktreeEntry[],
   refs: ReadonlySet<string>,
-  finishRestore: FinishRestore,
+  finishers: Finishers,
 ): Promise<Finding[]> {
   // Another process is changing it.
   if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
-  const { findings, checkRest } = checkIntent(repository, record, finishRestore);
+  const { findings, checkRest } = checkIntent(repository, record, finishers);
   if (!checkRest) return findings;
   findings.push(
     ...(await checkRefs(repository, record, refs)),
@@ -65,7 +65,7 @@ async function checkRefs(
   });
 }
 
-/** @throws AgtError if the ref exists by now. */
+/** Leaves a ref that is there by now: the fix of an unfinished restore makes it too. */
 function recreateRef(
   repository: Repository,
   record: SessionRecord,
@@ -73,9 +73,11 @@ function recreateRef(
   target: string,
 ): Promise<unknown> {
   const noCommit = '0'.repeat(record.from_commit.length);
-  return withSessionLock(repository, record.session_id, () =>
-    gitText(repository.git, ['update-ref', ref, target, noCommit]),
-  );
+  return withSessionLock(repository, record.session_id, async () => {
+    const { git } = repository;
+    if ((await resolveObject(git, ref)) === undefined)
+      await gitText(git, ['update-ref', ref, target, noCommit]);
+  });
 }
 
 async function checkTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {

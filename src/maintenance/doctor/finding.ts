@@ -13,5 +13,12 @@ export interface Finding {
   readonly fix?: () => unknown;
 }
 
-/** Finishes a restore that was killed. A parameter, because maintenance/ cannot import timetravel/. */
-export type FinishRestore = (repository: Repository, record: SessionRecord) => Promise<void>;
+type Finish = (repository: Repository, record: SessionRecord) => Promise<void>;
+
+/** They finish or undo operations that were killed. A parameter, because maintenance/ cannot import their rooms. */
+export interface Finishers {
+  readonly restore: Finish;
+  readonly accept: Finish;
+  readonly unaccept: Finish;
+  readonly sync: Finish;
+}

@@ -1,7 +1,7 @@
 /** `agt doctor --fix`: fixes what needs no decision. Problems hide each other, so it checks again. */
 import type { Repository } from '../../repository/repository.ts';
 import { checkRepository } from './check-repository.ts';
-import type { Finding, FinishRestore } from './finding.ts';
+import type { Finding, Finishers } from './finding.ts';
 
 export interface FixResult {
   readonly finding: Finding;
@@ -15,10 +15,10 @@ export interface FixResult {
  */
 const MOST_ROUNDS = 4;
 
-export async function fixAll(repository: Repository, finishRestore: FinishRestore): Promise<FixResult[]> {
+export async function fixAll(repository: Repository, finishers: Finishers): Promise<FixResult[]> {
   const results = new Map<string, FixResult>();
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    const findings = (await checkRepository(repository, finishRestore)).filter((finding) => {
+    const findings = (await checkRepository(repository, finishers)).filter((finding) => {
       const earlier = results.get(keyOf(finding));
       return finding.fix && (earlier === undefined || earlier.failure !== undefined);
     });

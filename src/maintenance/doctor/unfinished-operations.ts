@@ -5,18 +5,14 @@ import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Intent, Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
-import type { Finding, FinishRestore } from './finding.ts';
+import type { Finding, Finishers } from './finding.ts';
 import { finishRemoval } from './finish-removal.ts';
 
 interface Row<I extends Intent> {
   readonly problem: string;
   /** The command that a person would run. */
   readonly command: (id: string, intent: I) => string;
-  readonly fix: (
-    repository: Repository,
-    record: SessionRecord,
-    finishRestore: FinishRestore,
-  ) => Promise<void>;
+  readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<void>;
   /** Whether agt can also check the refs and the sandbox of such a session. */
   readonly checkRest: boolean;
 }
@@ -51,8 +47,26 @@ const UNFINISHED: Table = {
       isPartial(scope)
         ? 'agt doctor --fix'
         : `agt session restore ${id} --to ${snapshot.slice(0, ABBREVIATED)}`,
-    fix: (repository, record, finishRestore) => finishRestore(repository, record),
+    fix: (repository, record, finishers) => finishers.restore(repository, record),
     checkRest: true,
+  },
+  accept: {
+    problem: 'agt did not finish accepting it',
+    command: () => 'agt doctor --fix',
+    fix: (repository, record, finishers) => finishers.accept(repository, record),
+    checkRest: false,
+  },
+  unaccept: {
+    problem: 'agt did not finish taking back its acceptance',
+    command: (id) => `agt session unaccept ${id}`,
+    fix: (repository, record, finishers) => finishers.unaccept(repository, record),
+    checkRest: false,
+  },
+  sync: {
+    problem: 'agt did not finish syncing it',
+    command: (id) => `agt session sync ${id}`,
+    fix: (repository, record, finishers) => finishers.sync(repository, record),
+    checkRest: false,
   },
 };
 
@@ -67,12 +81,12 @@ function isPartial(scope: readonly string[]): boolean {
 export function checkIntent(
   repository: Repository,
   record: SessionRecord,
-  finishRestore: FinishRestore,
+  finishers: Finishers,
 ): { readonly findings: Finding[]; readonly checkRest: boolean } {
   const { session_id: about, intent } = record;
   if (intent === undefined) return { findings: [], checkRest: true };
   const row = UNFINISHED[intent.operation] as Row<Intent>;
-  const fix = () => row.fix(repository, record, finishRestore);
+  const fix = () => row.fix(repository, record, finishers);
   const { problem, checkRest } = row;
   return { findings: [{ level: 'error', about, problem, mend: row.command(about, intent), fix }], checkRest };
 }

@@ -5,6 +5,7 @@
  * Hours and days are in UTC. So a second thinning in another time zone deletes nothing more.
  */
 import type { Snapshot } from '../../snapshot/history.ts';
+import { isOwnLabel } from '../../snapshot/own-labels.ts';
 
 /** In seconds. */
 const HOUR = 3_600;
@@ -54,9 +55,4 @@ function neededForUndo(snapshots: readonly Marked[]): string[] {
     const replaced = snapshots[i + 1]?.commit ?? commit;
     return [commit, restored, replaced].filter((needed) => all.has(needed));
   });
-}
-
-/** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
-function isOwnLabel(label: string): boolean {
-  return /^before (remove|fork to [A-Za-z0-9._-]+|git .*)$/.test(label);
 }

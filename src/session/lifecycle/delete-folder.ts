@@ -124,14 +124,18 @@ const LONGEST_TICK_MS = 50;
 const LISTED = 10;
 
 /** @throws AgtError if a capture is not complete. */
-export function refuseLoss({ session_id }: SessionRecord, { skipped, failed }: CaptureResult): void {
+export function refuseLoss(
+  { session_id }: SessionRecord,
+  { skipped, failed }: CaptureResult,
+  wayOut = 'delete them together with the session: --force',
+): void {
   const lost = [...skipped, ...failed];
   if (lost.length === 0) return;
   const what = lost.length === 1 ? '1 file' : `${lost.length} files`;
   throw new AgtError(`cannot capture ${what} of session "${session_id}"`, {
     hints: [
       ...lost.slice(0, LISTED).map(({ path, reason }) => `${path}: ${reason}`),
-      'move them away, or delete them together with the session: --force',
+      `move them away, or ${wayOut}`,
     ],
   });
 }

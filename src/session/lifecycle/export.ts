@@ -176,7 +176,10 @@ async function commitsNewTo(repository: Repository, commit: string, remote: stri
 }
 
 /** @throws AgtError if one of the commits has the tree of a snapshot. */
-async function refuseSessionFolders(repository: Repository, commits: readonly string[]): Promise<void> {
+export async function refuseSessionFolders(
+  repository: Repository,
+  commits: readonly string[],
+): Promise<void> {
   const input = commits.map((commit) => `${commit}:_/manifest.json\n${commit}:sandbox\n`).join('');
   if (input === '') return;
   const output = await gitText(repository.git, ['cat-file', '--batch-check=%(objecttype)'], { input });

@@ -2,6 +2,7 @@
 
 import { rmSync } from 'node:fs';
 import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
@@ -9,6 +10,7 @@ import type { LockedSession } from '../lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { createSession } from './create.ts';
 import { resolveStartPoint } from './start-point.ts';
+import { readUserChanges, requirePortable, takeAlong } from './user-changes.ts';
 import { copyIncludedFiles } from './worktree-include.ts';
 
 interface NewRequest {
@@ -18,16 +20,26 @@ interface NewRequest {
   readonly cwd: string;
   readonly now: Date;
   readonly showProgress: boolean;
+  /** Take along the uncommitted work of the user's worktree. */
+  readonly withChanges: boolean;
 }
 
-/** `included`: the files that agt copied into the sandbox, because `.worktreeinclude` names them. */
-export async function newSession(
-  repository: Repository,
-  request: NewRequest,
-): Promise<{ record: SessionRecord; included: string[] }> {
+interface NewSession {
+  readonly record: SessionRecord;
+  /** The files that agt copied into the sandbox, because `.worktreeinclude` names them. */
+  readonly included: readonly string[];
+  /** Uncommitted paths of the user's worktree, as shown to people: those in the sandbox, and those that are not. */
+  readonly taken: readonly string[];
+  readonly left: readonly string[];
+}
+
+export async function newSession(repository: Repository, request: NewRequest): Promise<NewSession> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const start = await resolveStartPoint(repository, request.from, request.cwd);
+  const found = await readUserChanges(repository, start.commit, request.cwd);
+  const changes = request.withChanges ? requirePortable(found, request.from) : undefined;
   let included: string[] = [];
+  let left: readonly string[] = found?.paths ?? [];
   const record = await createSession(repository, {
     id,
     workCommit: start.commit,
@@ -42,9 +54,11 @@ export async function newSession(
     fill: async (record, session) => {
       await seed(session, record);
       included = await copyIncludedFiles(session, record);
+      if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
   });
-  return { record, included };
+  const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
+  return { record, included, taken: taken.map(displayPath), left: left.map(displayPath) };
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */

@@ -9,9 +9,9 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
-import { shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
+import { landedRef, shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../capture-session.ts';
@@ -22,7 +22,9 @@ import { complete } from '../operation.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
+import { GERUND } from '../state.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
+import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
 
 interface RefAndCommit {
@@ -121,10 +123,11 @@ export function removeSession(
   // The current directory may be in the folder that goes.
   process.chdir(repository.commonDir);
   const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
-  return withSessionLock(outside, plan.record.session_id, (session) => remove(session, plan, options));
+  return withSessionLock(outside, plan.record.session_id, (session) => removeLocked(session, plan, options));
 }
 
-async function remove(
+/** For a caller that holds the lock and whose current directory is not in the folder. */
+export async function removeLocked(
   session: LockedSession,
   plan: RemovalPlan,
   options: RemovalOptions,
@@ -132,18 +135,23 @@ async function remove(
   const { repository } = session;
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
+  refuseUnfinished(record, options);
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
   if (repository.area === undefined) removeEmptyParents(dirname(folder));
+  if (record.landed !== undefined)
+    await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
   if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
     await deleteRefs(session, record);
     failurePoint('remove: refs deleted');
     session.forget();
   } else {
-    complete(session, session.read() ?? record, 'remove', options.now);
+    const removing = session.read() ?? record;
+    if (isDecided(removing)) await dropWorkBranch(repository, removing);
+    complete(session, removing, 'remove', options.now);
   }
   if (left.length > 0) throw leftFiles(record, left);
   return ignored;
@@ -206,6 +214,21 @@ function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
       ],
     },
   );
+}
+
+/** A branch of the user may be on its way. */
+function refuseUnfinished({ session_id, intent }: SessionRecord, { outcome }: RemovalOptions): void {
+  const isMoving = intent?.operation === 'accept' || intent?.operation === 'unaccept';
+  if (!isMoving || outcome === 'accepted') return;
+  throw new AgtError(`an earlier agt did not finish ${GERUND[intent.operation]} session "${session_id}"`, {
+    hints: ['finish or undo that: agt doctor --fix'],
+  });
+}
+
+/** Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits. */
+function isDecided({ intent }: SessionRecord): boolean {
+  const outcome = intent?.operation === 'remove' ? intent.outcome : undefined;
+  return outcome !== undefined && outcome !== 'removed';
 }
 
 /** Whether this removal finishes one that was killed after it had deleted the branches. */

@@ -1,9 +1,9 @@
 /**
- * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of the commit that the session
- * started at, or of the files on disk, which agt writes as scratch objects.
+ * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
+ * or of those that git would commit. agt writes them as scratch objects.
  */
 
-import { rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { treeMode } from '../../autocommit/last-snapshot.ts';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
@@ -13,9 +13,10 @@ import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
 import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
+import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
+import { type Git, gitText, inDirectory, PLAIN_INDEX, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -46,6 +47,51 @@ export async function treeOfStart(scratch: ScratchObjects, startCommit: string):
   const tree = await editTree(scratch, { tree: startCommit, prefix: 'sandbox/' }, new Map(), deletions);
   return { tree, manifest: undefined, uncompared: [] };
 }
+
+/** A commit as the sandbox that has it checked out. */
+export async function treeOfCommit({ git }: ScratchObjects, commit: string): Promise<ComparedTree> {
+  const input = `040000 tree ${await gitText(git, ['rev-parse', `${commit}^{tree}`])}\tsandbox\0`;
+  return { tree: await gitText(git, ['mktree', '-z'], { input }), manifest: undefined, uncompared: [] };
+}
+
+/** The sandbox as `git add -A` would stage it: with uncommitted and untracked files, without ignored ones. */
+export async function treeOfWork(
+  repository: Repository,
+  record: SessionRecord,
+  scratch: ScratchObjects,
+): Promise<ComparedTree> {
+  requireSandbox(repository, record);
+  const git = inDirectory(scratch.git, record.sandbox);
+  const index = join(scratch.dir, 'work-index');
+  const env = { GIT_INDEX_FILE: index };
+  const gitDir = worktreeGitDir(record.sandbox);
+  rmSync(index, { force: true });
+  // With the stat data of the sandbox's index git need not read unchanged files.
+  if (gitDir !== undefined && existsSync(join(gitDir, 'index'))) copyFileSync(join(gitDir, 'index'), index);
+  const stage = () => runGit(git, [...WHOLE_INDEX, 'add', '--all', '--ignore-errors', '--', '.'], { env });
+  let staged = await stage();
+  if (staged.exitCode > 1) {
+    // Half of a split index, or a damaged one.
+    rmSync(index, { force: true });
+    if ((await resolveObject(git, 'HEAD')) !== undefined) await gitText(git, ['read-tree', 'HEAD'], { env });
+    staged = await stage();
+  }
+  const uncompared = staged.stderr.split('\n').flatMap((line) => {
+    const path = /^error: open\("(.*)"\): /.exec(line)?.[1];
+    return path === undefined ? [] : [{ path, reason: 'cannot be read' }];
+  });
+  const tree = await gitText(git, [...WHOLE_INDEX, 'write-tree'], { env });
+  return { ...(await treeOfCommit(scratch, tree)), uncompared };
+}
+
+const WHOLE_INDEX = [
+  '-c',
+  'core.splitIndex=false',
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'advice.addEmbeddedRepo=false',
+];
 
 export async function treeOfDisk(
   repository: Repository,

@@ -1,15 +1,16 @@
 /**
- * `agt session diff`: compares two snapshots of a session, or a snapshot and the disk. git itself compares and prints, so
+ * `agt session diff`: compares two snapshots of one session or of two, commits, and files on disk. git itself compares and prints, so
  * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
  */
 
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitBytes, inDirectory } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, inDirectory } from '../../git/run/git.ts';
 import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import { sandboxHead } from '../../session/sandbox.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -18,15 +19,27 @@ import { decodePath } from '../../snapshot/tree-names.ts';
 import { isExclusion, type Pathspec } from '../pathspec.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { agentTree } from './agent-tree.ts';
-import { type ComparedTree, treeOfDisk, treeOfSnapshot, treeOfStart } from './compared-tree.ts';
+import {
+  type ComparedTree,
+  treeOfCommit,
+  treeOfDisk,
+  treeOfSnapshot,
+  treeOfStart,
+  treeOfWork,
+} from './compared-tree.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
-/** One end of a comparison: a snapshot, the commit that the session started at, or the files on disk. */
-export type DiffEnd = Snapshot | 'start' | 'disk';
+/**
+ * One end of a comparison: a snapshot, the commit that the session started at, the commit where it left the user branch,
+ * all files on disk, or those that git does not ignore.
+ */
+export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {
   readonly before: DiffEnd;
   readonly after: DiffEnd;
+  /** The session that `after` belongs to, if it is another one. */
+  readonly other?: SessionRecord | undefined;
   /** Converts the pathspecs that the user wrote. */
   readonly pathspecs: (ambiguous: AmbiguousFolders) => Pathspec[];
   readonly now: Date;
@@ -96,7 +109,7 @@ function compare<T>(
   return withScratchObjects(repository.git, directories, async (scratch) => {
     const { git } = scratch;
     const before = await readEnd(repository, record, scratch, request.before, request.now);
-    const after = await readEnd(repository, record, scratch, request.after, request.now);
+    const after = await readEnd(repository, request.other ?? record, scratch, request.after, request.now);
     const ambiguous = await readAmbiguousFolders(git, [before.tree, after.tree]);
     const pathspecs = request.pathspecs(ambiguous);
     const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
@@ -113,8 +126,19 @@ async function readEnd(
   now: Date,
 ): Promise<ComparedTree> {
   if (end === 'disk') return treeOfDisk(repository, record, scratch, now);
+  if (end === 'work') return treeOfWork(repository, record, scratch);
+  if (end === 'base') return treeOfCommit(scratch, await mergeBase(repository, record));
   if (end === 'start') return treeOfStart(scratch, await startCommit(repository, record));
   return treeOfSnapshot(scratch.git, end);
+}
+
+/** Where HEAD and the user branch part; without a user branch, where the session started. */
+async function mergeBase(repository: Repository, record: SessionRecord): Promise<string> {
+  const { commit: head } = await sandboxHead(repository, record);
+  const tips = [head ?? record.work_branch, record.user_branch ?? record.from_commit];
+  return (
+    (await gitAnswer(repository.git, ['merge-base', ...tips])) ?? (await startCommit(repository, record))
+  );
 }
 
 /** The folders of the session that the pathspecs may match. */

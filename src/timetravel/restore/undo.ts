@@ -9,6 +9,7 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
@@ -39,6 +40,24 @@ export function replayHistory(history: readonly Snapshot[]): UndoHistory {
   return { steps, current, isBetween: history[0]?.unfinished !== undefined };
 }
 
+/** Where undo and redo have come to. */
+export interface Position {
+  readonly snapshot: Snapshot;
+  /** Counted from 1, the oldest. */
+  readonly step: number;
+  readonly of: number;
+}
+
+/** Undefined before the first autocommit. */
+export async function readPosition(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<Position | undefined> {
+  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
+  const snapshot = steps[current];
+  return snapshot && { snapshot, step: current + 1, of: steps.length };
+}
+
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
 function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: number): number {
   const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;
@@ -50,7 +69,7 @@ function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: numbe
 
 /**
  * The snapshot that an undo goes to: the nearest earlier one that differs. `hasUncaptured`: the folder differs from its
- * last snapshot, so that the last snapshot is one step back. @throws AgtError if there is none.
+ * last snapshot, so that the last snapshot is one step back. So it is for a session that has ended. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
   repository: Repository,
@@ -60,7 +79,8 @@ export async function findUndoTarget(
   const { steps, current, isBetween } = replayHistory(
     await readHistory(repository.git, snapshotRefs(record)),
   );
-  if ((hasUncaptured || isBetween) && steps[current] !== undefined) return steps[current];
+  const isBack = hasUncaptured || isBetween || isEnded(record);
+  if (isBack && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }

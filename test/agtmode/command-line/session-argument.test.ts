@@ -68,8 +68,7 @@ describe('the session of a command', () => {
 });
 
 test.each([
-  [['session', 'new', '--idd', 'x'], 'unknown option "--idd"', 'agt session new --help'],
-  [['session', 'new', '-q'], 'unknown option "-q"', 'agt session new --help'],
+  [['session', 'new', '-z'], 'unknown option "-z"', 'agt session new --help'],
   [['session', 'undo', '--n'], 'unknown option "--n"', 'agt session undo --help'],
   [['session', 'show', 'a', 'b'], 'unknown argument "b"', 'agt session show --help'],
   [['session', 'restore', 's1'], 'option "--to" is required', 'agt session restore --help'],
@@ -82,18 +81,6 @@ test.each([
     stdout: '',
     stderr: `error: ${message}\nhint: see: ${help}\n`,
   });
-});
-
-test('completion is for the shell that is named, not the one of SHELL', () => {
-  expect(agtOk('/', 'completion', 'zsh')).toContain('#compdef agt');
-  expect(agtOk('/', 'completion', 'bash')).toContain('complete -o bashdefault');
-  expect(agt('/', 'completion', 'fish')).toMatchObject({ exitCode: 2, stdout: '' });
-});
-
-test('completion offers options as they are written', () => {
-  const words = agtOk('/', '--get-yargs-completions', 'agt', 'session', 'remove', '--').split('\n');
-  expect(words).toContain('--dry-run');
-  expect(words.filter((word) => /^--.$/.test(word))).toEqual([]);
 });
 
 test('export of a session without commits is refused', () => {

@@ -7,7 +7,7 @@ import { idProblem, type SessionId } from '../../../session/id.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { findSnapshot } from '../../../snapshot/resolve-snapshot.ts';
-import { type DiffEnd, type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
+import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
@@ -28,10 +28,12 @@ import { json, showPath } from '../../output/format.ts';
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
   group: 'snapshots',
-  summary: 'compare two snapshots, or a snapshot with the files on disk',
+  summary: 'compare snapshots, the files on disk, the user branch, two sessions',
   description:
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
-    'last snapshot with the files on disk. git prints the differences, with your colours, pager and settings; changed ' +
+    'last snapshot with the files on disk. --base compares the commit where the session left the user branch with the ' +
+    'sandbox as it is: everything that the session would bring home, with uncommitted and untracked files, without ' +
+    'ignored ones. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. git prints the differences, with your colours, pager and settings; changed ' +
     'permissions and empty directories follow, which git does not track. If a file cannot be read, warn and exit with 1. ' +
     'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
     'session stays as it is.',
@@ -45,6 +47,12 @@ export const sessionDiff = defineCommand({
   },
   options: {
     session: SESSION_OPTION,
+    base: {
+      type: 'boolean',
+      default: false,
+      describe: 'compare the sandbox as it is with the commit where it left the user branch',
+    },
+    with: { type: 'string', describe: 'compare with this other session' },
     stat: { type: 'boolean', default: false, describe: 'show the number of changed lines of each file' },
     'name-status': {
       type: 'boolean',
@@ -57,6 +65,8 @@ export const sessionDiff = defineCommand({
   },
   oldOptions: OLD_SESSION_OPTIONS,
   examples: [
+    ['agt session diff fix-login --base --stat', 'show what the session would bring home'],
+    ['agt session diff try-1 --with try-2 -- src', 'compare two sandboxes'],
     ['agt session diff', 'show changes since the last autocommit'],
     ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
     ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
@@ -66,7 +76,7 @@ export const sessionDiff = defineCommand({
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
     const { record, snapshots } = chooseSession(repository, words, args.session, context.cwd);
     const request = {
-      ...(await choosePoints(repository, record, snapshots, context.now())),
+      ...(await chooseEnds(repository, record, snapshots, { ...args, now: context.now() })),
       pathspecs: (ambiguous: AmbiguousFolders) => {
         const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
         return pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
@@ -97,18 +107,40 @@ function chooseSession(
   return { record: current, snapshots: words };
 }
 
-async function choosePoints(
+interface EndChoice {
+  readonly base: boolean;
+  readonly with: string | undefined;
+  readonly now: Date;
+}
+
+async function chooseEnds(
   repository: Repository,
   record: SessionRecord,
   snapshots: readonly string[],
-  now: Date,
-): Promise<{ before: DiffEnd; after: DiffEnd }> {
-  const refs = snapshotRefs(record);
-  const history = await readHistory(repository.git, refs);
+  { base, with: otherId, now }: EndChoice,
+): Promise<Pick<DiffRequest, 'before' | 'after' | 'other'>> {
+  if (base && (otherId !== undefined || snapshots.length > 0))
+    throw usageError(
+      '--base compares the sandbox as it is, and nothing else',
+      'leave out the snapshots and --with',
+    );
+  if (base) return { before: 'base', after: 'work' };
+  const other = otherId === undefined ? undefined : namedSession(repository, otherId);
   const [a, b] = snapshots;
-  if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
-  const find = (spec: string) => findSnapshot(repository.git, refs, history, spec, now);
-  return { before: await find(a), after: b === undefined ? 'disk' : await find(b) };
+  if (other !== undefined && a === undefined) return { before: 'work', after: 'work', other };
+  const find = async (owner: SessionRecord, spec: string) => {
+    const refs = snapshotRefs(owner);
+    return findSnapshot(repository.git, refs, await readHistory(repository.git, refs), spec, now);
+  };
+  if (a === undefined) {
+    const [last] = await readHistory(repository.git, snapshotRefs(record));
+    return { before: last ?? 'start', after: 'disk' };
+  }
+  return {
+    before: await find(record, a),
+    after: b === undefined ? 'disk' : await find(other ?? record, b),
+    other,
+  };
 }
 
 /** Options that git handles. */

@@ -1,7 +1,7 @@
 import { EXIT, usageError } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
-import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION, QUIET_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import { json } from '../../output/format.ts';
 import { printNewSession } from '../../output/session.ts';
@@ -25,6 +25,7 @@ export const sessionFork = defineCommand({
       describe: `fork this snapshot: ${SNAPSHOT_FORMS}`,
     },
     count: { type: 'string', describe: 'create this many sessions, named <id>-1, <id>-2, …' },
+    quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
   oldOptions: { from: 'session', 'session-id': 'session' },

@@ -1,10 +1,11 @@
 import { EXIT, usageError } from '../../../errors.ts';
 import { newSessionInPlace } from '../../../session/in-place/new.ts';
 import { newSession } from '../../../session/lifecycle/new.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { printNewSession } from '../../output/session.ts';
+import { runSetup } from '../../setup.ts';
 import { sweepFirst } from '../../sweeping.ts';
 
 export const sessionNew = defineCommand({
@@ -15,7 +16,9 @@ export const sessionNew = defineCommand({
     'Create a session folder with three parts: sandbox/ is a git worktree with the work branch agt/<id> checked out, ' +
     'for the agent to edit and commit in; xdg/ and config/ are for its XDG_DATA_HOME and XDG_CONFIG_HOME. Autocommits ' +
     'go to the shadow branch agtsessions/<id>. Files that git ignores are copied into the sandbox if the file ' +
-    '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them.',
+    '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them. agt says what uncommitted work of ' +
+    'yours it leaves behind; --with-changes takes it along. Then it runs the command of the setting agt.setup in the ' +
+    'sandbox; if that fails, the session is there all the same, and the exit code is 1.',
   positionals: {
     name: { type: 'string', describe: 'session id (default: sess-<date>-<time>-<random>)' },
   },
@@ -23,6 +26,13 @@ export const sessionNew = defineCommand({
     id: { type: 'string', describe: 'session id, in place of the argument' },
     from: { type: 'string', describe: 'start from this session, branch or commit (default: HEAD)' },
     profile: { type: 'string', describe: 'store this name with the session, for tools that start agents' },
+    'with-changes': {
+      type: 'boolean',
+      default: false,
+      describe: 'take along the uncommitted work of your worktree, which stays as it is',
+    },
+    setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
+    quiet: QUIET_OPTION,
     'working-copy': {
       choices: ['worktree', 'in-place'],
       describe: 'in-place: work in your own checkout (default: fs.workingCopy)',
@@ -41,6 +51,7 @@ export const sessionNew = defineCommand({
   },
   examples: [
     ['agt session new fix-login', 'start from the current branch'],
+    ['agt session new fix-login --with-changes', 'take uncommitted work along'],
     ['agt session new --from v2.1', 'start from a tag, with a generated id'],
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
@@ -53,16 +64,17 @@ export const sessionNew = defineCommand({
     const repository = await context.repository();
     await sweepFirst(context, repository);
     if ((args['working-copy'] ?? (await settingOf(context))) === 'in-place') return newInPlace(args, context);
-    const { record, included } = await newSession(repository, {
+    const { record, ...files } = await newSession(repository, {
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,
       profile: args.profile,
       cwd: context.cwd,
       now: context.now(),
-      showProgress: context.interactive && !args.json,
+      showProgress: context.interactive && !args.json && !args.quiet,
+      withChanges: args['with-changes'],
     });
-    printNewSession(context, record, args.json, included);
-    return EXIT.done;
+    printNewSession(context, record, args.json, files);
+    return args.setup ? runSetup(context, record) : EXIT.done;
   },
 });
 

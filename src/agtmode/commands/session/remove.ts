@@ -6,7 +6,7 @@ import { findSession } from '../../../session/find-session.ts';
 import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
-import { DRY_RUN_OPTION, defineCommand } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import {
   givenSession,
   OLD_SESSION_OPTIONS,
@@ -14,7 +14,7 @@ import {
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
-import { shortOid, showPath } from '../../output/format.ts';
+import { json, shortOid, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRemove = defineCommand({
@@ -41,6 +41,8 @@ export const sessionRemove = defineCommand({
       describe: 'remove the session even if work is lost',
     },
     'dry-run': DRY_RUN_OPTION,
+    quiet: QUIET_OPTION,
+    json: JSON_OPTION,
   },
   oldOptions: OLD_SESSION_OPTIONS,
   examples: [
@@ -64,11 +66,31 @@ export const sessionRemove = defineCommand({
         removeSession(repository, plan, options),
       );
     }
+    if (args.json) {
+      context.out(json(planJson(plan, args['dry-run'], ignored)));
+      return EXIT.done;
+    }
     context.out(describePlan(plan, !args['dry-run']));
     if (ignored.length > 0) context.out(describeIgnored(ignored));
     return EXIT.done;
   },
 });
+
+function planJson(
+  { folder, refs, record, unsaved }: RemovalPlan,
+  dryRun: boolean,
+  ignored: readonly string[],
+) {
+  return {
+    session_id: record.session_id,
+    dry_run: dryRun,
+    folder: folder ?? null,
+    deleted_refs: refs,
+    snapshots_kept: refs.length === 0,
+    unsaved,
+    ignored,
+  };
+}
 
 function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): string {
   const verb = (past: string, future: string) => (done ? past : `would ${future}`);

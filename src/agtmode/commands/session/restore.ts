@@ -7,7 +7,13 @@ import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import {
+  DRY_RUN_OPTION,
+  defineCommand,
+  JSON_OPTION,
+  QUIET_OPTION,
+  SNAPSHOT_FORMS,
+} from '../../command-line/command.ts';
 import {
   givenSession,
   OLD_SESSION_OPTIONS,
@@ -41,6 +47,7 @@ export const sessionRestore = defineCommand({
     },
     only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
     'dry-run': DRY_RUN_OPTION,
+    quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
   oldOptions: { ...OLD_SESSION_OPTIONS, commit: 'to' },

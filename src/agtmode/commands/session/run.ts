@@ -112,6 +112,7 @@ async function createSessions(
       cwd,
       now: context.now(),
       showProgress: false,
+      withChanges: false,
     });
     records.push(record);
     context.err(`session ${record.session_id}\n`);

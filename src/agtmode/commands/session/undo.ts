@@ -4,8 +4,8 @@ import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/request.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
-import { findRedoTarget, findUndoTarget } from '../../../timetravel/restore/undo.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { findRedoTarget, findUndoTarget, readPosition } from '../../../timetravel/restore/undo.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import {
   givenSession,
   OLD_SESSION_OPTIONS,
@@ -16,7 +16,12 @@ import type { Context } from '../../context.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 
-const options = { session: SESSION_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
+const options = {
+  session: SESSION_OPTION,
+  'dry-run': DRY_RUN_OPTION,
+  quiet: QUIET_OPTION,
+  json: JSON_OPTION,
+};
 
 export const sessionUndo = defineCommand({
   usage: 'session undo [id]',
@@ -60,12 +65,12 @@ async function move(
     now: context.now(),
     choose: (uncaptured) => findTarget(repository, record, uncaptured),
   };
-  if (!args['dry-run'])
-    return printRestore(
-      context,
-      await interruptible(context, repository, record, () => restoreSession(repository, record, request)),
-      args.json,
-    );
-  printRestorePreview(context, await previewRestore(repository, record, request), args.json);
-  return EXIT.done;
+  if (args['dry-run']) {
+    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
+    return EXIT.done;
+  }
+  const restored = await interruptible(context, repository, record, () =>
+    restoreSession(repository, record, request),
+  );
+  return printRestore(context, restored, args.json, await readPosition(repository, restored.record));
 }

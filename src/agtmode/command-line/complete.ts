@@ -1,0 +1,138 @@
+/** Completion in a shell: what may stand in place of the last word of a command line. */
+import { SETTING_KEYS } from '../../config/keys.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
+import { askGitSync } from '../../git/run/run-sync.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { SESSION_STATES } from '../../session/state.ts';
+import { readHistory } from '../../snapshot/history.ts';
+import type { Context } from '../context.ts';
+import { type Command, commandName, findCommand } from './command.ts';
+
+interface Words {
+  readonly commands: readonly Command[];
+  readonly shortForms: ReadonlySet<string>;
+  /** Names that agt knows besides its commands: `help`. */
+  readonly others: readonly string[];
+}
+
+/** `given` begins with `agt`; its last word is the one to complete, and may be empty. */
+export async function complete(given: readonly string[], words: Words, context: Context): Promise<string[]> {
+  const line = joinAssignments(given.slice(1));
+  const current = line.at(-1) ?? '';
+  const before = line.slice(0, -1);
+  const found = await candidates(expand(before, words), current, words, context);
+  return [...new Set(found)].filter((word) => word.startsWith(current)).sort();
+}
+
+/** bash takes `--state=failed` for three words. */
+function joinAssignments(line: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const word of line) {
+    const last = joined.at(-1);
+    const goesOn = word === '=' ? /^--[a-z-]+$/.test(last ?? '') : /^--[a-z-]+=$/.test(last ?? '');
+    if (goesOn) joined[joined.length - 1] = last + word;
+    else joined.push(word);
+  }
+  return joined;
+}
+
+function expand(before: readonly string[], { shortForms }: Words): string[] {
+  const line = before[0] === '-C' ? before.slice(2) : [...before];
+  if (line[0] === 'cd') return ['session', 'path', ...line.slice(1)];
+  return shortForms.has(line[0] ?? '') ? ['session', ...line] : line;
+}
+
+async function candidates(
+  before: readonly string[],
+  current: string,
+  { commands, shortForms, others }: Words,
+  context: Context,
+): Promise<string[]> {
+  const command = findCommand(commands, before);
+  if (command === undefined) {
+    const rest = commands.map((one) => commandName(one).split(' '));
+    if (before.length === 0 || (before.length === 1 && before[0] === 'help'))
+      return [...rest.map(([first = '']) => first), ...shortForms, ...others];
+    return rest
+      .filter(([first]) => first === before[0] && before.length === 1)
+      .map(([, second = '']) => second);
+  }
+  const rest = before.slice(commandName(command).split(' ').length);
+  const assigned = /^(--[a-z-]+)=/.exec(current)?.[1];
+  if (assigned !== undefined) {
+    const values = await valuesOf(assigned.slice(2), command, rest, context);
+    return values.map((value) => `${assigned}=${value}`);
+  }
+  const option = valueOption(command, rest.at(-1));
+  if (option !== undefined) return valuesOf(option, command, rest, context);
+  if (current.startsWith('-'))
+    return [...Object.keys(command.options ?? {}), 'help'].map((name) => `--${name}`);
+  return valuesOf(positionalAt(command, rest), command, rest, context);
+}
+
+/** The option that the last word before the current one gives, if it takes a value. */
+function valueOption({ options = {} }: Command, word: string | undefined): string | undefined {
+  const found = Object.entries(options).find(
+    ([name, { alias }]) => word === `--${name}` || (alias !== undefined && word === `-${String(alias)}`),
+  );
+  return found?.[1].type === 'string' ? found[0] : undefined;
+}
+
+function positionalAt(command: Command, rest: readonly string[]): string {
+  const names = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
+  return names[positionalsIn(command, rest).length] ?? '';
+}
+
+function positionalsIn(command: Command, rest: readonly string[]): string[] {
+  return rest.filter((word, i) => !word.startsWith('-') && valueOption(command, rest[i - 1]) === undefined);
+}
+
+const SNAPSHOTS = ['snapshot', 'to', 'at', 'a', 'b'];
+const BRANCHES = ['from', 'onto'];
+
+/** `name` is that of an option or an argument. */
+async function valuesOf(
+  name: string,
+  command: Command,
+  rest: readonly string[],
+  context: Context,
+): Promise<string[]> {
+  if (name === 'key') return SETTING_KEYS.map((key) => key.name);
+  if (name === 'state') return [...SESSION_STATES, 'running'];
+  const repository = await context.repositoryIfAny().catch(() => undefined);
+  if (repository === undefined) return [];
+  const { records } = listRecords(repository);
+  const ids = records.map((record) => record.session_id as string);
+  if (['id', 'session', 'with'].includes(name)) return ids;
+  if (name === 'remote') return linesOf(repository, ['remote']);
+  if (BRANCHES.includes(name)) return [...branches(repository), ...(name === 'from' ? ids : [])];
+  if (!SNAPSHOTS.includes(name)) return [];
+  const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
+  const record = records.find(({ session_id: id }) => named.includes(id)) ?? inFolder(records, context.cwd);
+  return record === undefined ? [] : snapshotNames(repository, record);
+}
+
+function inFolder(records: readonly SessionRecord[], cwd: string): SessionRecord | undefined {
+  return records.find(({ sandbox }) => `${cwd}/`.startsWith(sandbox.replace(/sandbox$/, '')));
+}
+
+/** How many snapshots without a label completion offers. */
+const NUMBERED = 10;
+
+async function snapshotNames({ git }: Repository, record: SessionRecord): Promise<string[]> {
+  const history = await readHistory(git, snapshotRefs(record));
+  const labels = history.flatMap(({ label }) => label ?? []);
+  return [...labels, ...history.slice(0, NUMBERED).map((_, i) => `@{${i}}`)];
+}
+
+function branches(repository: Repository): string[] {
+  return linesOf(repository, ['for-each-ref', '--format=%(refname)', 'refs/heads/', 'refs/tags/'])
+    .map((ref) => shortBranch(ref).replace(/^refs\/tags\//, ''))
+    .filter((name) => !repository.prefixes.some((prefixes) => name.startsWith(prefixes.branchPrefix)));
+}
+
+function linesOf({ git }: Repository, args: readonly string[]): string[] {
+  const output = askGitSync(git, args)?.toString() ?? '';
+  return output.split('\n').filter((line) => line !== '');
+}

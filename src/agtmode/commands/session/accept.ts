@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { EXIT, systemReason, usageError } from '../../../errors.ts';
+import { acceptSession } from '../../../landing/accept.ts';
+import { findSession } from '../../../session/find-session.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
+import { interruptible } from '../../output/interrupted.ts';
+import { printAccept } from '../../output/landing.ts';
+
+/** May be given more than once, one value each. */
+const MANY = { type: 'string', array: true, nargs: 1 } as const;
+
+export const sessionAccept = defineCommand({
+  usage: 'session accept [id]',
+  group: 'sessions',
+  summary: 'bring the work of a session onto your branch, and end the session',
+  description:
+    'Merge the commits and the uncommitted, not ignored files of the sandbox into the user branch, as one commit by ' +
+    'you. The worktree that has the branch checked out follows; your own uncommitted files in it stay as they are. If ' +
+    'one of those overlaps with the change, or the merge has conflicts, name the files and change nothing. Then delete ' +
+    'the sandbox and the work branch; the snapshots stay, and agt session unaccept takes everything back.',
+  positionals: { id: SESSION_ARGUMENT },
+  options: {
+    session: SESSION_OPTION,
+    message: { ...MANY, alias: 'm', describe: 'message of the commit; again: one more paragraph' },
+    file: { type: 'string', alias: 'F', describe: 'read the message from a file; - is standard input' },
+    summary: { type: 'string', describe: 'text for {summary} in agt.commitTemplate' },
+    edit: { type: 'boolean', alias: 'e', default: false, describe: 'edit the message first' },
+    onto: { type: 'string', describe: 'the branch that takes the work (default: the user branch)' },
+    'keep-commits': { type: 'boolean', default: false, describe: "merge the agent's own commits" },
+    commits: { ...MANY, describe: 'take only these commits, each as a commit of its own: names or A..B' },
+    include: { ...MANY, describe: 'take only changes of paths that match a glob' },
+    exclude: { ...MANY, describe: 'leave out changes of paths that match a glob' },
+    'committed-only': { type: 'boolean', default: false, describe: 'leave out uncommitted files' },
+    keep: { type: 'boolean', default: false, describe: 'let the session go on' },
+    verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
+    'dry-run': DRY_RUN_OPTION,
+    json: JSON_OPTION,
+  },
+  oldOptions: OLD_SESSION_OPTIONS,
+  examples: [
+    ['agt accept fix-login', 'one commit on your branch'],
+    ['agt accept fix-login -m "Fix the login" --exclude "docs/**"', 'with your message, without some files'],
+    ['agt accept fix-login --dry-run', 'show what would change'],
+  ],
+  run: async (args, context) => {
+    refuseContradictions(args);
+    const text = messageText(args.message, args.file, context.cwd);
+    const repository = await context.repository();
+    const record = findSession(repository, givenSession(args), context.cwd);
+    const request = {
+      text,
+      summary: args.summary,
+      edit: args.edit,
+      onto: args.onto,
+      keepCommits: args['keep-commits'],
+      commits: (args.commits ?? []).flatMap((list) => list.split(/[\s,]+/)).filter((name) => name !== ''),
+      include: args.include ?? [],
+      exclude: args.exclude ?? [],
+      committedOnly: args['committed-only'],
+      keep: args.keep,
+      verify: args.verify,
+      dryRun: args['dry-run'],
+      now: context.now(),
+    };
+    const result = await interruptible(context, repository, record, () =>
+      acceptSession(repository, record, request),
+    );
+    printAccept(context, result, args);
+    return EXIT.done;
+  },
+});
+
+interface GivenOptions {
+  readonly message: readonly string[] | undefined;
+  readonly file: string | undefined;
+  readonly commits: readonly string[] | undefined;
+  readonly 'keep-commits': boolean;
+  readonly 'committed-only': boolean;
+  readonly include: readonly string[] | undefined;
+  readonly exclude: readonly string[] | undefined;
+  readonly summary: string | undefined;
+  readonly edit: boolean;
+}
+
+/** Names of options that cannot go together. */
+const CONTRADICTIONS: readonly (readonly (keyof GivenOptions)[])[] = [
+  ['message', 'file'],
+  ['message', 'summary'],
+  ['file', 'summary'],
+  ...(
+    ['message', 'file', 'summary', 'edit', 'keep-commits', 'include', 'exclude', 'committed-only'] as const
+  ).map((name) => ['commits', name] as const),
+  ['keep-commits', 'include'],
+  ['keep-commits', 'exclude'],
+];
+
+function refuseContradictions(args: GivenOptions): void {
+  const isGiven = (name: keyof GivenOptions) => args[name] !== undefined && args[name] !== false;
+  const pair = CONTRADICTIONS.find((names) => names.every(isGiven));
+  if (pair !== undefined)
+    throw usageError(`--${pair[0]} and --${pair[1]} cannot go together`, 'give one of them');
+}
+
+function messageText(
+  paragraphs: readonly string[] | undefined,
+  file: string | undefined,
+  cwd: string,
+): string | undefined {
+  if (file === undefined) return paragraphs?.join('\n\n');
+  try {
+    return readFileSync(file === '-' ? 0 : resolve(cwd, file), 'utf8');
+  } catch (error) {
+    throw usageError(`cannot read the message in "${file}": ${systemReason(error)}`);
+  }
+}

@@ -1,0 +1,204 @@
+/** Prints the results of accept, unaccept, reject and sync. */
+import { displayPath } from '../../disk/path-bytes.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
+import type { DiffEntry } from '../../git/objects/raw-diff.ts';
+import type { AcceptResult } from '../../landing/accept-request.ts';
+import type { SyncResult } from '../../landing/sync.ts';
+import type { UnacceptResult } from '../../landing/unaccept.ts';
+import type { RemovalPlan } from '../../session/lifecycle/remove.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Context } from '../context.ts';
+import { json, plural, shortOid, showPath } from './format.ts';
+
+interface OutputOptions {
+  readonly 'dry-run': boolean;
+  readonly json: boolean;
+}
+
+/** Paths that a text lists; JSON has all. */
+const LISTED = 20;
+
+export function printAccept(context: Context, result: AcceptResult, options: OutputOptions): void {
+  for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
+  context.out(options.json ? json(acceptJson(result, options)) : describeAccept(result));
+}
+
+function acceptJson(result: AcceptResult, options: OutputOptions) {
+  const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
+  return {
+    session: record.session_id,
+    state: record.state,
+    onto: shortBranch(onto),
+    from,
+    commit: commit ?? null,
+    message: result.message ?? null,
+    files: changes.map(fileJson),
+    left_out: leftOut,
+    worktree: worktree ?? null,
+    kept,
+    warnings,
+    dry_run: options['dry-run'],
+  };
+}
+
+function fileJson({ path, before, after, insertions, removals }: DiffEntry) {
+  return {
+    path: displayPath(path),
+    status: statusOf({ before, after }),
+    insertions: insertions ?? null,
+    deletions: removals ?? null,
+  };
+}
+
+function statusOf({ before, after }: Pick<DiffEntry, 'before' | 'after'>): 'added' | 'deleted' | 'modified' {
+  if (before === undefined) return 'added';
+  return after === undefined ? 'deleted' : 'modified';
+}
+
+function describeAccept(result: AcceptResult): string {
+  const { record, onto, commit, worktree, changes, leftOut, kept } = result;
+  const { session_id: id } = record;
+  const branch = shortBranch(onto);
+  const done = commit !== undefined;
+  const lines = [
+    `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(changes)}`,
+    ...changes
+      .slice(0, LISTED)
+      .map((change) => `  ${LETTERS[statusOf(change)]} ${showPath(displayPath(change.path))}`),
+    ...(changes.length > LISTED ? [`  … and ${changes.length - LISTED} more`] : []),
+    ...(leftOut.length > 0 ? [`left out ${listOf(leftOut)}`] : []),
+    `branch   ${branch}${commit === undefined ? '' : ` is at ${shortOid(commit)}`}`,
+    ...(worktree === undefined ? [] : [`worktree ${worktree} ${done ? 'follows' : 'would follow'}`]),
+  ];
+  if (!done) return text([...lines, ...indented(result.message)]);
+  const back = `agt session unaccept ${id}`;
+  lines.push(
+    kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
+    kept
+      ? `undo     ${back}`
+      : `undo     ${back}; its snapshots stay until agt gc, and agt undo ${id} brings them back`,
+  );
+  return text(lines);
+}
+
+/** As `git log` shows a message. */
+function indented(message: string | undefined): string[] {
+  return message === undefined ? [] : ['', ...message.split('\n').map((line) => `    ${line}`.trimEnd())];
+}
+
+const LETTERS = { added: 'A', deleted: 'D', modified: 'M' } as const;
+
+function summaryOf(changes: readonly DiffEntry[]): string {
+  const sum = (count: (change: DiffEntry) => number | undefined) =>
+    changes.reduce((total, change) => total + (count(change) ?? 0), 0);
+  const added = sum(({ insertions }) => insertions);
+  const removed = sum(({ removals }) => removals);
+  return `${plural(changes.length, 'file')} changed, +${added} -${removed}`;
+}
+
+function listOf(paths: readonly string[]): string {
+  const more = paths.length > LISTED ? `, and ${paths.length - LISTED} more` : '';
+  return paths.slice(0, LISTED).map(showPath).join(', ') + more;
+}
+
+function text(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`;
+}
+
+export function printUnaccept(context: Context, result: UnacceptResult, options: OutputOptions): void {
+  const { record, onto, commit, tip, worktree, changes, restored } = result;
+  const { session_id: id } = record;
+  if (options.json) {
+    context.out(
+      json({
+        session: id,
+        state: record.state,
+        onto: shortBranch(onto),
+        undone: commit,
+        commit: tip,
+        files: changes.map(fileJson),
+        worktree: worktree ?? null,
+        restored,
+        dry_run: options['dry-run'],
+      }),
+    );
+    return;
+  }
+  const would = options['dry-run'] ? 'would take back' : 'took back';
+  const lines = [
+    `${would} the acceptance of ${id}: ${summaryOf(changes)}`,
+    `branch   ${shortBranch(onto)} ${options['dry-run'] ? 'would go' : 'is'} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
+    ...(restored
+      ? [`session  ${id} ${options['dry-run'] ? 'would be' : 'is'} back in ${record.sandbox}`]
+      : []),
+  ];
+  context.out(text(lines));
+}
+
+interface Rejected {
+  readonly plan: RemovalPlan;
+  readonly ignored: readonly string[];
+  readonly reason: string | undefined;
+}
+
+export function printReject(
+  context: Context,
+  { session_id: id, work_branch, branch }: SessionRecord,
+  { plan, ignored, reason }: Rejected,
+  options: OutputOptions,
+): void {
+  const dryRun = options['dry-run'];
+  if (options.json) {
+    context.out(
+      json({
+        session: id,
+        state: dryRun ? plan.record.state : 'rejected',
+        reason: reason ?? null,
+        removed: plan.folder ?? null,
+        not_captured: ignored,
+        dry_run: dryRun,
+      }),
+    );
+    return;
+  }
+  const lines = [
+    `${dryRun ? 'would reject' : 'rejected'} ${id}`,
+    ...(plan.folder === undefined ? [] : [`${dryRun ? 'would remove' : 'removed'}  ${plan.folder}`]),
+    `${dryRun ? 'would delete' : 'deleted'}  branch ${shortBranch(work_branch)}`,
+    `${dryRun ? 'would keep' : 'kept'}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
+    ...(ignored.length > 0 ? [`no snapshot has ${listOf(ignored)}, because of .agtignore`] : []),
+  ];
+  context.out(text(lines));
+}
+
+export function printSync(context: Context, result: SyncResult, options: OutputOptions): void {
+  const { record, branch, commits, head, conflicts, operation } = result;
+  const { session_id: id, sandbox } = record;
+  if (options.json) {
+    context.out(
+      json({ session: id, from: branch, commits, head, operation, conflicts, dry_run: options['dry-run'] }),
+    );
+    return;
+  }
+  if (commits === 0) {
+    context.out(`${id} has all commits of ${branch}\n`);
+    return;
+  }
+  const count = `${plural(commits, 'commit')} of ${branch}`;
+  if (options['dry-run']) {
+    context.out(`would ${operation} ${count} into ${id}\n`);
+    return;
+  }
+  if (conflicts.length === 0) {
+    context.out(`${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`);
+    return;
+  }
+  const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
+  context.err(
+    text([
+      `error: ${count} conflict with ${id} in ${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`,
+      `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
+      `hint: or go back: agt undo ${id}`,
+    ]),
+  );
+}

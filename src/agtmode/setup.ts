@@ -1,0 +1,24 @@
+/** Runs the command of `agt.setup` in a new sandbox. It comes from the user's settings, never from files of a worktree. */
+import { spawnSync } from 'node:child_process';
+import { EXIT } from '../errors.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { Context } from './context.ts';
+
+/** Its output goes to standard error: that of agt is the description of the session. Returns the exit code of agt. */
+export async function runSetup(
+  context: Context,
+  { session_id: id, sandbox }: SessionRecord,
+): Promise<number> {
+  const setting = (await context.settingValues()).find(({ name }) => name === 'agt.setup');
+  if (!setting?.value) return EXIT.done;
+  const { status, signal, error } = spawnSync('/bin/sh', ['-c', setting.value], {
+    cwd: sandbox,
+    env: { ...context.env, AGT_SESSION: id },
+    stdio: ['inherit', 2, 2],
+  });
+  if (status === 0) return EXIT.done;
+  const reason =
+    error?.message ?? (signal === null ? `ended with exit code ${status}` : `was killed by ${signal}`);
+  context.err(`error: agt.setup (${setting.value}) ${reason}\nhint: the session is there: ${sandbox}\n`);
+  return EXIT.failed;
+}

@@ -1,0 +1,53 @@
+/**
+ * Moves a ref in two steps. git locks the ref and compares its value; then the caller acts; then git moves the
+ * ref. If agt is killed meanwhile, git sees the end of its input, and the ref stays.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { cannotRun, FSYNC_ARGS, type Git, gitFailed, requireDescriptors } from './git.ts';
+import { traceCommand } from './trace.ts';
+
+export interface RefMove {
+  /** A full name. */
+  readonly ref: string;
+  readonly from: string;
+  readonly to: string;
+  /** For the reflog. */
+  readonly reason: string;
+}
+
+/**
+ * `action` runs while nobody else can move the ref. If it throws, the ref stays.
+ * @throws AgtError with git's message if git cannot lock the ref or the ref has another value.
+ */
+export async function moveLockedRef(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
+  const args = [...FSYNC_ARGS, 'update-ref', '-m', move.reason, '--stdin'];
+  traceCommand(git.env, git.path, args);
+  requireDescriptors(git);
+  // An interrupt from the terminal must not reach git between the two steps.
+  const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: 'pipe', detached: true });
+  const closed = once(child, 'close').catch((error) => {
+    throw cannotRun(git, error);
+  });
+  closed.catch(() => undefined); // awaited below
+  child.stdin.on('error', () => undefined); // git has ended: its exit code is reported below
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  child.stdin.write(`start\nupdate ${move.ref} ${move.to} ${move.from}\nprepare\n`);
+  const isPrepared =
+    (await answers.next()).value === 'start: ok' && (await answers.next()).value !== undefined;
+  try {
+    if (isPrepared) await action();
+  } catch (error) {
+    child.stdin.end('abort\n');
+    await closed;
+    throw error;
+  }
+  child.stdin.end(isPrepared ? 'commit\n' : '');
+  const [exitCode] = (await closed) as [number | null];
+  if (exitCode !== 0) throw gitFailed(args, { exitCode: exitCode ?? -1, stdout: Buffer.alloc(0), stderr });
+}

@@ -1,0 +1,83 @@
+/** The words that the parts of an acceptance share. */
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { MessageRequest } from './message.ts';
+import type { LandingTarget } from './target.ts';
+import type { Workbench } from './workbench.ts';
+
+export interface AcceptRequest extends MessageRequest {
+  /** The branch that takes the work; undefined: the user branch. */
+  readonly onto: string | undefined;
+  readonly edit: boolean;
+  /** Merge the commits of the agent instead of making one of them. */
+  readonly keepCommits: boolean;
+  /** Take only these commits and snapshots, each as a commit of its own. */
+  readonly commits: readonly string[];
+  /** Globs of paths. */
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+  readonly committedOnly: boolean;
+  /** The session goes on. */
+  readonly keep: boolean;
+  /** Run the hooks that can refuse. */
+  readonly verify: boolean;
+  readonly dryRun: boolean;
+  readonly now: Date;
+}
+
+/** A session's work on its way. */
+export interface Landable {
+  readonly target: LandingTarget;
+  readonly bench: Workbench;
+  readonly request: AcceptRequest;
+}
+
+/** How the branch is to change. */
+export interface LandingPlan {
+  readonly target: LandingTarget;
+  /** The tree of the branch afterwards. */
+  readonly tree: string;
+  readonly parents: readonly string[];
+  /** The draft of the message; undefined if the commits are made already. */
+  readonly message: string | undefined;
+  /** The last of the commits that are made already. */
+  readonly commit: string | undefined;
+  /** A commit of the content of the sandbox; undefined if the branch gets that commit, or only some of its work. */
+  readonly source: string | undefined;
+  readonly changes: readonly DiffEntry[];
+  /** Changed paths that stay out, readable. */
+  readonly leftOut: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export interface LandingChange {
+  /** A full name. */
+  readonly onto: string;
+  /** The tip of the branch before. */
+  readonly from: string;
+  readonly worktree: string | undefined;
+  readonly changes: readonly DiffEntry[];
+  readonly leftOut: readonly string[];
+  /** As it was before hooks and editor; undefined if the commits keep theirs, or agt was killed since. */
+  readonly message: string | undefined;
+}
+
+/** The branch has moved. */
+export interface Landing extends LandingChange {
+  readonly record: SessionRecord;
+  readonly commit: string;
+  readonly warnings: readonly string[];
+}
+
+export interface AcceptResult extends LandingChange {
+  readonly record: SessionRecord;
+  /** Undefined in a dry run. */
+  readonly commit: string | undefined;
+  /** The session has not ended. */
+  readonly kept: boolean;
+  readonly warnings: readonly string[];
+}
+
+export function changeOf({ target, changes, leftOut, message }: LandingPlan): LandingChange {
+  return { onto: target.ref, from: target.tip, worktree: target.worktree, changes, leftOut, message };
+}

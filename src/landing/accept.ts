@@ -1,0 +1,108 @@
+/**
+ * `agt session accept`: merges the content of a sandbox into a branch in memory, and only then changes something: the
+ * worktree that has the branch checked out, the branch, the session. docs/architecture.md tells how a kill is repaired.
+ */
+import { AgtError } from '../errors.ts';
+import { inDirectory } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { captureSession } from '../session/capture-session.ts';
+import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { requireAllowed } from '../session/operation.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { type AcceptRequest, type AcceptResult, changeOf, type Landing } from './accept-request.ts';
+import { endSession, finishEarlier } from './end-session.ts';
+import { land } from './land.ts';
+import { BranchMoved } from './move-branch.ts';
+import { refuseOverlap } from './overlap.ts';
+import { planLanding } from './plan-landing.ts';
+import { requireSettled } from './sandbox-content.ts';
+import { findTarget } from './target.ts';
+import { withWorkbench } from './workbench.ts';
+
+/** agt merges once more if somebody moves the branch meanwhile. */
+const ATTEMPTS = 2;
+
+export async function acceptSession(
+  repository: Repository,
+  record: SessionRecord,
+  request: AcceptRequest,
+): Promise<AcceptResult> {
+  if (request.dryRun) return previewAccept(repository, record, request);
+  // The current directory may be in the folder that goes.
+  process.chdir(repository.commonDir);
+  return withSessionLock(repository, record.session_id, (session) =>
+    accept(session, session.read() ?? record, request),
+  );
+}
+
+async function accept(
+  session: LockedSession,
+  found: SessionRecord,
+  request: AcceptRequest,
+): Promise<AcceptResult> {
+  const earlier = await finishEarlier(session, found, request.now);
+  if (earlier.result !== undefined) return earlier.result;
+  const { record } = earlier;
+  await requireReady(session.repository, record);
+  const captured = await captureSession(session, record, { now: request.now, label: 'before accept' });
+  if (!request.keep) refuseLoss(record, captured, 'let the session go on: --keep');
+  const landed = await mergeAndLand(session, record, request);
+  return endSession(session, landed, request.now);
+}
+
+async function requireReady(repository: Repository, record: SessionRecord): Promise<void> {
+  requireAllowed(record, 'accept');
+  if (record.intent !== undefined) {
+    throw new AgtError(
+      `an earlier agt did not finish a ${record.intent.operation} of "${record.session_id}"`,
+      {
+        hints: ['finish or undo that: agt doctor --fix'],
+      },
+    );
+  }
+  await requireSettled(repository, record);
+}
+
+async function mergeAndLand(
+  session: LockedSession,
+  record: SessionRecord,
+  request: AcceptRequest,
+): Promise<Landing> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await attemptToLand(session, record, request);
+    } catch (error) {
+      if (!(error instanceof BranchMoved) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function attemptToLand(
+  session: LockedSession,
+  record: SessionRecord,
+  request: AcceptRequest,
+): Promise<Landing> {
+  const { repository } = session;
+  const target = await findTarget(repository, record, request.onto);
+  return withWorkbench(repository, { ref: target.ref, dryRun: false }, async (bench) => {
+    const plan = await planLanding(repository, record, { target, bench, request });
+    return land(session, record, plan, { bench, request });
+  });
+}
+
+/** Merges as `accept` does, and writes nothing into the repository. */
+async function previewAccept(
+  repository: Repository,
+  record: SessionRecord,
+  request: AcceptRequest,
+): Promise<AcceptResult> {
+  await requireReady(repository, record);
+  const target = await findTarget(repository, record, request.onto);
+  return withWorkbench(repository, { ref: target.ref, dryRun: true }, async (bench) => {
+    const plan = await planLanding(repository, record, { target, bench, request });
+    const { worktree } = target;
+    if (worktree !== undefined) await refuseOverlap(inDirectory(repository.git, worktree), plan.changes);
+    return { ...changeOf(plan), record, commit: undefined, kept: request.keep, warnings: plan.warnings };
+  });
+}

@@ -1,0 +1,119 @@
+/** The part of an acceptance that follows once the branch has moved: the session ends, unless it is kept. */
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError } from '../errors.ts';
+import { landedRef } from '../filter/agent-refs.ts';
+import { FSYNC_ARGS, gitText, inDirectory } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { captureSession } from '../session/capture-session.ts';
+import { planRemoval, removeLocked } from '../session/lifecycle/remove.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { complete } from '../session/operation.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { BranchMove } from '../session/state.ts';
+import type { AcceptResult, Landing } from './accept-request.ts';
+import { runHook } from './hooks.ts';
+import { settleMove } from './recover.ts';
+import { diffTrees } from './sandbox-content.ts';
+
+/** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
+export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
+  const { commit, from, onto, worktree } = landing;
+  const { intent } = landing.record;
+  const record: SessionRecord = { ...landing.record, landed: { commit, from, onto, at: now.toISOString() } };
+  session.write(record);
+  failurePoint('landing: recorded');
+  const warnings = [...landing.warnings, ...(await afterMerge(session.repository, worktree))];
+  if (intent?.operation === 'accept' && intent.keep) {
+    return { ...landing, record: await goOn(session, record, now), kept: true, warnings };
+  }
+  const { intent: _, ...active } = record;
+  const later = await captureSession(session, active, { now });
+  if (later.outcome === 'committed') {
+    const warning = 'the sandbox changed meanwhile, so the session stays; accept it again for the rest';
+    return {
+      ...landing,
+      record: await goOn(session, record, now),
+      kept: true,
+      warnings: [...warnings, warning],
+    };
+  }
+  await removeAccepted(session, active, now);
+  return { ...landing, record: session.read() ?? active, kept: false, warnings };
+}
+
+/** The next acceptance needs the content that has landed. */
+async function goOn(session: LockedSession, record: SessionRecord, now: Date): Promise<SessionRecord> {
+  const { intent, landed, session_id: id } = record;
+  const source = intent?.operation === 'accept' ? intent.source : undefined;
+  if (source === undefined || landed === undefined) return complete(session, record, 'accept', now);
+  await gitText(session.repository.git, [...FSYNC_ARGS, 'update-ref', landedRef(id), source]);
+  failurePoint('landing: source kept');
+  return complete(session, { ...record, landed: { ...landed, source } }, 'accept', now);
+}
+
+async function afterMerge(repository: Repository, worktree: string | undefined): Promise<string[]> {
+  if (worktree === undefined) return [];
+  const failed = (await runHook(inDirectory(repository.git, worktree), 'post-merge', ['0'])) !== 0;
+  return failed ? ['the post-merge hook failed; the work is accepted all the same'] : [];
+}
+
+async function removeAccepted(session: LockedSession, record: SessionRecord, now: Date): Promise<void> {
+  const plan = await planRemoval(session.repository, record, false);
+  await removeLocked(session, { ...plan, record }, { force: false, now, outcome: 'accepted' });
+}
+
+interface Earlier {
+  readonly record: SessionRecord;
+  /** Undefined if there is still something to accept. */
+  readonly result: AcceptResult | undefined;
+}
+
+/** Ends an acceptance during which agt was killed. */
+export async function finishEarlier(
+  session: LockedSession,
+  record: SessionRecord,
+  now: Date,
+): Promise<Earlier> {
+  const { intent } = record;
+  if (intent?.operation === 'remove' && intent.outcome === 'accepted' && record.landed !== undefined) {
+    await removeAccepted(session, record, now);
+    return { record, result: await landedResult(session, record) };
+  }
+  if (intent?.operation !== 'accept') return { record, result: undefined };
+  const { operation: _, ...move } = intent;
+  if (!(await settleMove(session.repository, move))) {
+    const { intent: _, ...before } = record;
+    session.write(before);
+    return { record: before, result: undefined };
+  }
+  const landing = { ...(await landingOf(session, record, move)), record };
+  return { record, result: await endSession(session, landing, now) };
+}
+
+async function landingOf(
+  { repository }: LockedSession,
+  record: SessionRecord,
+  { onto, from, to = '', worktree }: BranchMove,
+): Promise<Landing> {
+  const changes = await diffTrees(repository.git, from, to);
+  return { record, onto, from, worktree, changes, leftOut: [], message: undefined, commit: to, warnings: [] };
+}
+
+/** For an acceptance of which only the removal was left. */
+async function landedResult(session: LockedSession, record: SessionRecord): Promise<AcceptResult> {
+  const { commit = '', from = '', onto = '' } = record.landed ?? {};
+  const changes = await diffTrees(session.repository.git, from, commit);
+  const ended = session.read() ?? record;
+  const unknown = { worktree: undefined, leftOut: [], message: undefined, warnings: [] };
+  return { ...unknown, record: ended, onto, from, changes, commit, kept: false };
+}
+
+/** For agt doctor: an acceptance that had moved the branch ends; any other is undone. */
+export async function finishAccept(repository: Repository, record: SessionRecord): Promise<void> {
+  await withSessionLock(repository, record.session_id, async (session) => {
+    const found = session.read();
+    if (found?.intent?.operation !== 'accept')
+      throw new AgtError(`session "${record.session_id}" has no unfinished acceptance`);
+    await finishEarlier(session, found, new Date());
+  });
+}

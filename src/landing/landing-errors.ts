@@ -1,0 +1,32 @@
+/** Why the work of a session does not land. */
+import { AgtError } from '../errors.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { Conflict } from './merge-in-memory.ts';
+import type { LandingTarget } from './target.ts';
+
+/** Conflicts that a message lists. */
+const LISTED = 20;
+
+export function conflictError(
+  { session_id: id }: SessionRecord,
+  { ref }: LandingTarget,
+  conflicts: readonly Conflict[],
+): AgtError {
+  const branch = shortBranch(ref);
+  const files = conflicts.length === 1 ? '1 file' : `${conflicts.length} files`;
+  const more = conflicts.length > LISTED ? [`and ${conflicts.length - LISTED} more`] : [];
+  return new AgtError(`session "${id}" conflicts with "${branch}" in ${files}, and nothing has changed`, {
+    hints: [
+      ...conflicts.slice(0, LISTED).map(({ path, kind }) => `${path}: ${kind}`),
+      ...more,
+      `solve them in the sandbox: agt session sync ${id}`,
+    ],
+  });
+}
+
+export function nothingToAccept({ session_id: id }: SessionRecord, { ref }: LandingTarget): AgtError {
+  return new AgtError(`nothing to accept: "${shortBranch(ref)}" has all work of session "${id}"`, {
+    hints: [`end the session: agt session remove ${id}`],
+  });
+}

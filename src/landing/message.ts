@@ -1,0 +1,98 @@
+/** The message of the commit that an acceptance makes. */
+
+import { shortBranch } from '../git/files/ref-files.ts';
+import { gitText } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { readHistory } from '../snapshot/history.ts';
+import { isOwnLabel } from '../snapshot/own-labels.ts';
+
+/** Columns of the first line of a message. */
+const SUBJECT_LENGTH = 72;
+
+export interface MessageRequest {
+  /** The whole message. */
+  readonly text: string | undefined;
+  /** In place of `{summary}` in the template. */
+  readonly summary: string | undefined;
+}
+
+/** `commits`: those of the session, oldest first. */
+export async function draftMessage(
+  repository: Repository,
+  record: SessionRecord,
+  commits: readonly string[],
+  { text, summary }: MessageRequest,
+): Promise<string> {
+  const { session_id: session } = record;
+  if (text !== undefined) return withTrailer(repository, text, session);
+  const values: Readonly<Record<string, string>> = {
+    summary: summary ?? (await summarize(repository, record, commits)),
+    session,
+    branch: shortBranch(record.work_branch),
+  };
+  const { commitTemplate } = repository.settings;
+  const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+  return withTrailer(repository, filled, session);
+}
+
+/** The labels of the session; without any, the messages of its commits. */
+async function summarize(
+  repository: Repository,
+  record: SessionRecord,
+  commits: readonly string[],
+): Promise<string> {
+  const { session_id: id } = record;
+  const labels = await labelsOf(repository, record);
+  if (labels.length > 0) return joined(labels, `${id}: ${labels.length} steps`);
+  const messages = await messagesOf(repository, commits);
+  const [only, ...others] = messages;
+  if (only !== undefined && others.length === 0) return only;
+  const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
+  return joined(
+    subjects,
+    messages.length === 0 ? `Work of session ${id}` : `${id}: ${messages.length} commits`,
+  );
+}
+
+/** One line if that is short enough; else a title and a list. */
+function joined(lines: readonly string[], title: string): string {
+  const line = lines.join('; ');
+  if (line !== '' && line.length <= SUBJECT_LENGTH) return line;
+  return [title, ...(lines.length > 0 ? ['', ...lines.map((text) => `- ${text}`)] : [])].join('\n');
+}
+
+/** Labels that a person gave since the last acceptance, oldest first. */
+async function labelsOf({ git }: Repository, record: SessionRecord): Promise<string[]> {
+  const since = new Date(record.landed?.at ?? 0);
+  const history = await readHistory(git, snapshotRefs(record));
+  const labels = history
+    .filter(({ session, time }) => session === record.session_id && time >= since)
+    .flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
+  return [...new Set(labels.toReversed())];
+}
+
+async function messagesOf({ git }: Repository, commits: readonly string[]): Promise<string[]> {
+  if (commits.length === 0) return [];
+  const args = [
+    'log',
+    '--no-walk=unsorted',
+    '--stdin',
+    '--no-show-signature',
+    '--no-merges',
+    '-z',
+    '--format=%B',
+  ];
+  const output = await gitText(git, args, { input: commits.map((commit) => `${commit}\n`).join('') });
+  return output
+    .split('\0')
+    .map((message) => message.trim())
+    .filter((message) => message !== '');
+}
+
+/** `Agt-Session` names the session, also if the user has written the message. */
+export async function withTrailer({ git }: Repository, text: string, session: string): Promise<string> {
+  const trailer = ['--if-exists', 'addIfDifferent', '--trailer', `Agt-Session: ${session}`];
+  const args = ['-c', 'trailer.separators=:', 'interpret-trailers', ...trailer];
+  return gitText(git, args, { input: `${text.trim()}\n` });
+}

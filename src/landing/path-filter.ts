@@ -1,0 +1,68 @@
+/** Leaves out changed paths that the user does not want. */
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../git/run/git.ts';
+import { diffTrees } from './sandbox-content.ts';
+
+interface Patterns {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+interface Choice {
+  readonly tree: string;
+  /** Readable paths. */
+  readonly leftOut: readonly string[];
+}
+
+/** The tree with the chosen changes since `base` alone. `git` has an index of its own. */
+export async function choosePaths(
+  git: Git,
+  { base, tree }: { readonly base: string; readonly tree: string },
+  { include, exclude }: Patterns,
+): Promise<Choice> {
+  if (include.length === 0 && exclude.length === 0) return { tree, leftOut: [] };
+  const wanted = await matcher({ include, exclude });
+  const changes = await diffTrees(git, base, tree, {});
+  const left = changes.filter(({ path }) => !wanted(displayPath(path)));
+  if (left.length === changes.length) {
+    throw new AgtError('no changed file matches the patterns, and nothing has changed', {
+      hints: [`changed files: ${changes.map(({ path }) => displayPath(path)).join(', ') || 'none'}`],
+    });
+  }
+  await gitText(git, ['read-tree', tree]);
+  const none = '0'.repeat(base.length);
+  const lines = left.map(({ path, before }) =>
+    before === undefined ? `0 ${none}\t${path}\0` : `${before.mode} ${before.oid}\t${path}\0`,
+  );
+  await gitBytes(git, ['update-index', '-z', '--index-info'], {
+    input: Buffer.from(lines.join(''), 'latin1'),
+  });
+  const chosen = await gitText(git, [...FSYNC_ARGS, 'write-tree']);
+  const taken = await diffTrees(git, base, chosen, {});
+  if (taken.length !== changes.length - left.length) {
+    throw new AgtError('the patterns take only a part of a file that became a directory, or the reverse', {
+      hints: ['change the patterns so that they match all of it or nothing'],
+    });
+  }
+  return {
+    tree: chosen,
+    leftOut: left.map(({ path }) => displayPath(path)),
+  };
+}
+
+/** The syntax of fast-glob, which reads patterns with this library. A directory stands for all that is in it. */
+async function matcher({ include, exclude }: Patterns): Promise<(path: string) => boolean> {
+  const { default: micromatch } = await import('micromatch');
+  const options = { dot: true };
+  const withContent = (patterns: readonly string[]) =>
+    patterns.flatMap((pattern) => {
+      const plain = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
+      return [plain, `${plain}/**`];
+    });
+  const included = withContent(include);
+  const excluded = withContent(exclude);
+  return (path) =>
+    (included.length === 0 || micromatch.isMatch(path, included, options)) &&
+    !(excluded.length > 0 && micromatch.isMatch(path, excluded, options));
+}

@@ -1,0 +1,101 @@
+/** Merges the work of a session with a branch, and decides which commit the branch gets. */
+import { displayPath } from '../disk/path-bytes.ts';
+import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { refuseSessionFolders } from '../session/lifecycle/export.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { Landable, LandingPlan } from './accept-request.ts';
+import { conflictError, nothingToAccept } from './landing-errors.ts';
+import { commitTree } from './make-commit.ts';
+import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
+import { draftMessage } from './message.ts';
+import { choosePaths } from './path-filter.ts';
+import { pickCommits } from './pick-commits.ts';
+import { isAncestor } from './recover.ts';
+import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
+import type { LandingTarget } from './target.ts';
+
+/** @throws AgtError that names the conflicts, or if there is nothing to accept. */
+export async function planLanding(
+  repository: Repository,
+  record: SessionRecord,
+  landable: Landable,
+): Promise<LandingPlan> {
+  const { target, bench, request } = landable;
+  const git = bench.git;
+  const content = await readSandbox(repository, record, bench, request.committedOnly);
+  if (request.commits.length > 0) return pickCommits(repository, record, landable);
+  const landed = await landedSource(git, record, target, content.head);
+  const base = landed ?? (await mergeBase(git, target.tip, content.head));
+  const { tree, leftOut } = await choosePaths(git, { base, tree: content.tree }, request);
+  const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);
+  const merged =
+    landed === undefined
+      ? await mergeInMemory(bench, target.tip, theirs)
+      : await mergeWithBase(bench, { base: landed, ours: target.tip, theirs });
+  if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
+  const changes = await diffTrees(git, target.tip, merged.tree, {});
+  if (changes.length === 0) throw nothingToAccept(record, target);
+  const commits = await commitsBetween(
+    git,
+    [target.tip, ...(landed === undefined ? [] : [landed])],
+    content.head,
+  );
+  if (request.keepCommits) await refuseSessionFolders(repository, commits);
+  return {
+    target,
+    tree: merged.tree,
+    parents: [target.tip, ...(request.keepCommits ? [theirs] : [])],
+    message: await draftMessage(repository, record, commits, request),
+    commit: undefined,
+    source: request.keepCommits ? undefined : theirs,
+    changes,
+    leftOut: [...leftOut, ...(request.committedOnly ? readable(content) : [])],
+    warnings: [],
+  };
+}
+
+function readable({ uncommitted }: SandboxContent): string[] {
+  return uncommitted.map(({ path }) => displayPath(path));
+}
+
+/**
+ * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
+ * content, but not the commits. Undefined once the sandbox has the landed commit by a sync.
+ */
+async function landedSource(
+  git: Git,
+  { landed }: SessionRecord,
+  { ref, tip }: LandingTarget,
+  head: string,
+): Promise<string | undefined> {
+  if (landed?.source === undefined || landed.onto !== ref) return undefined;
+  const { source, commit } = landed;
+  if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
+  const isOnBranch = await isAncestor(git, commit, tip);
+  return isOnBranch && !(await isAncestor(git, commit, head)) ? source : undefined;
+}
+
+/** With --keep-commits the branch gets this commit too, so the user makes it. */
+async function commitToMerge(
+  repository: Repository,
+  record: SessionRecord,
+  content: SandboxContent,
+  { bench, request }: Landable,
+): Promise<string> {
+  const { git } = bench;
+  if ((await resolveObject(git, `${content.head}^{tree}`)) === content.tree) return content.head;
+  if (!request.keepCommits) return plainCommit(git, content.tree, [content.head]);
+  const message = await draftMessage(repository, record, [], {
+    text: request.text ?? `Uncommitted work of session ${record.session_id}`,
+    summary: undefined,
+  });
+  return commitTree(git, { tree: content.tree, parents: [content.head], message });
+}
+
+/** The commits of `head` that the others lack, oldest first. */
+export async function commitsBetween(git: Git, others: readonly string[], head: string): Promise<string[]> {
+  const args = ['rev-list', '--reverse', '--topo-order', head, '--not', ...others, '--'];
+  const listed = await gitText(git, args);
+  return listed.split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,147 @@
+/**
+ * Ends a move of a branch during which agt was killed. If the branch has not moved, agt brings the worktree back to the
+ * branch: a git that was killed may have written some of the files, and the last one in part.
+ */
+import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
+import { failurePoint } from '../disk/failure-point.ts';
+import { systemPath } from '../disk/long-path.ts';
+import { breakStaleLocks } from '../git/files/ref-locks.ts';
+import { listWorktrees } from '../git/files/worktree-registrations.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitText,
+  inDirectory,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { BranchMove } from '../session/state.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
+import { diffTrees } from './sandbox-content.ts';
+
+/** Whether the branch has moved. If not, the worktree is as it was before, but for later changes by the user. */
+export async function settleMove(repository: Repository, move: BranchMove): Promise<boolean> {
+  const { git, commonDir } = repository;
+  const { onto, from, to, worktree } = move;
+  const places = [commonDir, git.cwd, ...(worktree === undefined ? [] : [worktree])];
+  await breakStaleLocks([`${commonDir}/${onto}.lock`], async () => places);
+  const tip = await resolveObject(git, onto);
+  if (to !== undefined && tip !== undefined && (await isReached(git, move, tip))) return true;
+  if (worktree !== undefined && tip === from && (await hasCheckedOut(git, worktree, onto)))
+    await bringBack(inDirectory(git, worktree), move, places);
+  return false;
+}
+
+/** The user may have committed on top of it since. A branch that moved back is below the tip that it had. */
+async function isReached(git: Git, { from, to = '' }: BranchMove, tip: string): Promise<boolean> {
+  if (tip === to) return true;
+  const isForward = await isAncestor(git, from, to);
+  return isForward && (await isAncestor(git, to, tip));
+}
+
+export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
+  return (await gitAnswer(git, ['merge-base', '--is-ancestor', older, newer])) !== undefined;
+}
+
+async function hasCheckedOut(git: Git, worktree: string, ref: string): Promise<boolean> {
+  const entries = await listWorktrees(git);
+  return existsSync(worktree) && entries.some(({ path, branch }) => path === worktree && branch === ref);
+}
+
+async function bringBack(git: Git, { from, tree }: BranchMove, places: readonly string[]): Promise<void> {
+  const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
+  await breakStaleLocks([`${gitDir}/index.lock`], async () => [...places, gitDir]);
+  const changes = await diffTrees(git, from, tree, { objects: {} });
+  // If git has written the index, it can go back as it went. It refuses if the user has changed such a file since.
+  await runGit(git, ['read-tree', '-m', '-u', tree, from], { detached: true });
+  await undoFiles(git, changes);
+  failurePoint('landing: worktree brought back');
+}
+
+/** The index has the old files, and the disk some of the new ones. */
+async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void> {
+  const indexed = await readIndex(git);
+  const touched: DiffEntry[] = [];
+  for (const change of changes) {
+    const entry = indexed.get(change.path);
+    const isOld =
+      entry === (change.before === undefined ? undefined : `${change.before.mode} ${change.before.oid}`);
+    const isNew =
+      entry === (change.after === undefined ? undefined : `${change.after.mode} ${change.after.oid}`);
+    if ((isOld || isNew) && (await isDebris(git, change))) touched.push(change);
+  }
+  await restoreIndexEntries(git, touched);
+  for (const { path, before } of touched) if (before === undefined) removeFile(git.cwd, path);
+  const restored = touched.filter(({ before }) => before !== undefined);
+  const input = Buffer.from(restored.map(({ path }) => `${path}\0`).join(''), 'latin1');
+  if (restored.length > 0) await gitBytes(git, ['checkout-index', '--force', '-z', '--stdin'], { input });
+  await runGit(git, ['update-index', '-q', '--refresh']);
+}
+
+/** `mode oid` of each file of the index; one that is in conflict has the last stage. */
+async function readIndex(git: Git): Promise<Map<string, string>> {
+  const output = (await gitBytes(git, ['ls-files', '--stage', '-z'])).toString('latin1');
+  return new Map(
+    output
+      .split('\0')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const tab = line.indexOf('\t');
+        const [mode, oid, stage] = line.slice(0, tab).split(' ');
+        return [line.slice(tab + 1), stage === '0' ? `${mode} ${oid}` : 'conflict'];
+      }),
+  );
+}
+
+/** Whether the file on disk is missing, or the new content or the beginning of it: git wrote it, or had begun to. */
+async function isDebris(git: Git, { path, before, after }: DiffEntry): Promise<boolean> {
+  if ([before, after].some((version) => version?.mode === '160000')) return false;
+  const found = readIfThere(git.cwd, path);
+  if (found === undefined) return true;
+  if (after === undefined) return false;
+  const whole =
+    after.mode === '120000'
+      ? await gitBytes(git, ['cat-file', 'blob', after.oid])
+      : await gitBytes(git, ['cat-file', '--filters', `--path=${displayable(path)}`, after.oid]);
+  return found !== 'no file' && whole.subarray(0, found.length).equals(found);
+}
+
+/** An argument of git is UTF-8; for other names the attributes of no path apply. */
+function displayable(path: string): string {
+  return Buffer.from(path, 'latin1').toString();
+}
+
+function readIfThere(worktree: string, path: string): Buffer | 'no file' | undefined {
+  const absolute = systemPath(`${Buffer.from(worktree).toString('latin1')}/${path}`);
+  try {
+    const stat = lstatSync(absolute);
+    if (stat.isSymbolicLink()) return readlinkSync(absolute, { encoding: 'buffer' });
+    return stat.isFile() ? readFileSync(absolute) : 'no file';
+  } catch {
+    return undefined;
+  }
+}
+
+async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {
+  const lines = changes.map(({ path, before, after }) =>
+    before === undefined
+      ? `0 ${'0'.repeat(after?.oid.length ?? 0)}\t${path}\0`
+      : `${before.mode} ${before.oid}\t${path}\0`,
+  );
+  const input = Buffer.from(lines.join(''), 'latin1');
+  if (lines.length > 0) await gitBytes(git, ['update-index', '-z', '--index-info'], { input });
+}
+
+/** And the directories that are empty then. */
+function removeFile(worktree: string, path: string): void {
+  const absolute = (name: string) => systemPath(`${Buffer.from(worktree).toString('latin1')}/${name}`);
+  try {
+    unlinkSync(absolute(path));
+    for (const directory of parentDirectories(path)) rmdirSync(absolute(directory));
+  } catch {
+    // it is not there, or a directory has other files
+  }
+}

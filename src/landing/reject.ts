@@ -1,0 +1,21 @@
+/** `agt session reject`: the session ends, and nothing of its work goes anywhere. Its snapshots stay until `agt gc`. */
+import type { Repository } from '../repository/repository.ts';
+import type { RemovalOptions } from '../session/lifecycle/delete-folder.ts';
+import { planRemoval, type RemovalPlan, removeSession } from '../session/lifecycle/remove.ts';
+import type { SessionRecord } from '../session/record.ts';
+
+interface RejectResult {
+  readonly plan: RemovalPlan;
+  /** Paths that `.agtignore` names: no snapshot has them. */
+  readonly ignored: readonly string[];
+}
+
+export async function rejectSession(
+  repository: Repository,
+  record: SessionRecord,
+  { dryRun, ...options }: Omit<RemovalOptions, 'outcome'> & { readonly dryRun: boolean },
+): Promise<RejectResult> {
+  const plan = await planRemoval(repository, record, false);
+  if (dryRun) return { plan, ignored: [] };
+  return { plan, ignored: await removeSession(repository, plan, { ...options, outcome: 'rejected' }) };
+}

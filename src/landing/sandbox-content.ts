@@ -1,0 +1,134 @@
+/** The content of a sandbox as a tree: its commits, and its uncommitted files as `git add --all` would store them. */
+import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitBytes, gitText, inDirectory } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { sandboxHead } from '../session/sandbox.ts';
+import { requireSandbox } from '../session/sandbox-place.ts';
+import { refuseOperation } from './target.ts';
+import type { Workbench } from './workbench.ts';
+
+export interface SandboxContent {
+  readonly head: string;
+  readonly tree: string;
+  /** Uncommitted changes, whether they are in the tree or not. */
+  readonly uncommitted: readonly DiffEntry[];
+}
+
+/** @throws AgtError if the sandbox is in a state in which nobody can say which work is to be accepted. */
+export async function requireSettled(repository: Repository, record: SessionRecord): Promise<string> {
+  requireSandbox(repository, record);
+  const git = inDirectory(repository.git, record.sandbox);
+  const sandbox = `the sandbox of "${record.session_id}"`;
+  await refuseOperation(git, sandbox);
+  const { ref, commit } = await sandboxHead(repository, record);
+  const work = shortBranch(record.work_branch);
+  if (commit === undefined) {
+    throw new AgtError(`${sandbox} is on "${shortBranch(ref ?? '')}", which has no commits yet`, {
+      hints: [`switch to the work branch: git -C ${record.sandbox} switch ${work}`],
+    });
+  }
+  const left = await gitAnswer(git, ['rev-list', '--count', record.work_branch, '--not', commit, '--']);
+  if (left !== undefined && left !== '0') {
+    const place = ref === undefined ? 'has a detached HEAD' : `is on "${shortBranch(ref)}"`;
+    const commits = left === '1' ? '1 commit' : `${left} commits`;
+    throw new AgtError(`${sandbox} ${place}, which lacks ${commits} of its work branch "${work}"`, {
+      hints: [`merge them: git -C ${record.sandbox} merge ${work}`, `or go back: git switch ${work}`],
+    });
+  }
+  return commit;
+}
+
+export async function readSandbox(
+  repository: Repository,
+  record: SessionRecord,
+  bench: Workbench,
+  committedOnly: boolean,
+): Promise<SandboxContent> {
+  const head = await requireSettled(repository, record);
+  const git = inDirectory(repository.git, record.sandbox);
+  const whole = await treeOfFiles(git, bench);
+  const uncommitted = await diffTrees(git, head, whole, bench);
+  await refuseRepositories(git, whole, uncommitted, bench);
+  const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
+  return { head, tree, uncommitted };
+}
+
+/** A whole, plain index, and git's own checks. */
+const ADD_SETTINGS = ['core.splitIndex=false', 'core.fsmonitor=false', 'add.ignoreErrors=false'];
+const ADD = [
+  ...FSYNC_ARGS,
+  ...ADD_SETTINGS.flatMap((setting) => ['-c', setting]),
+  'add',
+  '--all',
+  '--sparse',
+  '--',
+  ':/',
+];
+
+async function treeOfFiles(git: Git, { dir, objects }: Workbench): Promise<string> {
+  const index = join(dir, 'sandbox-index');
+  const own = join(await gitText(git, ['rev-parse', '--absolute-git-dir']), 'index');
+  const env = { ...objects, GIT_INDEX_FILE: index };
+  if (existsSync(own)) copyIndex(own, index);
+  else await gitText(git, ['read-tree', 'HEAD'], { env });
+  await gitText(git, ADD, { env });
+  return gitText(git, [...FSYNC_ARGS, 'write-tree'], { env });
+}
+
+/** The copy is not younger: git reads a file again if it changed at the time of the index or later. */
+function copyIndex(from: string, to: string): void {
+  const { mtimeMs } = statSync(from);
+  copyFileSync(from, to);
+  const seconds = Math.floor(mtimeMs / 1000);
+  utimesSync(to, seconds, seconds);
+}
+
+/** Files that differ; paths hold one byte per character. */
+export async function diffTrees(
+  git: Git,
+  from: string,
+  to: string,
+  { objects = {} }: Partial<Pick<Workbench, 'objects'>> = {},
+): Promise<DiffEntry[]> {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--numstat', from, to];
+  const output = await gitBytes(git, args, { env: objects });
+  return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
+}
+
+const SUBMODULE = '160000';
+
+/** git would store only the name of the commit of a repository inside the sandbox, and its files would be lost. */
+async function refuseRepositories(
+  git: Git,
+  tree: string,
+  changes: readonly DiffEntry[],
+  { objects }: Workbench,
+): Promise<void> {
+  const added = changes.filter(
+    ({ before, after }) => after?.mode === SUBMODULE && before?.mode !== SUBMODULE,
+  );
+  if (added.length === 0) return;
+  const args = ['config', '--blob', `${tree}:.gitmodules`, '--get-regexp', '\\.path$'];
+  const listed = (await gitAnswer(git, args, { env: objects })) ?? '';
+  const declared = new Set(listed.split('\n').map((line) => line.slice(line.indexOf(' ') + 1)));
+  const foreign = added.map(({ path }) => displayPath(path)).filter((path) => !declared.has(path));
+  if (foreign.length === 0) return;
+  throw new AgtError(`the sandbox has a git repository inside: ${foreign.join(', ')}`, {
+    hints: ['leave it out with .gitignore, or make it a submodule: git submodule add'],
+  });
+}
+
+/** The commit below which the work of the session and the branch have a common history. */
+export async function mergeBase(git: Git, branch: string, head: string): Promise<string> {
+  const base = await gitAnswer(git, ['merge-base', branch, head]);
+  if (base !== undefined) return base;
+  throw new AgtError('the work of the session and the branch have no common history', {
+    hints: ['name another branch with --onto'],
+  });
+}

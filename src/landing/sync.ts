@@ -1,0 +1,144 @@
+/**
+ * `agt session sync`: brings the user branch into a sandbox by git's own merge or rebase, so that conflicts are solved
+ * there. A snapshot before makes it a step that `agt session undo` takes back.
+ */
+
+import { failurePoint } from '../disk/failure-point.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import { type Git, gitBytes, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { captureSession } from '../session/capture-session.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { begin, complete, requireAllowed } from '../session/operation.ts';
+import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { requireSandbox } from '../session/sandbox-place.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
+import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
+import { restoreSession } from '../timetravel/restore/restore.ts';
+import { commitsBetween } from './plan-landing.ts';
+import { refuseOperation } from './target.ts';
+
+export interface SyncRequest {
+  readonly rebase: boolean;
+  /** The branch to bring in; undefined: the user branch. */
+  readonly from: string | undefined;
+  readonly dryRun: boolean;
+  readonly now: Date;
+}
+
+export interface SyncResult {
+  readonly record: SessionRecord;
+  /** The branch that came in. */
+  readonly branch: string;
+  /** Its commits that the sandbox lacked. */
+  readonly commits: number;
+  /** HEAD of the sandbox now. */
+  readonly head: string;
+  /** Paths to solve; none: done. */
+  readonly conflicts: readonly string[];
+  readonly operation: 'merge' | 'rebase';
+}
+
+export async function syncSession(
+  repository: Repository,
+  record: SessionRecord,
+  request: SyncRequest,
+): Promise<SyncResult> {
+  if (request.dryRun) return planSync(repository, record, request);
+  const found = readRecord(repository, record.session_id) ?? record;
+  if (found.intent?.operation === 'sync') await finishSync(repository, found);
+  return withSessionLock(repository, record.session_id, (session) =>
+    sync(session, session.read() ?? record, request),
+  );
+}
+
+async function sync(
+  session: LockedSession,
+  record: SessionRecord,
+  request: SyncRequest,
+): Promise<SyncResult> {
+  const plan = await planSync(session.repository, record, request);
+  if (plan.commits === 0) return plan;
+  const { now } = request;
+  const captured = await captureSession(session, record, { now, label: 'before sync' });
+  const begun = begin(session, record, { operation: 'sync', snapshot: captured.commit ?? '' });
+  const git = inDirectory(session.repository.git, record.sandbox);
+  const exitCode = await runSync(git, plan);
+  failurePoint('sync: git has ended');
+  const done = complete(session, begun, 'sync', now);
+  const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
+  if (exitCode === 0) return { ...plan, record: done, head };
+  if ((await operationIn(git)) === null) throw refused(record, plan);
+  return { ...plan, record: done, head, conflicts: await conflictsIn(git) };
+}
+
+/** @throws AgtError if the sandbox is not ready. */
+async function planSync(
+  repository: Repository,
+  record: SessionRecord,
+  { rebase, from }: SyncRequest,
+): Promise<SyncResult> {
+  const { session_id: id, user_branch, sandbox } = record;
+  requireAllowed(record, 'sync');
+  if (record.intent !== undefined) {
+    throw new AgtError(`an earlier agt did not finish a ${record.intent.operation} of session "${id}"`, {
+      hints: ['finish or undo that: agt doctor --fix'],
+    });
+  }
+  requireSandbox(repository, record);
+  const git = inDirectory(repository.git, sandbox);
+  await refuseOperation(git, `the sandbox of "${id}"`);
+  const branch = from ?? (user_branch === undefined ? undefined : shortBranch(user_branch));
+  if (branch === undefined) {
+    throw new AgtError(`session "${id}" started from a detached HEAD, so it has no user branch`, {
+      hints: ['name the branch to bring in: --from BRANCH'],
+    });
+  }
+  const [tip, head] = await Promise.all(
+    [`${branch}^{commit}`, 'HEAD^{commit}'].map((name) => resolveObject(git, name)),
+  );
+  if (tip === undefined) throw new AgtError(`there is no branch "${branch}"`, { hints: ['see: git branch'] });
+  if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);
+  const commits = (await commitsBetween(git, [head], tip)).length;
+  const operation = rebase ? 'rebase' : 'merge';
+  return { record, branch, commits, head, conflicts: [], operation };
+}
+
+/** Nothing of the user's stash, and no other branch, may move with it. */
+async function runSync(git: Git, { operation, branch }: SyncResult): Promise<number> {
+  const words =
+    operation === 'merge'
+      ? ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch]
+      : ['-c', 'rebase.updateRefs=false', 'rebase', '--no-autostash', branch];
+  const env = { GIT_EDITOR: ':' };
+  const run = await runGit(git, words, { env, stdout: 'ignore', stderr: 'inherit' });
+  return run.exitCode;
+}
+
+async function operationIn(git: Git): Promise<string | null> {
+  return readGitDirFiles(await gitText(git, ['rev-parse', '--absolute-git-dir'])).operation;
+}
+
+async function conflictsIn(git: Git): Promise<string[]> {
+  const output = await gitBytes(git, ['diff', '--name-only', '--diff-filter=U', '-z']);
+  const paths = output.toString('latin1').split('\0');
+  return paths.filter((path) => path !== '').map(displayPath);
+}
+
+function refused({ session_id: id, sandbox }: SessionRecord, { operation, branch }: SyncResult): AgtError {
+  return new AgtError(`git did not ${operation} "${branch}" in the sandbox of "${id}"; nothing has changed`, {
+    hints: [`commit the changes of the sandbox first: git -C ${sandbox} commit --all`, 'then sync again'],
+  });
+}
+
+/** Takes back a sync that was killed: git may have written only some of the files. */
+export async function finishSync(repository: Repository, record: SessionRecord): Promise<void> {
+  const { intent, session_id: id } = record;
+  if (intent?.operation !== 'sync') throw new AgtError(`session "${id}" has no unfinished sync`);
+  const now = new Date();
+  const choose = () => resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
+  await restoreSession(repository, record, { scope: TOP_FOLDERS, by: 'restore', now, choose });
+}

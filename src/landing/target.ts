@@ -1,0 +1,101 @@
+/** The branch that takes the work of a session, and the worktree that has this branch checked out. */
+import { existsSync } from 'node:fs';
+import { AgtError } from '../errors.ts';
+import { branchNamespaces } from '../filter/agent-refs.ts';
+import { branchUser } from '../git/files/branch-user.ts';
+import { HEADS, shortBranch } from '../git/files/ref-files.ts';
+import { listWorktrees } from '../git/files/worktree-registrations.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { listRecords, type SessionRecord } from '../session/record.ts';
+import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
+
+export interface LandingTarget {
+  /** A full name. */
+  readonly ref: string;
+  readonly tip: string;
+  /** Undefined if no worktree has the branch checked out. */
+  readonly worktree: string | undefined;
+}
+
+/** `onto`: the branch that the user names; without it, the user branch of the session. */
+export async function findTarget(
+  repository: Repository,
+  record: SessionRecord,
+  onto: string | undefined,
+): Promise<LandingTarget> {
+  const { git } = repository;
+  const named = onto === undefined ? userBranch(record) : chosenBranch(repository, onto);
+  const ref = (await gitAnswer(git, ['symbolic-ref', '--quiet', named])) ?? named;
+  const tip = await resolveObject(git, `${ref}^{commit}`);
+  if (tip === undefined) {
+    throw new AgtError(`there is no branch "${shortBranch(ref)}"`, {
+      hints: [`name another one with --onto, or create it: git branch ${shortBranch(ref)} COMMIT`],
+    });
+  }
+  return { ref, tip, worktree: await worktreeOf(repository, ref) };
+}
+
+function userBranch({ session_id, user_branch }: SessionRecord): string {
+  if (user_branch !== undefined) return user_branch;
+  throw new AgtError(`session "${session_id}" started from a detached HEAD, so it has no user branch`, {
+    hints: ['name the branch that takes its work: --onto BRANCH'],
+  });
+}
+
+function chosenBranch({ prefixes }: Repository, onto: string): string {
+  const ref = onto.startsWith(HEADS) ? onto : `${HEADS}${onto}`;
+  if (!branchNamespaces(prefixes).some((namespace) => ref.startsWith(namespace))) return ref;
+  throw new AgtError(`"${onto}" is a branch of a session, and accept moves only your own branches`);
+}
+
+async function worktreeOf(repository: Repository, ref: string): Promise<string | undefined> {
+  const { git } = repository;
+  const branch = shortBranch(ref);
+  const users = (await listWorktrees(git)).filter((entry) => entry.branch === ref);
+  const [worktree, another] = users.map(({ path }) => path);
+  if (another !== undefined) {
+    throw new AgtError(`two worktrees have "${branch}" checked out: ${worktree} and ${another}`, {
+      hints: ['switch one of them to another branch'],
+    });
+  }
+  const other = await branchUser(git, ref, worktree ?? '');
+  if (other !== undefined) {
+    throw new AgtError(`"${branch}" is ${other.use} in ${other.worktree}`, {
+      hints: ['finish or abort that first'],
+    });
+  }
+  if (worktree !== undefined) await requireUsable(repository, worktree, branch);
+  return worktree;
+}
+
+async function requireUsable(repository: Repository, worktree: string, branch: string): Promise<void> {
+  const owner = listRecords(repository).records.find(({ sandbox }) => sandbox === worktree);
+  if (owner !== undefined) {
+    throw new AgtError(`the sandbox of "${owner.session_id}" has "${branch}" checked out`, {
+      hints: [`switch back to its work branch: git -C ${worktree} switch ${shortBranch(owner.work_branch)}`],
+    });
+  }
+  if (!existsSync(worktree)) {
+    throw new AgtError(`"${branch}" is checked out in a worktree that is gone: ${worktree}`, {
+      hints: ['bring it back, or make git forget it: git worktree prune'],
+    });
+  }
+  await refuseOperation(inDirectory(repository.git, worktree), `your worktree ${worktree}`);
+}
+
+/** @throws AgtError if git is in the middle of an operation, or the index has conflicts. `git` runs in the worktree. */
+export async function refuseOperation(git: Git, name: string): Promise<void> {
+  const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
+  const { operation } = readGitDirFiles(gitDir);
+  if (operation !== null) {
+    const end = operation === 'bisect' ? 'git bisect reset' : `git ${operation} --continue or --abort`;
+    throw new AgtError(`${name} has a ${operation} in progress`, { hints: [`finish it first: ${end}`] });
+  }
+  const unmerged = await gitText(git, ['diff', '--name-only', '--diff-filter=U', '-z']);
+  if (unmerged === '') return;
+  const paths = unmerged.split('\0').filter((path) => path !== '');
+  throw new AgtError(`${name} has conflicts in its index: ${paths.join(', ')}`, {
+    hints: ['solve them, then git add each file'],
+  });
+}

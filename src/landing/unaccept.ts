@@ -1,0 +1,172 @@
+/** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
+import { AgtError } from '../errors.ts';
+import { landedRef } from '../filter/agent-refs.ts';
+import { isActive } from '../filter/session-file.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { gitText, inDirectory, runGit } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { begin, complete } from '../session/operation.ts';
+import { type Landed, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import type { BranchMove } from '../session/state.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { readHistory } from '../snapshot/history.ts';
+import { restoreSession } from '../timetravel/restore/restore.ts';
+import { Follow, moveWith } from './land.ts';
+import { refuseOverlap } from './overlap.ts';
+import { isAncestor, settleMove } from './recover.ts';
+import { diffTrees } from './sandbox-content.ts';
+import { findTarget, type LandingTarget } from './target.ts';
+
+export interface UnacceptResult {
+  readonly record: SessionRecord;
+  /** A full name. */
+  readonly onto: string;
+  /** The commit that the branch has lost. */
+  readonly commit: string;
+  /** The tip of the branch now. */
+  readonly tip: string;
+  readonly worktree: string | undefined;
+  readonly changes: readonly DiffEntry[];
+  /** The sandbox was gone. */
+  readonly restored: boolean;
+}
+
+interface UnacceptRequest {
+  readonly dryRun: boolean;
+  readonly now: Date;
+}
+
+export async function unacceptSession(
+  repository: Repository,
+  record: SessionRecord,
+  request: UnacceptRequest,
+): Promise<UnacceptResult> {
+  if (request.dryRun) return { ...(await planUnaccept(repository, record)).result, record };
+  const result = await withSessionLock(repository, record.session_id, (session) =>
+    moveBack(session, session.read() ?? record, request.now),
+  );
+  return result.restored
+    ? { ...result, record: await bringSessionBack(repository, result.record, request.now) }
+    : result;
+}
+
+async function moveBack(session: LockedSession, found: SessionRecord, now: Date): Promise<UnacceptResult> {
+  const { repository } = session;
+  const { intent, ...rest } = found;
+  if (intent?.operation === 'unaccept' && (await settleMove(repository, intent)))
+    return moved(session, found, await resultOf(repository, found, intent), now);
+  const record = intent?.operation === 'unaccept' ? rest : found;
+  const { move, result } = await planUnaccept(repository, record);
+  const begun = begin(session, record, { operation: 'unaccept', ...move });
+  const follow = new Follow(repository, move);
+  try {
+    await moveWith(repository, move, `agt unaccept: ${record.session_id}`, follow);
+  } catch (error) {
+    if (!follow.isDone || !(await settleMove(repository, move))) {
+      session.write(record);
+      throw error;
+    }
+  }
+  return moved(session, begun, result, now);
+}
+
+/** The branch has moved. A session that was kept goes on; the sandbox of another one comes back afterwards. */
+async function moved(
+  session: LockedSession,
+  { landed: _, ...record }: SessionRecord,
+  result: Omit<UnacceptResult, 'record'>,
+  now: Date,
+): Promise<UnacceptResult> {
+  await runGit(session.repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
+  if (result.restored) session.write(record);
+  return { ...result, record: result.restored ? record : complete(session, record, 'unaccept', now) };
+}
+
+interface UnacceptPlan {
+  readonly move: BranchMove & { readonly to: string };
+  readonly result: Omit<UnacceptResult, 'record'>;
+}
+
+/** @throws AgtError if the branch cannot simply go back. */
+async function planUnaccept(repository: Repository, record: SessionRecord): Promise<UnacceptPlan> {
+  const { git } = repository;
+  const { session_id: id, landed, intent } = record;
+  if (landed === undefined) {
+    throw new AgtError(`session "${id}" was not accepted, so there is nothing to take back`, {
+      hints: [`see: agt session show ${id}`],
+    });
+  }
+  if (intent !== undefined) {
+    throw new AgtError(`an earlier agt did not finish a ${intent.operation} of session "${id}"`, {
+      hints: ['finish or undo that: agt doctor --fix'],
+    });
+  }
+  const target = await findTarget(repository, record, shortBranch(landed.onto));
+  await requireTip(repository, id, landed, target);
+  const changes = await diffTrees(git, landed.commit, landed.from);
+  const { worktree } = target;
+  if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), changes);
+  const tree = await gitText(git, ['rev-parse', '--verify', `${landed.from}^{tree}`]);
+  const keep = isActive(record);
+  const place = worktree === undefined ? {} : { worktree };
+  const move = { onto: landed.onto, from: landed.commit, to: landed.from, tree, ...place, keep };
+  return { move, result: { ...(await resultOf(repository, record, move)), changes } };
+}
+
+async function resultOf(
+  { git }: Repository,
+  record: SessionRecord,
+  { onto, from, to = '', worktree }: BranchMove,
+): Promise<Omit<UnacceptResult, 'record'>> {
+  const changes = await diffTrees(git, from, to);
+  return { onto, commit: from, tip: to, worktree, changes, restored: !isActive(record) };
+}
+
+async function requireTip(
+  { git }: Repository,
+  id: string,
+  { commit, from, onto }: Landed,
+  { tip }: LandingTarget,
+): Promise<void> {
+  const branch = shortBranch(onto);
+  const remote = await gitText(git, [
+    'for-each-ref',
+    '--format=%(refname:short)',
+    '--contains',
+    commit,
+    'refs/remotes/',
+  ]);
+  const revert = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${commit.slice(0, ABBREVIATED)}`;
+  const hints = [
+    `undo it by a new commit, on "${branch}": ${revert}`,
+    `bring only the session back: agt session undo ${id}`,
+  ];
+  if (tip === commit && remote === '') return;
+  if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
+  const isThere = await isAncestor(git, commit, tip);
+  const reason = isThere ? 'has newer commits' : 'does not have the commit any more';
+  throw new AgtError(`"${branch}" ${reason}`, { hints: isThere ? hints : hints.slice(1) });
+}
+
+/** Hexadecimal digits of a commit in a hint. */
+const ABBREVIATED = 12;
+
+async function bringSessionBack(
+  repository: Repository,
+  record: SessionRecord,
+  now: Date,
+): Promise<SessionRecord> {
+  const choose = async () => {
+    const [newest] = await readHistory(repository.git, snapshotRefs(record));
+    if (newest === undefined) throw new AgtError(`session "${record.session_id}" has no snapshot`);
+    return newest;
+  };
+  const request = { scope: TOP_FOLDERS, by: 'restore' as const, now, choose };
+  return (await restoreSession(repository, record, request)).record;
+}
+
+export async function finishUnaccept(repository: Repository, record: SessionRecord): Promise<void> {
+  await unacceptSession(repository, record, { dryRun: false, now: new Date() });
+}

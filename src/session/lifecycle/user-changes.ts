@@ -1,0 +1,128 @@
+/**
+ * The uncommitted work in the worktree of the user: `session new` names it, or takes it along with --with-changes. agt
+ * only reads that worktree.
+ */
+import {
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { AgtError, errorCode } from '../../errors.ts';
+import { type Git, gitBytes, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { sessionContaining } from '../find-session.ts';
+
+/** All paths are relative to the worktree, one byte per character. */
+export interface UserChanges {
+  readonly worktree: string;
+  readonly paths: readonly string[];
+  /** Those that git has conflicts in. */
+  readonly unmerged: readonly string[];
+}
+
+/**
+ * Undefined if a session that starts at `start` leaves nothing of the kind behind: without a worktree, in a sandbox, or
+ * if the session does not start at HEAD.
+ */
+export async function readUserChanges(
+  repository: Repository,
+  start: string,
+  cwd: string,
+): Promise<UserChanges | undefined> {
+  const { worktree, git: anyGit } = repository;
+  if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
+  const git = inDirectory(anyGit, worktree);
+  if ((await resolveObject(git, 'HEAD^{commit}')) !== start) return undefined;
+  const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all'];
+  const output = (await gitBytes(git, args)).toString('latin1');
+  const entries = output.split('\0').filter((entry) => entry !== '');
+  const isUnmerged = (entry: string) => /^(DD|AU|UD|UA|DU|AA|UU) /.test(entry);
+  const toPath = (entry: string) => entry.slice(3);
+  return { worktree, paths: entries.map(toPath), unmerged: entries.filter(isUnmerged).map(toPath) };
+}
+
+/** @throws AgtError if agt cannot take the changes along. */
+export function requirePortable(changes: UserChanges | undefined, from: string | undefined): UserChanges {
+  if (changes === undefined) {
+    const where = from === undefined ? 'this directory' : `"${from}"`;
+    throw new AgtError(
+      `there are no changes to take along: a session from ${where} does not start at your HEAD`,
+      {
+        hints: ['leave out --with-changes, or --from'],
+      },
+    );
+  }
+  if (changes.unmerged.length > 0) {
+    throw new AgtError(`cannot take along conflicts (${changes.unmerged.map(displayPath).join(', ')})`, {
+      hints: ['resolve them first, or leave out --with-changes'],
+    });
+  }
+  return changes;
+}
+
+/** Makes files and index of the sandbox as they are in the worktree. Returns the paths that it could not take along. */
+export async function takeAlong(
+  repository: Repository,
+  { worktree, paths }: UserChanges,
+  sandbox: string,
+): Promise<string[]> {
+  const source = inDirectory(repository.git, worktree);
+  const staged = await gitBytes(source, ['diff-index', '--cached', '--raw', '-z', '--no-renames', 'HEAD']);
+  const from = Buffer.from(`${worktree}/`).toString('latin1');
+  const to = Buffer.from(`${sandbox}/`).toString('latin1');
+  // First those that are gone: a file may be in the place of a directory, or the other way round.
+  const isGone = (path: string) => {
+    const stat = statOf(from + path);
+    return stat === undefined || (stat.isDirectory() && statOf(to + path)?.isDirectory() === false);
+  };
+  const gone = new Set(paths.filter(isGone));
+  for (const path of gone) rmSync(Buffer.from(to + path, 'latin1'), { force: true });
+  const left = paths.filter((path) => !gone.has(path) && !copyFile(from + path, to + path, sandbox));
+  await stage(inDirectory(repository.git, sandbox), staged.toString('latin1'));
+  return left;
+}
+
+function statOf(path: string) {
+  try {
+    return lstatSync(Buffer.from(path, 'latin1'), { throwIfNoEntry: false });
+  } catch (error) {
+    if (errorCode(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** False for something that is neither a file nor a link: another repository, a submodule, a named pipe. */
+function copyFile(from: string, to: string, sandbox: string): boolean {
+  const stat = statOf(from);
+  if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return false;
+  const [source, target] = [Buffer.from(from, 'latin1'), Buffer.from(to, 'latin1')];
+  const parent = Buffer.from(dirname(to), 'latin1');
+  const existing = statOf(to);
+  if (existing?.isDirectory()) rmSync(target, { recursive: true });
+  else if (existing !== undefined) rmSync(target);
+  mkdirSync(parent, { recursive: true });
+  if (!`${realpathSync(parent)}/`.startsWith(`${realpathSync(sandbox)}/`)) return false;
+  if (stat.isSymbolicLink()) symlinkSync(readlinkSync(source, 'buffer'), target);
+  else copyFileSync(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  return true;
+}
+
+/** `staged` is the output of `git diff-index --raw -z`. The repository has the blobs already. */
+async function stage(git: Git, staged: string): Promise<void> {
+  const fields = staged.split('\0');
+  const lines: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [, mode = '', , oid = ''] = (fields[i] ?? '').split(' ');
+    lines.push(`${mode} ${oid}\t${fields[i + 1]}\0`);
+  }
+  if (lines.length === 0) return;
+  const input = Buffer.from(lines.join(''), 'latin1');
+  await gitText(git, ['update-index', '-z', '--index-info'], { input });
+}

@@ -1,0 +1,97 @@
+/** Did you mean, completion, and what a shell gets from agt. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { autocommit, makeSession } from '../../harness/session.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../../harness/world.ts';
+
+test('unknown words: agt says which command of agt or git, option or setting is meant', () => {
+  const { repository } = makeSession();
+  git(repository, 'config', 'alias.shortlist', 'log --oneline');
+  const hintsFor = (...words: string[]) => {
+    const { exitCode, stdout, stderr } = agt(repository, ...words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    return stderr;
+  };
+  expect(hintsFor('lits')).toBe(
+    'error: "lits" is not a command of agt or git\nhint: did you mean: agt list?\nhint: see: agt help, agt help -a\n',
+  );
+  expect(hintsFor('restroe')).toContain('did you mean: agt session restore?');
+  expect(hintsFor('comit')).toContain('did you mean: agt commit?');
+  expect(hintsFor('shortlst')).toMatch(/did you mean: .*agt shortlist/);
+  expect(hintsFor('qqqqqq')).toBe(
+    'error: "qqqqqq" is not a command of agt or git\nhint: see: agt help, agt help -a\n',
+  );
+  expect(hintsFor('session', 'udno')).toBe(
+    'error: unknown command "session udno"\nhint: did you mean: agt session undo?\nhint: see: agt help\n',
+  );
+  expect(hintsFor('session', 'new', '--idd', 'x')).toBe(
+    'error: unknown option "--idd"\nhint: did you mean: --id?\nhint: see: agt session new --help\n',
+  );
+  expect(hintsFor('config', 'get', 'agt.retentoin')).toContain('hint: did you mean: agt.retention?\n');
+  expect(hintsFor('cd', 's1')).toContain('shell-init');
+  expect(agt(repository, 'shortlist').stdout).toContain('first');
+});
+
+test('completion knows commands, options, sessions, snapshots, settings, remotes and branches', () => {
+  const session = makeSession();
+  const { repository } = session;
+  autocommit(session, '--label', 'npm installed');
+  git(repository, 'remote', 'add', 'upstream', '.');
+  git(repository, 'branch', 'topic');
+  const words = (...line: string[]) =>
+    agtOk(repository, '--get-yargs-completions', 'agt', ...line).split('\n');
+  expect(words('')).toEqual(expect.arrayContaining(['list', 'session', 'help', 'config']));
+  expect(words('session', 'un')).toEqual(['undo']);
+  expect(words('session', 'remove', '--d')).toEqual(['--delete-branch', '--dry-run']);
+  expect(words('remove', '')).toEqual(['s1']);
+  expect(words('cd', '')).toEqual(['s1']);
+  expect(words('session', 'show', '--session', '')).toEqual(['s1']);
+  expect(words('session', 'restore', 's1', '--to', '')).toEqual(['@{0}', 'npm installed']);
+  expect(words('session', 'diff', 's1', 'n')).toEqual(['npm installed']);
+  expect(words('config', 'get', 'agt.ret')).toEqual(['agt.retention']);
+  expect(words('session', 'export', '--remote', '')).toEqual(['upstream']);
+  expect(words('new', '--from', 't')).toEqual(['topic']);
+  expect(words('list', '--state', '=', 'fai')).toEqual(['--state=failed']);
+  expect(words('remove', '--').filter((word) => /^--.$/.test(word))).toEqual([]);
+});
+
+test('shell-init: agt cd goes to a sandbox, and completion works in bash', () => {
+  const session = makeSession();
+  const { repository, sandbox } = session;
+  autocommit(session, '--label', 'npm installed');
+  const inBash = (script: string) =>
+    run('bash', ['--norc', '-c', `eval "$(agt shell-init bash)"\n${script}`], {
+      cwd: repository,
+      env: { PATH: `${join(AGT, '..')}:${process.env['PATH']}` },
+    });
+  expect(inBash('agt cd s1 && pwd')).toEqual({ exitCode: 0, stdout: `${sandbox}\n`, stderr: '' });
+  expect(inBash('agt cd nosuch; echo $?; pwd').stdout).toBe(`1\n${repository}\n`);
+  expect(inBash('set -u; agt list | wc -l').stdout.trim()).toBe('2');
+  const completed = (line: string[]) =>
+    inBash(
+      `COMP_WORDS=(${line.join(' ')}); COMP_CWORD=${line.length - 1}; _agt_complete; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    ).stdout;
+  expect(completed(['agt', 'session', 'und'])).toBe('undo\n');
+  expect(completed(['agt', 'session', 'restore', 's1', '--to', 'npm'])).toBe('npm\\ installed\n');
+  expect(completed(['agt', 'list', '--state', '=', 'fai'])).toBe('failed\n');
+  expect(agtOk('/', 'completion', 'zsh')).toContain('#compdef agt');
+  expect(agtOk('/', 'completion', 'bash')).toContain('complete -o bashdefault');
+  expect(agtOk('/', 'completion', 'fish')).toContain('complete -c agt');
+  expect(run(AGT, ['completion'], { cwd: '/', env: { SHELL: '/usr/bin/zsh' } }).stdout).toContain('#compdef');
+  expect(agt('/', 'shell-init', 'tcsh')).toMatchObject({ exitCode: 2, stdout: '' });
+});
+
+test('session open starts the editor of the setting, VISUAL or EDITOR in the sandbox', () => {
+  const { repository, sandbox } = makeSession();
+  const open = (env: Record<string, string | undefined>) =>
+    run(AGT, ['session', 'open', 's1'], {
+      cwd: repository,
+      env: { VISUAL: undefined, EDITOR: undefined, ...env },
+    });
+  expect(open({}).stderr).toContain('error: no editor is set');
+  expect(open({ EDITOR: 'false', VISUAL: 'echo visual' }).stdout).toBe(`visual ${sandbox}\n`);
+  const editor = join(makeTempDir(), 'my editor');
+  write(editor, '#!/bin/sh\necho "$PWD|$2"; exit 3\n', 0o755);
+  agtOk(repository, 'config', 'set', 'agt.editor', `'${editor}' --wait`);
+  expect(open({ EDITOR: 'false' })).toMatchObject({ exitCode: 3, stdout: `${sandbox}|${sandbox}\n` });
+});

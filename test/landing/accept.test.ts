@@ -1,0 +1,174 @@
+/** An acceptance: the commit, the worktree that follows, the user's own files, and the end of the session. */
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+const LINES = '1\n2\n3\n4\n5\n6\n';
+
+let session: TestSession;
+let repository: string;
+let sandbox: string;
+beforeEach(() => {
+  const files = { a: LINES, gone: 'gone\n', 'dir/b': 'b\n', '.gitignore': '*.log\n' };
+  session = makeSession(files);
+  ({ repository, sandbox } = session);
+});
+
+/** One commit, and uncommitted, untracked and ignored files. */
+function workOfTheAgent(): void {
+  write(join(sandbox, 'a'), LINES.replace('6', 'six'));
+  git(sandbox, 'commit', '-q', '-a', '-m', 'Write six', '-m', 'Because it is nicer.');
+  write(join(sandbox, 'dir/b'), 'changed\n');
+  write(join(sandbox, 'new file'), 'new\n', 0o755);
+  symlinkSync('a', join(sandbox, 'link'));
+  rmSync(join(sandbox, 'gone'));
+  write(join(sandbox, 'debug.log'), 'ignored\n');
+}
+
+const tip = () => git(repository, 'rev-parse', 'main');
+const state = () => JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
+
+describe('agt accept', () => {
+  test('makes one commit by the user of everything in the sandbox, and ends the session', () => {
+    workOfTheAgent();
+    write(join(repository, 'a'), LINES.replace('1', 'one'));
+    git(repository, 'commit', '-q', '-a', '-m', 'by the user');
+    const before = tip();
+    // The user's own uncommitted files: unstaged, staged, untracked, ignored.
+    write(join(repository, '.gitignore'), '*.log\n*.tmp\n');
+    write(join(repository, 'staged'), 'staged\n');
+    git(repository, 'add', 'staged');
+    write(join(repository, 'untracked'), 'untracked\n');
+    write(join(repository, 'debug.log'), "the user's\n");
+    const status = git(repository, 'status', '--porcelain', '--ignored');
+
+    const preview = JSON.parse(agtOk(repository, 'accept', 's1', '--dry-run', '--json'));
+    expect(preview).toMatchObject({ session: 's1', onto: 'main', from: before, commit: null, dry_run: true });
+    expect(tip()).toBe(before);
+
+    const report = JSON.parse(agtOk(repository, 'accept', 's1', '--json'));
+    expect(report).toMatchObject({ session: 's1', state: 'accepted', onto: 'main', worktree: repository });
+    expect(report.files).toEqual(preview.files);
+    expect(report.files.map(({ path, status: how }: Record<string, string>) => `${how} ${path}`)).toEqual([
+      'modified a',
+      'modified dir/b',
+      'deleted gone',
+      'added link',
+      'added new file',
+    ]);
+    expect(tip()).toBe(report.commit);
+    expect(git(repository, 'log', '--format=%P %an %ae %cn', '-1')).toBe(
+      `${before} Ann Author ann@example.com Carl Committer`,
+    );
+    expect(git(repository, 'log', '--format=%B', '-1').trim()).toBe(
+      'Write six\n\nBecause it is nicer.\n\nAgt-Session: s1',
+    );
+    expect(readFileSync(join(repository, 'a'), 'utf8')).toBe(LINES.replace('1', 'one').replace('6', 'six'));
+    expect(git(repository, 'ls-tree', '-r', '--name-only', 'main')).not.toContain('debug.log');
+    expect(git(repository, 'ls-tree', 'main', 'new file')).toMatch(/^100755/);
+    expect(git(repository, 'status', '--porcelain', '--ignored')).toBe(status);
+    expect(readFileSync(join(repository, 'debug.log'), 'utf8')).toBe("the user's\n");
+    expect(git(repository, 'reflog', '-1', '--format=%gs', 'main')).toBe('agt accept: s1');
+
+    expect(existsSync(session.folder)).toBe(false);
+    expect(git(repository, 'branch', '--list', '--format=%(refname:short)')).toBe('agtsessions/s1\nmain');
+    expect(state()).toMatchObject({ state: 'accepted', landed: { commit: report.commit, from: before } });
+    expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+    expect(agt(repository, 'accept', 's1').stderr).toContain('session "s1" is accepted');
+
+    agtOk(repository, 'session', 'unaccept', 's1');
+    expect(tip()).toBe(before);
+    expect(git(repository, 'status', '--porcelain', '--ignored')).toBe(status);
+    expect(readFileSync(join(sandbox, 'debug.log'), 'utf8')).toBe('ignored\n');
+    expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe(
+      '## agt/s1\n M dir/b\n D gone\n?? link\n?? "new file"',
+    );
+    expect(state().landed).toBeUndefined();
+    agtOk(sandbox, 'accept');
+    expect(git(repository, 'diff', '--stat', report.commit, 'main')).toBe('');
+  });
+
+  test('takes the message from -m, -F, --summary, the template, labels and subjects, in this order', () => {
+    const message = (...options: string[]) => {
+      const { message: text } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json', ...options));
+      return text.replace(/\n+Agt-Session: s1$/, '');
+    };
+    write(join(sandbox, 'x'), 'x\n');
+    expect(message()).toBe('Work of session s1');
+    for (const subject of ['Add x', 'Use x']) {
+      write(join(sandbox, 'x'), `${subject}\n`);
+      git(sandbox, 'add', '-A');
+      git(sandbox, 'commit', '-q', '-m', subject);
+    }
+    expect(message()).toBe('Add x; Use x');
+    agtOk(repository, 'autocommit', 's1', '--label', 'x works');
+    expect(message()).toBe('x works');
+    expect(message('--summary', 'mine')).toBe('mine');
+    agtOk(repository, 'config', 'set', 'agt.commitTemplate', 'feat({session}): {summary}');
+    expect(message()).toBe('feat(s1): x works');
+    expect(message('-m', 'one', '-m', 'two')).toBe('one\n\ntwo');
+    write(join(repository, 'text'), 'from a file\n\nbody\n');
+    expect(message('-F', 'text')).toBe('from a file\n\nbody');
+    expect(agt(repository, 'accept', 's1', '-m', 'one', '-F', 'text').exitCode).toBe(2);
+    expect(agt(repository, 'config', 'set', 'agt.commitTemplate', '{sumary}').stderr).toContain('{sumary}');
+    const editor = join(repository, '.git', 'editor');
+    write(editor, '#!/bin/sh\nsed -i "1s/.*/# comment/;2s/^/edited\\n/" "$1"\n', 0o755);
+    git(repository, 'config', 'core.editor', editor);
+    agtOk(repository, 'accept', 's1', '--edit', '-m', 'raw');
+    expect(git(repository, 'log', '-1', '--format=%B').trim()).toBe('edited\n\nAgt-Session: s1');
+  });
+
+  test('takes only some paths, only commits, or single commits', () => {
+    const tree = (...options: string[]) => {
+      const report = JSON.parse(agtOk(repository, 'accept', 's1', '--keep', '--json', ...options));
+      const listed = git(repository, 'diff', '--name-only', report.from, 'main').split('\n');
+      agtOk(repository, 'session', 'unaccept', 's1');
+      return { listed, leftOut: report.left_out };
+    };
+    workOfTheAgent();
+    write(join(sandbox, 'dir/deep/c.ts'), 'c\n');
+    expect(tree('--include', 'dir')).toEqual({
+      listed: ['dir/b', 'dir/deep/c.ts'],
+      leftOut: ['a', 'gone', 'link', 'new file'],
+    });
+    expect(tree('--include', '**/*.ts', '--include', 'go*').listed).toEqual(['dir/deep/c.ts', 'gone']);
+    expect(tree('--exclude', '{a,dir/**,link}').listed).toEqual(['gone', 'new file']);
+    expect(tree('--committed-only')).toMatchObject({ listed: ['a'] });
+    const none = agt(repository, 'accept', 's1', '--include', '*.rs');
+    expect(none.stderr).toMatch(/no changed file matches the patterns/);
+    git(sandbox, 'add', '-A');
+    git(sandbox, 'commit', '-q', '-m', 'the rest', '--author=Agent <agent@example.com>');
+    write(join(sandbox, 'later'), 'later\n');
+    const before = tip();
+    agtOk(repository, 'accept', 's1', '--keep', '--commits', 'HEAD');
+    expect(git(repository, 'log', '--format=%an %s', 'main', '-1')).toBe('Agent the rest');
+    expect(git(repository, 'log', '--format=%(trailers)', 'main', '-1')).toContain('Agt-Session: s1');
+    expect(readFileSync(join(repository, 'a'), 'utf8')).toBe(LINES);
+    agtOk(repository, 'session', 'unaccept', 's1');
+    agtOk(repository, 'accept', 's1', '--keep', '--commits', 'agt/s1~1, agt/s1');
+    expect(git(repository, 'log', '--format=%s', `${before}..main`)).toBe('the rest\nWrite six');
+    agtOk(repository, 'session', 'unaccept', 's1');
+    expect(tip()).toBe(before);
+  });
+
+  test('merges the commits of the agent with --keep-commits', () => {
+    workOfTheAgent();
+    write(join(repository, 'mine'), 'mine\n');
+    git(repository, 'add', 'mine');
+    git(repository, 'commit', '-q', '-m', 'by the user');
+    agtOk(repository, 'accept', 's1', '--keep-commits', '-m', 'Merge the work');
+    const graph = git(repository, 'log', '--topo-order', '--format=%s', 'main').split('\n');
+    expect(graph).toEqual(['Merge the work', 'Merge the work', 'Write six', 'by the user', 'first']);
+    expect(git(repository, 'rev-list', '--parents', '-1', 'main').split(' ')).toHaveLength(3);
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+    // A new session on top does not take the merge for one of its snapshots.
+    agtOk(repository, 'new', 's2');
+    agtOk(repository, 'fork', 's2', '--id', 's3');
+    write(join(sandbox, '../../s3/sandbox/z'), 'z\n');
+    agtOk(repository, 'autocommit', 's3');
+    const log = JSON.parse(agtOk(repository, 'session', 'log', 's3', '--json'));
+    expect(log.snapshots ?? log).toHaveLength(2);
+  });
+});
