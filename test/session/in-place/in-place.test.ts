@@ -8,6 +8,7 @@ import {
   AGT,
   agt,
   agtOk,
+  GIT_MODE,
   git,
   makeRepository,
   makeTempDir,
@@ -349,4 +350,20 @@ test('accept brings the work of the agent to the user branch as one commit, and 
   expect(git(repository, 'status', '--porcelain')).toBe(before);
   expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('staged\n');
   expect(metadata(repository, 's2')).toMatchObject({ state: 'rejected', state_reason: 'no' });
+});
+
+test('the guard makes a snapshot before git destroys work in the checkout, by the executable and by the shim', () => {
+  const repository = makeRepository(FILES);
+  begin(repository);
+  const held = () => agtOk(repository, 'session', 'cat', 's1', '@{0}:a');
+  write(join(repository, 'a'), 'first\n');
+  run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: join(repository, 'dir') });
+  expect(held()).toBe('first');
+  write(join(repository, 'a'), 'second\n');
+  agtOk(repository, 'run', 's1', '--', 'git', 'checkout', '-q', 'a');
+  expect(agtOk(repository, 'session', 'cat', 's1', '@{1}:a')).toBe('second');
+  agtOk(repository, 'remove', 's1');
+  write(join(repository, 'a'), 'after\n');
+  run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: repository });
+  expect(JSON.parse(agtOk(repository, 'session', 'log', 's1', '--json'))[0].label).toMatch(/^before remove/);
 });
