@@ -2,7 +2,7 @@
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
  * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
-import { AUTO_REVERT, parseBoolean, parseRetention, parseSize } from './values.ts';
+import { AUTO_REVERT, parseBoolean, parsePeriod, parseSize } from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
@@ -61,9 +61,7 @@ export const SETTING_KEYS = [
     summary:
       'how long agt gc keeps the snapshots of a removed session, such as 30 days or 2 weeks; never: it keeps them for good',
     check: (value) =>
-      parseRetention(value) === undefined
-        ? 'not a time such as "30 days" or "2 weeks", nor "never"'
-        : undefined,
+      parsePeriod(value) === undefined ? 'not a time such as "30 days" or "2 weeks", nor "never"' : undefined,
   },
   {
     name: 'agt.budget',
@@ -130,7 +128,7 @@ export const SETTING_KEYS = [
     summary:
       'agt session sweep reverts a session after so long without activity, such as 30 minutes or 2 hours; never: it waits',
     check: (value) =>
-      parseRetention(value) === undefined
+      parsePeriod(value) === undefined
         ? 'not a time such as "30 minutes" or "2 hours", nor "never"'
         : undefined,
   },

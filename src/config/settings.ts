@@ -10,14 +10,7 @@ import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
 import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
-import {
-  AUTO_REVERT,
-  type AutoRevert,
-  parseBoolean,
-  parseRetention,
-  parseSize,
-  parseWords,
-} from './values.ts';
+import { AUTO_REVERT, type AutoRevert, parseBoolean, parsePeriod, parseSize, parseWords } from './values.ts';
 
 export interface Settings {
   /** Empty: search PATH. */
@@ -145,13 +138,13 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     branchPrefix: get('agt.branchPrefix'),
     workPrefix: get('agt.workPrefix'),
     maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
-    retention: parseRetention(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
+    retention: parsePeriod(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
     commitTemplate: get('agt.commitTemplate'),
     readOnlyTools: parseWords(get('agt.readOnlyTools')),
     autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
-    sessionTimeout: parseRetention(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
+    sessionTimeout: parsePeriod(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
     keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,
   };
   const { branchPrefix, workPrefix } = settings;

@@ -47,7 +47,7 @@ const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
 };
 
 /** Seconds of `30 days`, `30d` or git's `30.days.ago`; Infinity for `never`; otherwise undefined. */
-export function parseRetention(text: string): number | undefined {
+export function parsePeriod(text: string): number | undefined {
   if (/^never$/i.test(text.trim())) return Number.POSITIVE_INFINITY;
   const match = /^(\d+)[ .]?([a-z]+?)s?(?:[ .]ago)?$/i.exec(text.trim());
   const unit = SECONDS_PER_UNIT[(match?.[2] ?? '').toLowerCase()];

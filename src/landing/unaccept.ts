@@ -9,7 +9,7 @@ import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete } from '../session/operation.ts';
 import { type Landed, type SessionRecord, snapshotRefs } from '../session/record.ts';
-import type { BranchMove } from '../session/state.ts';
+import { type BranchMove, GERUND } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readHistory } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
@@ -99,7 +99,7 @@ async function planUnaccept(repository: Repository, record: SessionRecord): Prom
     });
   }
   if (intent !== undefined) {
-    throw new AgtError(`an earlier agt did not finish a ${intent.operation} of session "${id}"`, {
+    throw new AgtError(`an earlier agt did not finish ${GERUND[intent.operation]} session "${id}"`, {
       hints: ['finish or undo that: agt doctor --fix'],
     });
   }
@@ -138,7 +138,9 @@ async function requireTip(
     commit,
     'refs/remotes/',
   ]);
-  const revert = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${commit.slice(0, ABBREVIATED)}`;
+  const [first, last] = [from, commit].map((oid) => oid.slice(0, ABBREVIATED));
+  const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
+  const revert = isMerge ? `git revert -m 1 ${last}` : `git revert --no-commit ${first}..${last}`;
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
     `bring only the session back: agt session undo ${id}`,

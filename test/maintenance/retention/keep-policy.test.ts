@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRetention } from '../../../src/config/values.ts';
+import { parsePeriod } from '../../../src/config/values.ts';
 import { keptWhenEnded, keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
 
 const DAY = 86_400;
@@ -82,8 +82,8 @@ test.each([
   ['Never', Number.POSITIVE_INFINITY],
   ['soon', undefined],
   ['30', undefined],
-  ['5 minutes', undefined],
+  ['5 minutes', 300],
   ['', undefined],
 ])('agt.retention %j is %s seconds', (text, seconds) => {
-  expect(parseRetention(text)).toBe(seconds);
+  expect(parsePeriod(text)).toBe(seconds);
 });
