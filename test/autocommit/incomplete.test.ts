@@ -55,7 +55,7 @@ describe('files and directories without permission', () => {
       { path: 'config/key', reason },
       { path: 'xdg/secret', reason },
     ]);
-    expect(report.changes).toEqual([{ path: 'sandbox/a.txt', kind: 'changed' }]);
+    expect(report.changes).toEqual([{ path: 'sandbox/a.txt', status: 'modified' }]);
     expect(tree()).toEqual(
       new Map([
         ['config/key', '100644 key\n'],
