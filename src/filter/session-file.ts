@@ -14,6 +14,8 @@ export interface SessionFile {
   readonly work_branch?: string;
   /** Absolute path of the worktree that the agent works in. */
   readonly sandbox: string;
+  /** The user's own checkout, if the session works there. */
+  readonly checkout?: string;
   readonly state: string;
 }
 

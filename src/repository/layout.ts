@@ -115,6 +115,11 @@ export function agentsInHistoryFile(agtDir: string): string {
   return join(agtDir, 'agents-in-history');
 }
 
+/** In the git directory of the user's own checkout: the id of the session that works there, for the guard. */
+export function inPlaceFile(gitDir: string): string {
+  return join(gitDir, 'agt-in-place');
+}
+
 /** Facts that git mode leaves for the shim, in the git directory of a worktree. */
 export function shimFactsFile(gitDir: string): string {
   return join(gitDir, 'agt-shim');

@@ -58,7 +58,7 @@ function makeWork(): TestSession {
 const workIn = ({ sandbox }: TestSession) => readFileSync(join(sandbox, 'work'), 'utf8');
 
 test.each([
-  ['fork', ['session', 'fork', 's1', '--id', 's2'], '_/index'],
+  ['fork', ['session', 'fork', 's1', '--id', 's2'], 'cat-file --batch --buffer'],
   ['new', ['session', 'new', 's2'], 'worktree add'],
 ])('%s leaves nothing', async (_, command, words) => {
   const session = makeWork();
@@ -77,7 +77,7 @@ test.each([
 test('restore names the ways on and back, and both work', async () => {
   const session = makeWork();
   write(join(session.sandbox, 'work'), 'third');
-  const outcome = await interruptAt('_/index', session, 'session', 'restore', 's1', '--to', 'first');
+  const outcome = await interruptAt('worktree list', session, 'session', 'restore', 's1', '--to', 'first');
   const commit = git(session.repository, 'rev-parse', '--short=10', 'agtsessions/s1~2');
   expect(outcome).toEqual({
     exitCode: 130,
@@ -90,7 +90,7 @@ test('restore names the ways on and back, and both work', async () => {
   agtOk(session.repository, 'session', 'restore', 's1', '--to', commit);
   expect(workIn(session)).toBe('first');
   write(join(session.sandbox, 'work'), 'fourth');
-  await interruptAt('_/index', session, 'session', 'restore', 's1', '--to', commit);
+  await interruptAt('worktree list', session, 'session', 'restore', 's1', '--to', commit);
   agtOk(session.repository, 'session', 'undo', 's1');
   expect(workIn(session)).toBe('fourth');
 });

@@ -62,6 +62,33 @@ const NEW = ['session', 'new', '--id', 's2', '--with-changes'];
 const CHANGED = 'changed by the user\n';
 const FORK = ['session', 'fork', '--from', 's1', '--id', 's2'];
 
+const NEW_IN_PLACE = ['session', 'new', 's2', '--working-copy', 'in-place'];
+
+/** Uncommitted work in the user's own checkout. */
+function userWorks({ repository }: Place): void {
+  write(join(repository, 'a'), 'staged by the user\n');
+  git(repository, 'add', 'a');
+  write(join(repository, 'a'), 'not staged\n');
+  write(join(repository, 'new/untracked'), 'untracked\n', 0o600);
+}
+
+/** It is there, on the user's branch, when the session that was begun in the checkout has ended. */
+function userHasAll(place: Place): void {
+  const { repository } = place;
+  if (stateOf(repository, 's2') === 'active') agtOk(repository, 'session', 'remove', 's2');
+  const found = [
+    git(repository, 'symbolic-ref', 'HEAD'),
+    git(repository, 'status', '--porcelain'),
+    git(repository, 'show', ':a'),
+    readFileSync(join(repository, 'a'), 'utf8'),
+    readFileSync(join(repository, 'new/untracked'), 'utf8'),
+  ];
+  const wanted = ['refs/heads/main', 'MM a\n?? new/', 'staged by the user', 'not staged\n', 'untracked\n'];
+  if (JSON.stringify(found) !== JSON.stringify(wanted))
+    throw new Error(`the user has ${JSON.stringify(found)}`);
+  newestIsKept(place);
+}
+
 export const SCENES: readonly Scene[] = [
   {
     name: 'session new',
@@ -109,6 +136,26 @@ export const SCENES: readonly Scene[] = [
     prepare: ({ repository }) => agtOk(repository, ...FORK),
     command: ['session', 'remove', '--id', 's2', '--delete-branch', '--force'],
     check: newestIsKept,
+  },
+  { name: 'session new in place', prepare: userWorks, command: NEW_IN_PLACE, check: userHasAll },
+  {
+    name: 'session remove in place',
+    prepare: (place) => {
+      userWorks(place);
+      agtOk(place.repository, ...NEW_IN_PLACE);
+      write(join(place.repository, 'a'), 'by the agent\n');
+      write(join(place.repository, 'by agent'), NEWEST);
+    },
+    command: ['session', 'remove', 's2'],
+    check: (place) => {
+      userHasAll(place);
+      const held = agt(place.repository, 'session', 'log', 's2', '--json');
+      const commits = (JSON.parse(held.stdout) as { commit: string }[]).map(({ commit }) => commit);
+      const reads = commits.map((commit) =>
+        agt(place.repository, 'session', 'cat', 's2', `${commit}:by agent`),
+      );
+      if (!reads.some(({ stdout }) => stdout === NEWEST)) throw new Error('the work of the agent is lost');
+    },
   },
   {
     name: 'gc',

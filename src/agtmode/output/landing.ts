@@ -74,9 +74,7 @@ function describeAccept(result: AcceptResult): string {
   const back = `agt session unaccept ${id}`;
   lines.push(
     kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
-    kept
-      ? `undo     ${back}`
-      : `undo     ${back}; its snapshots stay until agt gc, and agt undo ${id} brings them back`,
+    kept ? `undo     ${back}` : `undo     ${back}, or for the session alone: agt undo ${id}`,
   );
   return text(lines);
 }
@@ -204,7 +202,7 @@ export function printSync(context: Context, result: SyncResult, options: OutputO
   const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
   context.err(
     text([
-      `error: ${count} conflict with ${id} in ${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`,
+      `error: ${branch} conflicts with ${id} in ${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`,
       `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
       `hint: or go back: agt undo ${id}`,
     ]),

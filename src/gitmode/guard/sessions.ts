@@ -9,7 +9,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { isActive, readSessionFile } from '../../filter/session-file.ts';
 import { type DiscoveredRepository, repositoryOfWorktree } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
-import { agtDirectory } from '../../repository/layout.ts';
+import { agtDirectory, inPlaceFile } from '../../repository/layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
 import type { Invocation } from '../invocation.ts';
 import { writtenFiles } from './written-files.ts';
@@ -78,13 +78,24 @@ function sessionAround(path: string): GuardedSession | undefined {
 }
 
 /** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */
-function sessionOfWorktree({ gitDir, commonDir }: DiscoveredRepository): GuardedSession | undefined {
+function sessionOfWorktree(repository: DiscoveredRepository): GuardedSession | undefined {
+  const { gitDir, commonDir } = repository;
+  const inPlace = sessionInCheckout(repository);
+  if (inPlace !== undefined) return inPlace;
   const sandbox = gitDir === commonDir ? undefined : pathOfWorktree(gitDir);
   if (sandbox === undefined) return undefined;
   const id = basename(dirname(sandbox));
   const file = readSessionFile(agtDirectory(commonDir), id);
   if (file === undefined || !isActive(file)) return undefined;
   return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir } : undefined;
+}
+
+/** The session that works in the user's own checkout. */
+function sessionInCheckout({ gitDir, commonDir, top }: DiscoveredRepository): GuardedSession | undefined {
+  const id = readSmallFile(inPlaceFile(gitDir));
+  const file = id === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
+  if (file?.checkout === undefined || !isActive(file) || top === undefined) return undefined;
+  return isSame(file.checkout, top) ? { id: file.session_id, sandbox: file.checkout, commonDir } : undefined;
 }
 
 export function isSame(one: string, other: string): boolean {

@@ -217,7 +217,7 @@ case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
 # In a session folder the executable captures the session before a command that can destroy work.
 agt_in_session() {
   agt_up=$agt_dir
-  until [ -e "$agt_up/sandbox/.git" ]; do
+  until [ -e "$agt_up/sandbox/.git" ] || [ -e "$agt_up/.git/agt-in-place" ]; do
     if [ "$agt_up" -ef / ] || ! [ -e "$agt_up/.." ]; then return 1; fi
     agt_up=$agt_up/..
   done

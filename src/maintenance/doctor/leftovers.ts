@@ -112,7 +112,7 @@ const NAMED_BY_PROCESS: readonly (readonly [glob: string, pid: RegExp])[] = [
   ['worktrees/*/index.agt-*.tmp', /agt-(\d+)/],
   ['{.,worktrees/*}/agt-import.*', /\.(\d+)$/],
   ['{.,worktrees/*}/agt-shim.*', /\.(\d+)$/],
-  ['worktrees/*/agt-index-*', /agt-index-(\d+)-/],
+  ['{.,worktrees/*}/agt-index-*', /agt-index-(\d+)-/],
 ];
 
 function namedByProcess(commonDir: string): string[] {

@@ -2,12 +2,14 @@
  * Ends a session that works in the user's own checkout: captures it, returns to the user's branch, and puts back what was
  * set aside. The intent says how far it has come, so the next command goes on after a kill.
  */
+import { rmSync } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
+import { inPlaceFile } from '../../repository/layout.ts';
 import { listPaths, type RemovalOptions } from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
@@ -16,6 +18,7 @@ import {
   captureDirty,
   dirtyPaths,
   dropOperation,
+  gitDir,
   headBranch,
   type InPlace,
   inPlace,
@@ -53,6 +56,7 @@ export async function leaveCheckout(
     await returnToUser(place, now);
     conflicts = await putBack(place);
     if (conflicts.length === 0) await dropStash(place);
+    rmSync(inPlaceFile(gitDir(place)), { force: true });
     begun = inPhase(session, begun, 'deleting');
     failurePoint('in place: put back');
   }
@@ -105,6 +109,7 @@ export async function undoEntering(session: LockedSession, record: SessionRecord
   const conflicts = await putBack(place);
   if (conflicts.length > 0) throw notPutBack(record, conflicts);
   await dropStash(place);
+  rmSync(inPlaceFile(gitDir(place)), { force: true });
   return true;
 }
 

@@ -7,10 +7,11 @@ import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { sessionContaining } from '../find-session.ts';
 import { checkId, generateId } from '../id.ts';
-import { createSession } from '../lifecycle/create.ts';
+import { createSession, requireFreeId } from '../lifecycle/create.ts';
 import { planRemoval, removeSession } from '../lifecycle/remove.ts';
 import { resolveStartPoint } from '../lifecycle/start-point.ts';
-import { listRecords, type SessionRecord } from '../record.ts';
+import { undoCreation } from '../lifecycle/undo-creation.ts';
+import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import { inPlace } from './checkout.ts';
 import { enterCheckout } from './set-aside.ts';
 
@@ -34,6 +35,8 @@ export async function newSessionInPlace(
 ): Promise<NewInPlace> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
+  await finishKilled(repository, checkout, request.now);
+  if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);
   const replaced = listRecords(repository).records.find(
     (record) => isActive(record) && record.checkout === checkout,
   );
@@ -53,6 +56,15 @@ export async function newSessionInPlace(
     fill: (created, session) => enterCheckout(inPlace(session, created), request.now),
   });
   return { record, replaced };
+}
+
+/** An agt that was killed while it began or ended a session has left the checkout between two branches. */
+async function finishKilled(repository: Repository, checkout: string, now: Date): Promise<void> {
+  for (const record of listRecords(repository).records.filter((one) => one.checkout === checkout)) {
+    if (record.intent?.operation === 'create') await undoCreation(repository, record);
+    if (record.intent?.operation === 'remove')
+      await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+  }
 }
 
 function requireCheckout(repository: Repository): string {

@@ -5,10 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/index-copy.ts';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { FSYNC_ARGS, type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
+import { inPlaceFile } from '../../repository/layout.ts';
 import { captureDirty, type DirtyPath, gitDir, type InPlace, removeFile, switchTo } from './checkout.ts';
 
 /** Afterwards the work branch is checked out, without any change. */
@@ -17,6 +19,7 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
   failurePoint('in place: captured');
   if (dirty.length > 0) await writeStash(place, dirty);
   failurePoint('in place: set aside');
+  writeFileAtomic(inPlaceFile(gitDir(place)), place.record.session_id);
   removeUntracked(place, dirty);
   failurePoint('in place: untracked files removed');
   await switchTo(place, place.record.work_branch);

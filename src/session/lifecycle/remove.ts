@@ -19,6 +19,7 @@ import { leaveCheckout, notPutBack } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
 import { complete } from '../operation.ts';
+import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
@@ -136,25 +137,36 @@ export async function removeLocked(
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
   refuseUnfinished(record, options);
+  if (!options.force && isActive(record)) refuseRunning(record, 'end the session all the same: --force');
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
-  if (repository.area === undefined) removeEmptyParents(dirname(folder));
+  const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(repository, record));
+  await finish(session, session.read() ?? record, { deleteBranch, now: options.now });
+  if (left.length > 0) throw leftFiles(record, left);
+  return ignored;
+}
+
+/** The folder is gone. */
+async function finish(
+  session: LockedSession,
+  record: SessionRecord,
+  { deleteBranch, now }: { readonly deleteBranch: boolean; readonly now: Date },
+): Promise<void> {
+  const { repository } = session;
+  if (repository.area === undefined) removeEmptyParents(dirname(sessionFolder(record)));
   if (record.landed !== undefined)
     await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
-  if (plan.deleteBranch || (await hadDeletedBranches(repository, record))) {
+  if (deleteBranch) {
     await deleteRefs(session, record);
     failurePoint('remove: refs deleted');
     session.forget();
-  } else {
-    const removing = session.read() ?? record;
-    if (isDecided(removing)) await dropWorkBranch(repository, removing);
-    complete(session, removing, 'remove', options.now);
+    return;
   }
-  if (left.length > 0) throw leftFiles(record, left);
-  return ignored;
+  if (isDecided(record)) await dropWorkBranch(repository, record);
+  complete(session, record, 'remove', now);
 }
 
 /** @throws AgtError if the user's uncommitted work stays set aside. The session has ended then. */
@@ -165,13 +177,7 @@ async function removeInPlace(
   options: RemovalOptions,
 ): Promise<readonly string[]> {
   const left = await leaveCheckout(session, record, options);
-  if (session.repository.area === undefined) removeEmptyParents(dirname(sessionFolder(record)));
-  if (plan.deleteBranch) {
-    await deleteRefs(session, record);
-    session.forget();
-  } else {
-    complete(session, left.record, 'remove', options.now);
-  }
+  await finish(session, left.record, { deleteBranch: plan.deleteBranch, now: options.now });
   if (left.conflicts.length > 0) throw notPutBack(record, left.conflicts);
   return [];
 }

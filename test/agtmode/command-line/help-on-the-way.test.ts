@@ -41,7 +41,7 @@ test('completion knows commands, options, sessions, snapshots, settings, remotes
   const words = (...line: string[]) =>
     agtOk(repository, '--get-yargs-completions', 'agt', ...line).split('\n');
   expect(words('')).toEqual(expect.arrayContaining(['list', 'session', 'help', 'config']));
-  expect(words('session', 'un')).toEqual(['undo']);
+  expect(words('session', 'un')).toEqual(['unaccept', 'undo']);
   expect(words('session', 'remove', '--d')).toEqual(['--delete-branch', '--dry-run']);
   expect(words('remove', '')).toEqual(['s1']);
   expect(words('cd', '')).toEqual(['s1']);

@@ -8,6 +8,7 @@ import {
   AGT,
   agt,
   agtOk,
+  GIT_MODE,
   git,
   makeRepository,
   makeTempDir,
@@ -114,7 +115,7 @@ test('uncommitted work of every kind is set aside and comes back, index included
   );
   expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
   expect(agtOk(repository, 'remove', 's1')).toBe(
-    `returned ${repository} to main\nkept its snapshots on agtsessions/s1`,
+    `returned ${repository} to main\nkept its snapshots on agtsessions/s1; agt undo s1 brings it back`,
   );
   expect(look(repository)).toEqual(before);
   expect(git(repository, 'for-each-ref', 'refs/agt/stash')).toBe('');
@@ -308,4 +309,61 @@ test('a creation that fails leaves everything as it was', () => {
   expect(look(repository)).toEqual(before);
   expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+test('accept brings the work of the agent to the user branch as one commit, and the user has the rest as before', () => {
+  const repository = makeRepository(FILES);
+  write(join(repository, 'b'), 'staged\n');
+  git(repository, 'add', 'b');
+  write(join(repository, 'untracked'), 'untracked\n');
+  const before = git(repository, 'status', '--porcelain');
+  begin(repository);
+  for (const n of [1, 2, 3]) {
+    write(join(repository, `by-agent-${n}`), `${n}\n`);
+    agtOk(repository, 'session', 'record', '--tool', 'Edit');
+  }
+  agtOk(repository, 'accept', 's1', '-m', 'by the agent');
+  expect(git(repository, 'log', '--format=%s', 'main')).toBe('by the agent\nfirst');
+  expect(git(repository, 'diff', '--name-only', 'main~1', 'main')).toBe('by-agent-1\nby-agent-2\nby-agent-3');
+  expect(git(repository, 'status', '--porcelain')).toBe(before);
+  expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/agt/stash')).toBe(
+    'refs/heads/agtsessions/s1\nrefs/heads/main',
+  );
+  const tip = git(repository, 'rev-parse', 'main');
+  begin(repository, 's2');
+  for (const n of [1, 2, 3, 4, 5]) {
+    write(join(repository, 'b'), `${n}\n`);
+    agtOk(
+      repository,
+      'session',
+      'exec',
+      '--tool',
+      'Bash',
+      '--',
+      'sh',
+      '-c',
+      'echo x >> a; git commit -qam x',
+    );
+  }
+  agtOk(repository, 'reject', 's2', '--reason', 'no');
+  expect(git(repository, 'rev-parse', 'main')).toBe(tip);
+  expect(git(repository, 'status', '--porcelain')).toBe(before);
+  expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('staged\n');
+  expect(metadata(repository, 's2')).toMatchObject({ state: 'rejected', state_reason: 'no' });
+});
+
+test('the guard makes a snapshot before git destroys work in the checkout, by the executable and by the shim', () => {
+  const repository = makeRepository(FILES);
+  begin(repository);
+  const held = () => agtOk(repository, 'session', 'cat', 's1', '@{0}:a');
+  write(join(repository, 'a'), 'first\n');
+  run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: join(repository, 'dir') });
+  expect(held()).toBe('first');
+  write(join(repository, 'a'), 'second\n');
+  agtOk(repository, 'run', 's1', '--', 'git', 'checkout', '-q', 'a');
+  expect(agtOk(repository, 'session', 'cat', 's1', '@{1}:a')).toBe('second');
+  agtOk(repository, 'remove', 's1');
+  write(join(repository, 'a'), 'after\n');
+  run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: repository });
+  expect(JSON.parse(agtOk(repository, 'session', 'log', 's1', '--json'))[0].label).toMatch(/^before remove/);
 });
