@@ -166,6 +166,6 @@ describe('settings that change what git does', () => {
     const session = makeSession({ 'a.txt': 'one\ntwo\n' });
     autocommit(session);
     write(join(session.sandbox, '.gitattributes'), '* text eol=crlf filter=none\n');
-    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/.gitattributes', kind: 'added' }]);
+    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/.gitattributes', status: 'added' }]);
   });
 });

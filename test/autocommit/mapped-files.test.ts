@@ -39,7 +39,7 @@ test('a mapped file', async ({ skip }) => {
   autocommit(session, '--label', 'then');
   for (const text of ['1', '2']) {
     await say(child, text);
-    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/data', kind: 'changed' }]);
+    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/data', status: 'modified' }]);
   }
   expect(autocommit(session).outcome).toBe('unchanged');
   const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
@@ -64,5 +64,5 @@ test('what was written last, by a process that is gone', async ({ skip }) => {
   await say(child, '9');
   child.stdin.end();
   await ended;
-  expect(autocommit(session).changes).toEqual([{ path: 'sandbox/data', kind: 'changed' }]);
+  expect(autocommit(session).changes).toEqual([{ path: 'sandbox/data', status: 'modified' }]);
 });

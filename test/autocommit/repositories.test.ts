@@ -146,7 +146,7 @@ describe('kinds of repositories', () => {
     git(session.sandbox, 'status');
     expectWorks(session);
     write(join(session.sandbox, 'a.txt'), 'b\n');
-    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/a.txt', kind: 'changed' }]);
+    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/a.txt', status: 'modified' }]);
     expectSound(session.repository);
   });
 
@@ -172,7 +172,7 @@ describe('kinds of repositories', () => {
     ];
     git(session.repository, 'replace', a, b);
     write(join(session.sandbox, 'c.txt'), 'a\n');
-    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/c.txt', kind: 'added' }]);
+    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/c.txt', status: 'added' }]);
     expect(autocommit(session).outcome).toBe('unchanged');
   });
 });

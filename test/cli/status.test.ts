@@ -11,7 +11,7 @@ describe('agt status', () => {
     git(repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1');
     const text = agtOk(repository, 'status');
     expect(text).toContain('1 session\n');
-    expect(text).toMatch(/s1 {2}active {2}agt\/s1 .*1 path changed since/);
+    expect(text).toMatch(/^ID {2}STATE .* UNSAVED .*\ns1 {2}active {7}\+0 {6}1 {8}1 /m);
     expect(text).toContain('1 problem\n  error: s1: agtsessions/s1 is missing\n');
     const report = JSON.parse(agtOk(repository, 'status', '--json'));
     expect(report.sessions[0]).toMatchObject({ session_id: 's1', changed_since: 1 });

@@ -5,29 +5,34 @@ import { isActive } from '../../filter/session-file.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { listRecords } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
-import { readSessionStatus, type SessionStatus } from '../../session/status.ts';
+import { type SessionStatus, surveySessions } from '../../session/status.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
 import { printFindings } from '../output/findings.ts';
-import { age, json, paint, plural, table } from '../output/format.ts';
-import { currentBranch, lastAutocommitAge, printNotCaptured, sessionJson } from '../output/session.ts';
+import { json, paint, plural, shortAge, table } from '../output/format.ts';
+import { printNotCaptured, sessionJson } from '../output/session.ts';
+import { sessionTable } from '../output/session-table.ts';
 
 export const status = defineCommand({
   usage: 'status',
   group: 'maintenance',
   summary: 'show sessions, their changes since the last autocommit, and problems',
+  description:
+    'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
+    'autocommit, in all folders of a session; COMPLETE says when agt last captured everything.',
   options: { json: JSON_OPTION },
   examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async (args, context) => {
     const repository = await context.repository();
     const { records } = listRecords(repository);
     const present = records.filter((record) => !isEnded(record));
+    const views = await surveySessions(repository, present, { counts: args.json });
     const sessions: StatusLine[] = [];
-    for (const record of present) sessions.push(await readStatus(context, repository, record));
+    for (const view of views) sessions.push(await readStatus(context, repository, view));
     const findings = await checkRepository(repository, finishers);
     const settings = await context.settingValues();
     if (args.json) {
@@ -57,9 +62,9 @@ interface StatusLine {
 async function readStatus(
   context: Context,
   repository: Repository,
-  record: SessionRecord,
+  view: SessionStatus,
 ): Promise<StatusLine> {
-  const view = await readSessionStatus(repository, record);
+  const { record } = view;
   if (!view.sandboxPresent || !isActive(record)) return { view, failed: [] };
   try {
     const result = await autocommit(repository, record, { now: context.now(), dryRun: true });
@@ -89,25 +94,31 @@ function printRepository(
 }
 
 function printSessions(context: Context, sessions: readonly StatusLine[]): void {
+  const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
+  const views = sessions.map(({ view }) => view);
+  const unsaved = {
+    heading: 'UNSAVED',
+    cell: (view: SessionStatus) => describeChanges(changes.get(view)),
+    alignRight: true,
+  } as const;
   const now = context.now();
-  const rows = sessions.map(({ view, changed }) => [
-    view.record.session_id,
-    view.sandboxPresent ? view.record.state : 'sandbox missing',
-    currentBranch(view),
-    `last autocommit ${lastAutocommitAge(view, now)}`,
-    describeChanges(changed),
-    `last complete autocommit ${view.lastComplete === undefined ? 'never' : age(view.lastComplete, now)}`,
-  ]);
-  if (rows.length > 0) context.out(`\n${table(rows, '  ')}`);
+  const complete = {
+    heading: 'COMPLETE',
+    cell: ({ lastComplete }: SessionStatus) =>
+      lastComplete === undefined ? 'never' : `${shortAge(lastComplete, now)} ago`,
+    dispensable: 7,
+  } as const;
+  if (views.length > 0) context.out(`\n${sessionTable(context, views, [unsaved, complete])}`);
   for (const { view, failed, problem } of sessions) {
     if (problem !== undefined) context.err(problem);
     printNotCaptured(context, view.record, failed);
   }
 }
 
+/** Paths that no autocommit has captured yet. */
 function describeChanges(changed: number | undefined): string {
-  if (changed === undefined) return 'changes unknown';
-  return changed === 0 ? 'nothing changed since' : `${plural(changed, 'path')} changed since`;
+  if (changed === undefined) return '?';
+  return changed === 0 ? '' : `${changed}`;
 }
 
 function printSettings(context: Context, settings: readonly SettingValue[]): void {

@@ -7,7 +7,12 @@ import { type Cell, type Column, columns } from './columns.ts';
 import { paint, shortAge } from './format.ts';
 import { currentBranch, shownState } from './session.ts';
 
-export function sessionTable(context: Context, views: readonly SessionStatus[]): string {
+/** `more` are columns of a command that wants them beside the usual ones. */
+export function sessionTable(
+  context: Context,
+  views: readonly SessionStatus[],
+  more: readonly Column<SessionStatus>[] = [],
+): string {
   const now = context.now();
   const all = [
     { heading: 'ID', cell: ({ record }) => record.session_id },
@@ -18,6 +23,7 @@ export function sessionTable(context: Context, views: readonly SessionStatus[]):
     ...(views.some(isOffItsBranch) ? [{ heading: 'BRANCH', cell: currentBranch, dispensable: 3 }] : []),
     { heading: 'COMMITS', cell: ({ ahead }) => count(ahead, '+'), alignRight: true },
     { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
+    ...more,
     { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 4 },
     { heading: 'BEHIND', cell: ({ behind }) => count(behind), alignRight: true, dispensable: 1 },
     { heading: 'MERGE', cell: mergeCell },

@@ -43,7 +43,7 @@ describe('clocks', () => {
     pretendSeen(session, 'sandbox/a.txt', (ctime) => ctime + 1);
     expect(autocommit(session).outcome).toBe('unchanged');
     pretendSeen(session, 'sandbox/a.txt', (ctime) => ctime);
-    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/a.txt', kind: 'changed' }]);
+    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/a.txt', status: 'modified' }]);
     expectCaptured(session);
   });
 
@@ -53,7 +53,7 @@ describe('clocks', () => {
     pretendSeen(session, 'sandbox/a.txt', (ctime) => ctime);
     write(join(session.folder, 'xdg/log'), 'x');
     autocommit(session, '--siblings', 'xdg');
-    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/a.txt', kind: 'changed' }]);
+    expect(autocommit(session).changes).toEqual([{ path: 'sandbox/a.txt', status: 'modified' }]);
     expectCaptured(session);
   });
 
@@ -86,7 +86,7 @@ describe('clocks', () => {
     rmSync(manifestPath(session));
     expect(autocommit(session, '--siblings', 'sandbox').outcome).toBe('unchanged');
     unlinkSync(join(session.folder, 'xdg/log'));
-    expect(autocommit(session).changes).toContainEqual({ path: 'xdg/log', kind: 'deleted' });
+    expect(autocommit(session).changes).toContainEqual({ path: 'xdg/log', status: 'deleted' });
     expectCaptured(session);
   });
 

@@ -84,10 +84,10 @@ test('a file that was too large or ignored is captured as soon as it no longer i
   autocommit(session);
   autocommit(session);
   writeFileSync(join(session.sandbox, 'd/large'), 'less\n');
-  expect(captureTwice(session).changes).toEqual([{ path: 'sandbox/d/large', kind: 'added' }]);
+  expect(captureTwice(session).changes).toEqual([{ path: 'sandbox/d/large', status: 'added' }]);
   autocommit(session);
   writeFileSync(join(session.folder, '.agtignore'), '*.a\n');
-  expect(captureTwice(session).changes).toEqual([{ path: 'sandbox/d/x.o', kind: 'added' }]);
+  expect(captureTwice(session).changes).toEqual([{ path: 'sandbox/d/x.o', status: 'added' }]);
 });
 
 test('a session of 24,000 files, which several threads refresh, is captured exactly', () => {
@@ -100,9 +100,9 @@ test('a session of 24,000 files, which several threads refresh, is captured exac
   rmSync(join(session.sandbox, 'd99'), { recursive: true });
   const report = autocommit(session);
   expect(report.changes.filter(({ path }) => !path.startsWith('sandbox/d99/'))).toEqual([
-    { path: 'sandbox/d7/f7', kind: 'changed' },
-    { path: 'sandbox/d8/f8', kind: 'deleted' },
-    { path: 'sandbox/d9/new', kind: 'added' },
+    { path: 'sandbox/d7/f7', status: 'modified' },
+    { path: 'sandbox/d8/f8', status: 'deleted' },
+    { path: 'sandbox/d9/new', status: 'added' },
   ]);
   expect([report.changes.length, report.read]).toEqual([243, 2]);
   const tree = snapshotTree(session, report.commit as string);
