@@ -17,6 +17,7 @@ import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
 import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
+import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { findRepository } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 import { writer } from './output/writer.ts';
@@ -33,6 +34,8 @@ export interface Context {
   readonly columns: number | undefined;
   /** True if agt can ask a question and read the answer. */
   readonly interactive: boolean;
+  /** True if standard error is a terminal on which agt may overwrite a line. */
+  readonly showsProgress: boolean;
   /** Absolute path of the real git, which has not run yet. */
   readonly gitPath: () => string;
   /** The real git in the current directory, once agt has checked its version. */
@@ -80,6 +83,7 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
     columns: isatty(1) ? process.stdout.columns : undefined,
     interactive: isatty(0) && isatty(2),
+    showsProgress: isatty(2) && env['TERM'] !== 'dumb' && !isStartedByGuard(env),
     gitPath,
     git: async () => (await probe()).git,
     gitVersion: async () => (await probe()).version,

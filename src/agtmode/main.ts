@@ -8,6 +8,7 @@ import { becomeGit } from '../git/run/become.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
+import { showsOwnVersion } from '../process/own-version.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { commandName, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
@@ -16,6 +17,7 @@ import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { overview } from './output/overview.ts';
+import { writer } from './output/writer.ts';
 
 declare const AGT_VERSION: string;
 
@@ -40,7 +42,8 @@ const SHORT_FORMS = new Set([
 ]);
 
 export async function runAgtMode(args: string[]): Promise<number> {
-  const { directory, rest: given } = takeDirectoryOptions(args);
+  if (showsOwnVersion(args, process.env)) return printVersion(writer(() => process.stdout));
+  const { directory, rest: given } = takeDirectories(args);
   const rest = SHORT_FORMS.has(given[0] ?? '') ? ['session', ...given] : given;
   const [word, ...others] = rest;
   const tolerant =
@@ -56,8 +59,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
     return EXIT.done;
   }
   if (word === '--version' || word === '-v') {
-    context.out(`agt ${AGT_VERSION}\n`);
-    return EXIT.done;
+    return printVersion(context.out);
   }
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
@@ -74,6 +76,11 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words);
+}
+
+function printVersion(out: (text: string) => void): number {
+  out(`agt ${AGT_VERSION}\n`);
+  return EXIT.done;
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -112,6 +119,21 @@ function refuseUnknown(word: string, { gitPath, env }: Context): void {
     ...(meant.length === 0 ? [] : [`did you mean: ${meant.join(', ')}?`]),
     'see: agt help, agt help -a',
   );
+}
+
+/** `-C <path>` before the command, and for a command of agt also after it. */
+function takeDirectories(args: string[]): { directory: string | undefined; rest: string[] } {
+  const first = takeDirectoryOptions(args);
+  const [word = '', ...others] = first.rest;
+  if (!OWN_WORDS.has(word) && !SHORT_FORMS.has(word)) return first;
+  const end = others.indexOf('--');
+  const at = others.indexOf('-C');
+  if (at < 0 || (end >= 0 && end < at)) return first;
+  const { directory, rest } = takeDirectoryOptions(others.slice(at));
+  return {
+    directory: resolve(first.directory ?? '.', directory ?? '.'),
+    rest: [word, ...others.slice(0, at), ...rest],
+  };
 }
 
 /** `-C <path>`, which may be repeated as in git. */

@@ -7,6 +7,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { errorCode } from '../errors.ts';
 import { readBlobs } from '../git/objects/cat-file.ts';
 import type { Git } from '../git/run/git.ts';
+import { reportProgress } from '../process/progress.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { failureReason } from '../snapshot/failure.ts';
 import { ConcurrentChange, FolderWriter, type TargetFolder } from './folder-writer.ts';
@@ -33,6 +34,7 @@ export async function applyPlan(git: Git, plan: CheckoutPlan, folder: TargetFold
       git,
       plan.writes.map(({ oid }) => oid),
       async (index, chunks) => {
+        reportProgress('writing files', index + 1, plan.writes.length);
         const file = plan.writes[index] as FileToWrite;
         await steps.take(file.path, 'replaced', () => writer.write(file, chunks));
         for await (const _ of chunks); // what a refused file left in the stream

@@ -4,6 +4,7 @@
  */
 import { chmodSync, lstatSync, rmdirSync, rmSync, type Stats, unlinkSync } from 'node:fs';
 import { errorCode } from '../errors.ts';
+import { reportProgress } from '../process/progress.ts';
 import { entriesOf } from './folder-entries.ts';
 import { systemPath } from './long-path.ts';
 import { refuseMounts } from './mounts.ts';
@@ -32,13 +33,17 @@ export function removeOnly(
   refuseMounts(path);
   const top = Buffer.from(path).toString('latin1');
   const remaining: string[] = [];
+  let removed = 0;
   const remove = (absolute: string, relative: string): boolean => {
     const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
     if (stat === undefined) return true;
     if (!stat.isDirectory()) {
       const remains = !mayRemove(relative, stat);
       if (remains) remaining.push(relative);
-      else unlinkSync(systemPath(absolute));
+      else {
+        unlinkSync(systemPath(absolute));
+        reportProgress('deleting files', ++removed);
+      }
       return !remains;
     }
     if ((stat.mode & OWNER_ALL) !== OWNER_ALL) chmodSync(systemPath(absolute), stat.mode | OWNER_ALL);

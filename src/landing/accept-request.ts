@@ -17,6 +17,8 @@ export interface AcceptRequest extends MessageRequest {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly committedOnly: boolean;
+  /** Take also the changes of tool calls that failed. */
+  readonly withFailed: boolean;
   /** The session goes on. */
   readonly keep: boolean;
   /** Run the hooks that can refuse. */

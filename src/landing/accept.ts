@@ -9,7 +9,9 @@ import { captureSession } from '../session/capture-session.ts';
 import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { requireAllowed } from '../session/operation.ts';
+import { refuseRunning } from '../session/owner.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { GERUND } from '../session/state.ts';
 import { type AcceptRequest, type AcceptResult, changeOf, type Landing } from './accept-request.ts';
 import { endSession, finishEarlier } from './end-session.ts';
 import { land } from './land.ts';
@@ -45,6 +47,7 @@ async function accept(
   if (earlier.result !== undefined) return earlier.result;
   const { record } = earlier;
   await requireReady(session.repository, record);
+  if (!request.keep) refuseRunning(record, 'let the session go on: --keep');
   const captured = await captureSession(session, record, { now: request.now, label: 'before accept' });
   if (!request.keep) refuseLoss(record, captured, 'let the session go on: --keep');
   const landed = await mergeAndLand(session, record, request);
@@ -55,7 +58,7 @@ async function requireReady(repository: Repository, record: SessionRecord): Prom
   requireAllowed(record, 'accept');
   if (record.intent !== undefined) {
     throw new AgtError(
-      `an earlier agt did not finish a ${record.intent.operation} of "${record.session_id}"`,
+      `an earlier agt did not finish ${GERUND[record.intent.operation]} session "${record.session_id}"`,
       {
         hints: ['finish or undo that: agt doctor --fix'],
       },

@@ -91,7 +91,8 @@ async function carryOut(
     return to;
   } catch (error) {
     // The branch may have moved although git reported a failure.
-    if (follow.isDone && (await settleMove(repository, moving)) && moving.to !== undefined) return moving.to;
+    if (follow.hasBegun && (await settleMove(repository, moving)) && moving.to !== undefined)
+      return moving.to;
     session.write(record);
     throw error;
   }
@@ -99,8 +100,9 @@ async function carryOut(
 
 /** Brings the worktree along, once. */
 export class Follow {
-  /** The worktree has changed. */
-  isDone = false;
+  /** The worktree may have changed: git can fail in the middle, as when a filter fails. */
+  hasBegun = false;
+  private isDone = false;
   private readonly repository: Repository;
   private readonly move: BranchMove;
 
@@ -112,6 +114,7 @@ export class Follow {
   async run(): Promise<void> {
     const { worktree, from, tree } = this.move;
     if (worktree === undefined || this.isDone) return;
+    this.hasBegun = true;
     await bringAlong(inDirectory(this.repository.git, worktree), from, tree);
     this.isDone = true;
     failurePoint('landing: worktree brought along');

@@ -37,7 +37,7 @@ export async function draftMessage(
 }
 
 /** The labels of the session; without any, the messages of its commits. */
-async function summarize(
+export async function summarize(
   repository: Repository,
   record: SessionRecord,
   commits: readonly string[],

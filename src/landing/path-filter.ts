@@ -24,6 +24,13 @@ export async function choosePaths(
   if (include.length === 0 && exclude.length === 0) return { tree, leftOut: [] };
   const wanted = await matcher({ include, exclude });
   const changes = await diffTrees(git, base, tree, {});
+  for (const pattern of exclude) {
+    const excludes = await matcher({ include: [pattern], exclude: [] });
+    if (changes.some(({ path }) => excludes(displayPath(path)))) continue;
+    throw new AgtError(`--exclude "${pattern}" matches no changed file, and nothing has changed`, {
+      hints: [`changed files: ${changes.map(({ path }) => displayPath(path)).join(', ') || 'none'}`],
+    });
+  }
   const left = changes.filter(({ path }) => !wanted(displayPath(path)));
   if (left.length === changes.length) {
     throw new AgtError('no changed file matches the patterns, and nothing has changed', {
@@ -54,7 +61,8 @@ export async function choosePaths(
 /** The syntax of fast-glob, which reads patterns with this library. A directory stands for all that is in it. */
 async function matcher({ include, exclude }: Patterns): Promise<(path: string) => boolean> {
   const { default: micromatch } = await import('micromatch');
-  const options = { dot: true };
+  // As in a .gitignore file, a pattern without a slash is for names in every directory.
+  const options = { dot: true, basename: true };
   const withContent = (patterns: readonly string[]) =>
     patterns.flatMap((pattern) => {
       const plain = pattern.replace(/^\.\//, '').replace(/\/+$/, '');

@@ -5,6 +5,7 @@ import type { Repository } from '../repository/repository.ts';
 import { refuseSessionFolders } from '../session/lifecycle/export.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
+import { withoutFailedCalls } from './failed-calls.ts';
 import { conflictError, nothingToAccept } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
@@ -25,9 +26,12 @@ export async function planLanding(
   const git = bench.git;
   const content = await readSandbox(repository, record, bench, request.committedOnly);
   if (request.commits.length > 0) return pickCommits(repository, record, landable);
+  const calls = request.withFailed
+    ? { tree: content.tree, leftOut: [] }
+    : await withoutFailedCalls(repository, record, bench, content);
   const landed = await landedSource(git, record, target, content.head);
   const base = landed ?? (await mergeBase(git, target.tip, content.head));
-  const { tree, leftOut } = await choosePaths(git, { base, tree: content.tree }, request);
+  const { tree, leftOut } = await choosePaths(git, { base, tree: calls.tree }, request);
   const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);
   const merged =
     landed === undefined
@@ -50,9 +54,13 @@ export async function planLanding(
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     changes,
-    leftOut: [...leftOut, ...(request.committedOnly ? readable(content) : [])],
-    warnings: [],
+    leftOut: [...calls.leftOut, ...leftOut, ...(request.committedOnly ? readable(content) : [])],
+    warnings: calls.leftOut.length === 0 ? [] : [failedWarning(calls.leftOut)],
   };
+}
+
+function failedWarning(paths: readonly string[]): string {
+  return `changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`;
 }
 
 function readable({ uncommitted }: SandboxContent): string[] {

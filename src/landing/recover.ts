@@ -5,6 +5,8 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
 import { systemPath } from '../disk/long-path.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
@@ -76,9 +78,26 @@ async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void>
   await restoreIndexEntries(git, touched);
   for (const { path, before } of touched) if (before === undefined) removeFile(git.cwd, path);
   const restored = touched.filter(({ before }) => before !== undefined);
-  const input = Buffer.from(restored.map(({ path }) => `${path}\0`).join(''), 'latin1');
-  if (restored.length > 0) await gitBytes(git, ['checkout-index', '--force', '-z', '--stdin'], { input });
+  const paths = restored.map(({ path }) => path);
+  if (!(await checkOutFiles(git, paths))) {
+    // One filter that fails must not keep the others away.
+    const failed: string[] = [];
+    for (const path of paths) if (!(await checkOutFiles(git, [path]))) failed.push(displayPath(path));
+    if (failed.length > 0) throw notBroughtBack(git, failed);
+  }
   await runGit(git, ['update-index', '-q', '--refresh']);
+}
+
+async function checkOutFiles(git: Git, paths: readonly string[]): Promise<boolean> {
+  if (paths.length === 0) return true;
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  return (await runGit(git, ['checkout-index', '--force', '-z', '--stdin'], { input })).exitCode === 0;
+}
+
+function notBroughtBack(git: Git, paths: readonly string[]): AgtError {
+  return new AgtError(`git could not write ${paths.join(', ')} in ${git.cwd} again`, {
+    hints: ['a filter may have failed (see: git config --get-regexp filter); then run: agt doctor --fix'],
+  });
 }
 
 /** `mode oid` of each file of the index; one that is in conflict has the last stage. */

@@ -14,6 +14,7 @@ import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
+import { GERUND } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
@@ -72,7 +73,9 @@ async function sync(
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   if (exitCode === 0) return { ...plan, record: done, head };
   if ((await operationIn(git)) === null) throw refused(record, plan);
-  return { ...plan, record: done, head, conflicts: await conflictsIn(git) };
+  const conflicts = await conflictsIn(git);
+  if (conflicts.length === 0) throw notCommitted(record, plan);
+  return { ...plan, record: done, head, conflicts };
 }
 
 /** @throws AgtError if the sandbox is not ready. */
@@ -84,7 +87,7 @@ async function planSync(
   const { session_id: id, user_branch, sandbox } = record;
   requireAllowed(record, 'sync');
   if (record.intent !== undefined) {
-    throw new AgtError(`an earlier agt did not finish a ${record.intent.operation} of session "${id}"`, {
+    throw new AgtError(`an earlier agt did not finish ${GERUND[record.intent.operation]} session "${id}"`, {
       hints: ['finish or undo that: agt doctor --fix'],
     });
   }
@@ -130,7 +133,18 @@ async function conflictsIn(git: Git): Promise<string[]> {
 
 function refused({ session_id: id, sandbox }: SessionRecord, { operation, branch }: SyncResult): AgtError {
   return new AgtError(`git did not ${operation} "${branch}" in the sandbox of "${id}"; nothing has changed`, {
-    hints: [`commit the changes of the sandbox first: git -C ${sandbox} commit --all`, 'then sync again'],
+    hints: [
+      `commit the changes of the sandbox first: git -C ${sandbox} add --all && git -C ${sandbox} commit`,
+      'then sync again',
+    ],
+  });
+}
+
+/** A hook, a signature or a lock was in the way. */
+function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }: SyncResult): AgtError {
+  const goOn = operation === 'merge' ? 'commit' : 'rebase --continue';
+  return new AgtError(`git did not finish the ${operation} in the sandbox of "${id}", without a conflict`, {
+    hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt session undo ${id}`],
   });
 }
 

@@ -64,7 +64,7 @@ async function moveBack(session: LockedSession, found: SessionRecord, now: Date)
   try {
     await moveWith(repository, move, `agt unaccept: ${record.session_id}`, follow);
   } catch (error) {
-    if (!follow.isDone || !(await settleMove(repository, move))) {
+    if (!follow.hasBegun || !(await settleMove(repository, move))) {
       session.write(record);
       throw error;
     }

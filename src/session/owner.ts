@@ -2,7 +2,9 @@
  * The owner of a session: the command that `agt session run` has started in it. An owner that has ended by itself is no
  * longer named. So if metadata name one that is gone, somebody has killed it together with its agt.
  */
+
 import { identify, type ProcessIdentity, processIsGone } from '../disk/lock-owner.ts';
+import { AgtError } from '../errors.ts';
 
 export interface Owner extends Omit<ProcessIdentity, 'started'> {
   /** Start time of the process in the kernel's ticks; empty without /proc. */
@@ -15,6 +17,17 @@ export interface Owner extends Omit<ProcessIdentity, 'started'> {
 export function ownerOf(pid: number, command: string, now: Date): Owner {
   const { started, ...identity } = identify(pid);
   return { ...identity, start: started, command, at: now.toISOString() };
+}
+
+/** @throws AgtError while the owner runs: it would lose the folder that it works in. */
+export function refuseRunning(
+  { session_id: id, owner }: { readonly session_id: string; readonly owner?: Owner },
+  way: string,
+): void {
+  if (owner === undefined || ownerIsGone(owner)) return;
+  throw new AgtError(`"${owner.command}" runs in session "${id}" (process ${owner.pid})`, {
+    hints: ['wait until it has ended, or end it', way],
+  });
 }
 
 /** False for an owner in another container: agt cannot tell. */

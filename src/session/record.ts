@@ -17,6 +17,7 @@ import type { SnapshotRefs } from '../snapshot/history.ts';
 import { idProblem, type SessionId } from './id.ts';
 import type { Owner } from './owner.ts';
 import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from './state.ts';
+import { parseUpstreamRecord } from './upstream-record.ts';
 
 export interface SessionRecord {
   readonly session_id: SessionId;
@@ -109,6 +110,11 @@ export function readRecord(repository: Repository, id: SessionId): SessionRecord
     throw new AgtError(`cannot read ${path}: ${errorCode(error)}`, { cause: error });
   }
   const record = parseRecord(text);
+  if (parseUpstreamRecord(text)?.session_id === id) {
+    throw new AgtError(`session "${id}" was made by another agt, which keeps one branch for everything`, {
+      hints: [`give it a work branch and a shadow branch: agt session adopt ${id}`],
+    });
+  }
   if (record?.session_id !== id) {
     throw new AgtError(`metadata of session "${id}" is damaged (${path})`, {
       hints: ['its branches and folder are untouched; see: agt doctor'],

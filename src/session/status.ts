@@ -5,7 +5,7 @@
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { isPartialClone } from '../git/objects/object-store.ts';
+import { hasPromisorPacks } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import { once } from '../once.ts';
@@ -173,7 +173,7 @@ async function examineAll(
   const works = compared.flatMap(({ work }) => work ?? []);
   const { git, commonDir, agtDir } = repository;
   // A merge would fetch the blobs that a partial clone lacks.
-  if (works.length === 0 || isPartialClone(commonDir)) return [];
+  if (works.length === 0 || hasPromisorPacks(commonDir)) return [];
   const paths = { commonDir, parent: scratchDirectory(agtDir) };
   const examineThese = (some: readonly Work[]) =>
     withScratchObjects(git, paths, async (scratch) =>

@@ -125,7 +125,7 @@ describe('if something fails', () => {
     writeFileSync(manifest, readFileSync(manifest).subarray(0, -30));
     write(join(session.sandbox, 'a.txt'), 'b\n');
     const report = autocommit(session);
-    expect(changedPaths(report)).toEqual(['changed sandbox/a.txt']);
+    expect(changedPaths(report)).toEqual(['modified sandbox/a.txt']);
     expect(report.warnings).toEqual([
       'the stat cache could not be used (it is damaged); every file was read',
     ]);

@@ -26,7 +26,7 @@ import { agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/wor
 describe('an autocommit captures', () => {
   const CHANGES: [string, (sandbox: string) => void, string[]][] = [
     ['an added file', (dir) => write(join(dir, 'new.txt'), 'x'), ['added sandbox/new.txt']],
-    ['a changed file', (dir) => write(join(dir, 'a.txt'), 'other\n'), ['changed sandbox/a.txt']],
+    ['a changed file', (dir) => write(join(dir, 'a.txt'), 'other\n'), ['modified sandbox/a.txt']],
     ['a deleted file', (dir) => unlinkSync(join(dir, 'a.txt')), ['deleted sandbox/a.txt']],
     [
       'a renamed file',
@@ -47,7 +47,7 @@ describe('an autocommit captures', () => {
         unlinkSync(join(dir, 'a.txt'));
         symlinkSync('dir/b.txt', join(dir, 'a.txt'));
       },
-      ['changed sandbox/a.txt'],
+      ['modified sandbox/a.txt'],
     ],
     [
       'a file that became a directory',
@@ -82,7 +82,7 @@ describe('an autocommit captures', () => {
         writeFileSync(path, 'b\n');
         utimesSync(path, 1000, 1000);
       },
-      ['changed sandbox/a.txt'],
+      ['modified sandbox/a.txt'],
     ],
     [
       'two directories that were swapped',
@@ -91,7 +91,7 @@ describe('an autocommit captures', () => {
         renameSync(join(dir, 'dir2'), join(dir, 'dir'));
         renameSync(join(dir, 'swap'), join(dir, 'dir2'));
       },
-      ['changed sandbox/dir/b.txt', 'changed sandbox/dir2/b.txt'],
+      ['modified sandbox/dir/b.txt', 'modified sandbox/dir2/b.txt'],
     ],
     [
       'a name in another case',

@@ -49,7 +49,7 @@ test.each(SHAPES)('%s', (_, names) => {
   expect(agtOk(repository, 'session', 'cat', 's1', `@{0}:${names.join('/')}/file`)).toBe('deep');
 
   deep(sandbox, names, `fs.writeFileSync('file', 'else\\n'); fs.unlinkSync('link');`);
-  expect(autocommit(session).changes.map(({ kind }) => kind)).toEqual(['changed', 'deleted']);
+  expect(autocommit(session).changes.map(({ status }) => status)).toEqual(['modified', 'deleted']);
   agtOk(repository, 'session', 'restore', 's1', '--to', 'deep');
   expect(deep(sandbox, names, READ)).toBe(WRITTEN);
   agtOk(repository, 'session', 'restore', 's1', '--to', 'before');
@@ -81,5 +81,5 @@ test('a directory that becomes a link is not followed', () => {
   );
   const { changes, failed } = autocommit(session);
   expect(failed).toEqual([]);
-  expect(changes.map(({ kind }) => kind).sort()).toEqual(['added', 'deleted', 'deleted', 'deleted']);
+  expect(changes.map(({ status }) => status).sort()).toEqual(['added', 'deleted', 'deleted', 'deleted']);
 });

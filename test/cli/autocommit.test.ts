@@ -21,11 +21,11 @@ describe('options', () => {
     autocommit(session);
     for (const path of ['config/key', 'xdg/log', 'sandbox/a.txt']) write(join(session.folder, path), 'two\n');
     chmodSync(join(session.folder, 'config/key'), 0o640);
-    expect(changedPaths(autocommit(session, '--siblings', 'sandbox'))).toEqual(['changed sandbox/a.txt']);
+    expect(changedPaths(autocommit(session, '--siblings', 'sandbox'))).toEqual(['modified sandbox/a.txt']);
     const tree = snapshotTree(session, 'agtsessions/s1');
     expect(tree.get('config/key')).toBe('100644 one\n');
     expect(manifestOf(session).modes.others).toEqual({ 'config/key': '0600' });
-    expect(changedPaths(autocommit(session))).toEqual(['changed config/key', 'changed xdg/log']);
+    expect(changedPaths(autocommit(session))).toEqual(['modified config/key', 'modified xdg/log']);
     expect(tryAutocommit(session, '--siblings', 'nowhere').exitCode).toBe(2);
   });
 

@@ -1,6 +1,7 @@
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 let origin: string;
 let sandbox: string;
@@ -42,6 +43,40 @@ describe('agt session export', () => {
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new');
     expect(branchesOfOrigin()).toEqual(['refs/heads/feature/new', 'refs/heads/main']);
+  });
+
+  test('remembers the push, sets the upstream, and refuses the default branch of the remote', () => {
+    const refused = agt(sandbox, 'session', 'export', '--as', 'main');
+    expect(refused.stderr).toMatch(
+      /"main" is the default branch of "origin"\nhint: .*\nhint: .*--force-default/,
+    );
+    expect(agt(sandbox, 'session', 'show', 's1', '--json').stdout).not.toContain('"exported"');
+    agtOk(sandbox, 'session', 'export', '--as', 'fix');
+    expect(git(sandbox, 'rev-parse', '--abbrev-ref', '@{upstream}')).toBe('origin/fix');
+    const { exported } = JSON.parse(agtOk(sandbox, 'session', 'show', 's1', '--json'));
+    const commit = git(sandbox, 'rev-parse', 'HEAD');
+    expect(exported).toMatchObject({ remote: 'origin', branch: 'fix', commit });
+    agtOk(sandbox, 'session', 'export', '--as', 'main', '--force-default');
+    expect(git(origin, 'rev-parse', 'main')).toBe(commit);
+  });
+
+  test('--pr opens a pull request with gh, and says what to do without it', () => {
+    const dir = makeTempDir();
+    symlinkSync(REAL_GIT, join(dir, 'git'));
+    const withoutGh = { PATH: dir, AGT_GIT_PATH: undefined };
+    const missing = run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh });
+    expect(missing.stderr).toMatch(
+      /the branch is exported, but gh is not installed.*\nhint: open a pull request/,
+    );
+    expect(missing.exitCode).toBe(1);
+    const script = '#!/bin/sh\nprintf "%s|" "$@" >"$0.args"\necho https://github.example/pull/1\n';
+    write(join(dir, 'gh'), script, 0o755);
+    agtOk(sandbox, 'autocommit', '--label', 'login works');
+    const made = run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh });
+    expect(made.stdout).toContain('opened https://github.example/pull/1\n');
+    expect(readFileSync(join(dir, 'gh.args'), 'utf8')).toBe(
+      'pr|create|--head|agt/s1|--base|main|--title|login works|--body||',
+    );
   });
 
   const REFUSALS: [string, () => void, string[], RegExp, number][] = [

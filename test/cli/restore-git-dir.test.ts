@@ -181,7 +181,7 @@ describe('in the git directory of a sandbox', () => {
     expect(run('mkfifo', [path], { cwd: session.repository }).exitCode).toBe(0);
     write(join(session.sandbox, 'new'), 'new\n');
     const report = autocommit(session);
-    expect(report.changes).toEqual([{ path: 'sandbox/new', kind: 'added' }]);
+    expect(report.changes).toEqual([{ path: 'sandbox/new', status: 'added' }]);
     expect(report.warnings.join()).toContain(name);
     const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
     expect(done.stdout).toContain('verified');

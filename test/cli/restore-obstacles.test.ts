@@ -223,7 +223,7 @@ describe('a damaged git directory', () => {
     damage(join(gitDir, name));
     write(at(session, 'sandbox/new'), 'new\n');
     const report = autocommit(session);
-    expect(report.changes).toEqual([{ path: 'sandbox/new', kind: 'added' }]);
+    expect(report.changes).toEqual([{ path: 'sandbox/new', status: 'added' }]);
     expect(report.warnings.join()).toMatch(new RegExp(`${name} of the sandbox .*damaged`));
     expect(restore(session).stdout).toContain('verified');
     expect(git(session.sandbox, 'status', '--porcelain', '--branch')).toBe(status);

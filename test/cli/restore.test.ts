@@ -113,7 +113,7 @@ describe('agt session restore', () => {
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);
     const json = agtOk(session.repository, 'session', 'restore', 's1', '--to', 'then', '--dry-run', '--json');
-    expect(JSON.parse(json).paths).toHaveLength(9);
+    expect(JSON.parse(json).changes).toHaveLength(9);
   });
 
   test('--path restores only these paths, relative to the current directory in the session', () => {

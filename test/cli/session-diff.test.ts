@@ -185,9 +185,9 @@ describe('agt session diff', () => {
     write(join(session.folder, 'xdg/x'), 'x\n');
     mkdirSync(join(session.sandbox, 'empty'));
     expect(JSON.parse(diff(session, '--json').stdout)).toEqual([
-      { path: 'a', status: 'M', old_mode: '100644', new_mode: '100644' },
-      { path: 'xdg/x', status: 'A', old_mode: null, new_mode: '100644' },
-      { path: 'empty/', status: 'A', old_permissions: null, new_permissions: null },
+      { path: 'a', status: 'modified', old_mode: '100644', new_mode: '100644' },
+      { path: 'xdg/x', status: 'added', old_mode: null, new_mode: '100644' },
+      { path: 'empty/', status: 'added', old_permissions: null, new_permissions: null },
     ]);
     expect(diff(session, '--json', '--exit-code').exitCode).toBe(1);
   });

@@ -9,12 +9,12 @@ interface Listed {
   commit: string;
   label: string | null;
   session_id: string;
-  changed: number;
+  modified: number;
   added: number;
   deleted: number;
   size: number;
-  head: string;
-  files?: { path: string; kind: string; insertions: number | null; removals: number | null }[];
+  head_commit: string;
+  files?: { path: string; status: string; insertions: number | null; deletions: number | null }[];
 }
 
 function log(session: TestSession, ...args: string[]): Listed[] {
@@ -44,29 +44,29 @@ function twoStates(): TestSession {
   return session;
 }
 
-const pathsOf = (entry: Listed | undefined) => entry?.files?.map(({ kind, path }) => `${kind} ${path}`);
+const pathsOf = (entry: Listed | undefined) => entry?.files?.map(({ status, path }) => `${status} ${path}`);
 
 describe('agt session log', () => {
   test('counts the changes of each snapshot, for the first one since the start commit', () => {
     const session = twoStates();
     const [second, first] = log(session, '--stat');
-    expect(second).toMatchObject({ snapshot: '@{0}', changed: 1, added: 0, deleted: 0, size: 3 });
+    expect(second).toMatchObject({ name: '@{0}', modified: 1, added: 0, deleted: 0, size: 3 });
     expect(second?.files).toEqual([
-      { path: 'src/a.c', kind: 'changed', size: 3, insertions: null, removals: null },
+      { path: 'src/a.c', status: 'modified', size: 3, insertions: null, deletions: null },
     ]);
     expect(first).toMatchObject({
-      snapshot: '@{1}',
+      name: '@{1}',
       label: 'first',
-      changed: 1,
+      modified: 1,
       added: 3,
       deleted: 1,
       size: 15,
     });
-    expect(first?.head).toBe(git(session.repository, 'rev-parse', 'main'));
+    expect(first?.head_commit).toBe(git(session.repository, 'rev-parse', 'main'));
     // The sandbox has a config/ of its own.
     expect(pathsOf(first)).toEqual([
       'added new',
-      'changed src/a.c',
+      'modified src/a.c',
       'deleted src/b.c',
       'added ../config/settings',
       'added xdg/log',

@@ -124,7 +124,7 @@ describe('agt watch captures', { timeout: 120_000 }, () => {
     expect(lines).toMatchObject([
       { event: 'watching', session_id: 's1', periodic: null },
       { event: 'captured', session_id: 's1', outcome: 'committed' },
-      { event: 'captured', session_id: 's1', changes: [{ path: 'sandbox/last', kind: 'added' }] },
+      { event: 'captured', session_id: 's1', changes: [{ path: 'sandbox/last', status: 'added' }] },
     ]);
   });
 

@@ -56,7 +56,7 @@ export function copiesOf(make: () => TestSession): () => TestSession {
 export interface AutocommitReport {
   readonly outcome: string;
   readonly commit: string | null;
-  readonly changes: { path: string; kind: string }[];
+  readonly changes: { path: string; status: string }[];
   readonly skipped: { path: string; reason: string }[];
   readonly ignored: string[];
   readonly failed: { path: string; reason: string }[];
@@ -78,7 +78,7 @@ export function tryAutocommit({ repository, id }: TestSession, ...options: strin
 }
 
 export function changedPaths(report: AutocommitReport): string[] {
-  return report.changes.map(({ kind, path }) => `${kind} ${path}`);
+  return report.changes.map(({ status, path }) => `${status} ${path}`);
 }
 
 export function manifestOf({ repository, id }: TestSession, commit = `agtsessions/${id}`): SnapshotManifest {

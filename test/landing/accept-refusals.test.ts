@@ -128,7 +128,7 @@ describe('the state of the repository', () => {
     git(sandbox, 'commit', '-q', '-m', 'by the agent');
     const outcome = agt(repository, 'sync', 's1');
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain('1 commit of main conflict with s1 in 3 files: a, b, both');
+    expect(outcome.stderr).toContain('main conflicts with s1 in 3 files: a, b, both');
     refused(/the sandbox of "s1" has a merge in progress/);
     for (const name of ['a', 'b', 'both']) write(join(sandbox, name), 'solved\n');
     git(sandbox, 'add', '-A');

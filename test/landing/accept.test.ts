@@ -45,11 +45,17 @@ describe('agt accept', () => {
     const status = git(repository, 'status', '--porcelain', '--ignored');
 
     const preview = JSON.parse(agtOk(repository, 'accept', 's1', '--dry-run', '--json'));
-    expect(preview).toMatchObject({ session: 's1', onto: 'main', from: before, commit: null, dry_run: true });
+    expect(preview).toMatchObject({
+      session_id: 's1',
+      onto: 'main',
+      onto_before: before,
+      commit: null,
+      dry_run: true,
+    });
     expect(tip()).toBe(before);
 
     const report = JSON.parse(agtOk(repository, 'accept', 's1', '--json'));
-    expect(report).toMatchObject({ session: 's1', state: 'accepted', onto: 'main', worktree: repository });
+    expect(report).toMatchObject({ session_id: 's1', state: 'accepted', onto: 'main', worktree: repository });
     expect(report.files).toEqual(preview.files);
     expect(report.files.map(({ path, status: how }: Record<string, string>) => `${how} ${path}`)).toEqual([
       'modified a',
@@ -74,7 +80,10 @@ describe('agt accept', () => {
 
     expect(existsSync(session.folder)).toBe(false);
     expect(git(repository, 'branch', '--list', '--format=%(refname:short)')).toBe('agtsessions/s1\nmain');
-    expect(state()).toMatchObject({ state: 'accepted', landed: { commit: report.commit, from: before } });
+    expect(state()).toMatchObject({
+      state: 'accepted',
+      landed: { commit: report.commit, onto_before: before },
+    });
     expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
     expect(agt(repository, 'accept', 's1').stderr).toContain('session "s1" is accepted');
 
@@ -123,7 +132,7 @@ describe('agt accept', () => {
   test('takes only some paths, only commits, or single commits', () => {
     const tree = (...options: string[]) => {
       const report = JSON.parse(agtOk(repository, 'accept', 's1', '--keep', '--json', ...options));
-      const listed = git(repository, 'diff', '--name-only', report.from, 'main').split('\n');
+      const listed = git(repository, 'diff', '--name-only', report.onto_before, 'main').split('\n');
       agtOk(repository, 'session', 'unaccept', 's1');
       return { listed, leftOut: report.left_out };
     };

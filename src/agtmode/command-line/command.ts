@@ -3,6 +3,7 @@
  * that runs it. The commands themselves are in src/agtmode/commands.
  */
 import type { InferredOptionTypes, Options, PositionalOptions } from 'yargs';
+import { withProgress } from '../../process/progress.ts';
 import type { Context } from '../context.ts';
 
 export type OptionTable = Readonly<Record<string, Options>>;
@@ -24,6 +25,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   /** Options that had another name, old name first. agt still takes them. */
   readonly oldOptions?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
+  /** The command of somebody else uses the terminal meanwhile, or agt prints all the time: no progress is shown. */
+  readonly runsLong?: true;
   /** Returns the exit code. */
   readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<number>;
 }
@@ -76,7 +79,17 @@ export function runCommand(
 ): Promise<number> {
   const isQuiet =
     command.options?.['quiet'] === QUIET_OPTION && args['quiet'] === true && args['json'] !== true;
-  return command.run(args as never, isQuiet ? { ...context, out: () => undefined } : context);
+  const { out, err } = context;
+  const run = (clear = () => {}) => {
+    const print = (write: (text: string) => void) => (text: string) => {
+      clear();
+      write(text);
+    };
+    const quiet = isQuiet ? { out: () => undefined } : { out: print(out) };
+    return command.run(args as never, { ...context, err: print(err), ...quiet });
+  };
+  if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
+  return withProgress(err, context.env, run);
 }
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */

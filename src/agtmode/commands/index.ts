@@ -11,6 +11,7 @@ import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
 import { sessionAccept } from './session/accept.ts';
+import { sessionAdopt } from './session/adopt.ts';
 import { sessionCat } from './session/cat.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionEnv } from './session/env.ts';
@@ -44,6 +45,7 @@ export const COMMANDS: readonly Command[] = [
   sessionShow,
   sessionPath,
   sessionOpen,
+  sessionAdopt,
   sessionFork,
   sessionSync,
   sessionAccept,

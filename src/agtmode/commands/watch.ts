@@ -33,6 +33,7 @@ export const watch = defineCommand({
     },
     json: { type: 'boolean', default: false, describe: 'print one JSON object per line' },
   },
+  runsLong: true,
   examples: [
     ['agt watch', 'watch every session of this repository'],
     ['agt watch fix-login --debounce 0.5', 'watch one session, and autocommit soon after each change'],

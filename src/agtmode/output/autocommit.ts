@@ -4,6 +4,7 @@ import type { SessionRecord } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
 import { printNotCaptured } from './session.ts';
+import { fileStatus } from './vocabulary.ts';
 
 export interface AutocommitPrinting {
   readonly quietIfUnchanged: boolean;
@@ -47,5 +48,6 @@ export function printProblems(
 }
 
 export function autocommitJson(record: SessionRecord, result: CaptureResult) {
-  return { session_id: record.session_id, ...result, commit: result.commit ?? null };
+  const changes = result.changes.map(({ path, kind }) => ({ path, status: fileStatus(kind) }));
+  return { session_id: record.session_id, ...result, commit: result.commit ?? null, changes };
 }

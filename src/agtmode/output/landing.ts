@@ -26,10 +26,10 @@ export function printAccept(context: Context, result: AcceptResult, options: Out
 function acceptJson(result: AcceptResult, options: OutputOptions) {
   const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
   return {
-    session: record.session_id,
+    session_id: record.session_id,
     state: record.state,
     onto: shortBranch(onto),
-    from,
+    onto_before: from,
     commit: commit ?? null,
     message: result.message ?? null,
     files: changes.map(fileJson),
@@ -74,9 +74,7 @@ function describeAccept(result: AcceptResult): string {
   const back = `agt session unaccept ${id}`;
   lines.push(
     kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
-    kept
-      ? `undo     ${back}`
-      : `undo     ${back}; its snapshots stay until agt gc, and agt undo ${id} brings them back`,
+    kept ? `undo     ${back}` : `undo     ${back}, or for the session alone: agt undo ${id}`,
   );
   return text(lines);
 }
@@ -111,14 +109,14 @@ export function printUnaccept(context: Context, result: UnacceptResult, options:
   if (options.json) {
     context.out(
       json({
-        session: id,
+        session_id: id,
         state: record.state,
         onto: shortBranch(onto),
         undone: commit,
         commit: tip,
         files: changes.map(fileJson),
         worktree: worktree ?? null,
-        restored,
+        sandbox_restored: restored,
         dry_run: options['dry-run'],
       }),
     );
@@ -151,11 +149,11 @@ export function printReject(
   if (options.json) {
     context.out(
       json({
-        session: id,
+        session_id: id,
         state: dryRun ? plan.record.state : 'rejected',
         reason: reason ?? null,
-        removed: plan.folder ?? null,
-        not_captured: ignored,
+        folder: plan.folder ?? null,
+        ignored,
         dry_run: dryRun,
       }),
     );
@@ -176,7 +174,15 @@ export function printSync(context: Context, result: SyncResult, options: OutputO
   const { session_id: id, sandbox } = record;
   if (options.json) {
     context.out(
-      json({ session: id, from: branch, commits, head, operation, conflicts, dry_run: options['dry-run'] }),
+      json({
+        session_id: id,
+        branch,
+        commits,
+        head_commit: head,
+        operation,
+        conflicts,
+        dry_run: options['dry-run'],
+      }),
     );
     return;
   }
@@ -196,7 +202,7 @@ export function printSync(context: Context, result: SyncResult, options: OutputO
   const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
   context.err(
     text([
-      `error: ${count} conflict with ${id} in ${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`,
+      `error: ${branch} conflicts with ${id} in ${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`,
       `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
       `hint: or go back: agt undo ${id}`,
     ]),

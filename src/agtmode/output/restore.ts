@@ -5,6 +5,7 @@ import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
+import { fileStatus } from './vocabulary.ts';
 
 /** `position`: where an undo or a redo has come to. Returns the exit code. */
 export function printRestore(
@@ -55,7 +56,7 @@ function positionJson({ snapshot, step, of }: Position) {
   return {
     snapshot: snapshot.commit,
     label: snapshot.label ?? null,
-    time: snapshot.time.toISOString(),
+    at: snapshot.time.toISOString(),
     step,
     of,
   };
@@ -65,7 +66,8 @@ export function printRestorePreview(context: Context, preview: Preview, asJson: 
   const { record, snapshot, paths } = preview;
   const id = record.session_id;
   if (asJson) {
-    context.out(json({ session_id: id, snapshot: snapshot.commit, paths }));
+    const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
+    context.out(json({ session_id: id, snapshot: snapshot.commit, changes, dry_run: true }));
     return;
   }
   for (const { kind, path } of paths) context.out(`${kind} ${showPath(path)}\n`);

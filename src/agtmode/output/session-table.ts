@@ -68,8 +68,13 @@ function mergeCell(view: SessionStatus): Cell {
 }
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
-function mergeWords({ merge, merged, exported, record }: SessionStatus): string[] {
+function mergeWords({ merge, merged, exported, headCommit, record }: SessionStatus): string[] {
   if (record.state === 'accepted') return [];
-  const state = merged ? 'merged' : merge;
-  return [...(state === undefined ? [] : [state]), ...(exported && !merged ? ['exported'] : [])];
+  const home = record.landed !== undefined ? 'accepted' : merged ? 'merged' : undefined;
+  if (home !== undefined && merge !== 'conflict') return [home];
+  const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
+  return [
+    ...((home ?? merge ?? []).length > 0 ? [home ?? merge ?? ''] : []),
+    ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
+  ];
 }

@@ -3,14 +3,18 @@
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import type { Landed, SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Context } from '../context.ts';
 import { age, json, shortOid, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
-export function recordJson({ branch, ...record }: SessionRecord) {
-  return { ...record, shadow_branch: branch };
+export function recordJson({ branch, landed, ...record }: SessionRecord) {
+  return { ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
+}
+
+function landedJson({ from, onto, ...landed }: Landed) {
+  return { ...landed, onto: shortBranch(onto), onto_before: from };
 }
 
 export function sessionJson(status: SessionStatus) {

@@ -1,5 +1,6 @@
 /** Reads the files that a walk found to be new or changed, and stores the contents that the last snapshot lacks. */
 import { errorCode } from '../../errors.ts';
+import { reportProgress } from '../../process/progress.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import { type Content, readContent, UnstableFile } from './content.ts';
@@ -20,7 +21,8 @@ export async function readFiles(
 ): Promise<{ read: ReadonlyMap<string, HashedFile>; failed: readonly LeftOut[] }> {
   const read = new Map<string, HashedFile>();
   const failed: LeftOut[] = [];
-  for (const path of paths) {
+  for (const [i, path] of paths.entries()) {
+    reportProgress('reading files', i + 1, paths.length);
     const content = await readAndStore(folder, path, last, options);
     if (typeof content === 'string') failed.push({ path, reason: content });
     else if (content !== undefined) read.set(path, { stat: content.stat, oid: content.oid });

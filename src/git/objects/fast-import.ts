@@ -15,7 +15,7 @@ import {
   removeKeepFile,
   removeTemporaryFiles,
 } from './fast-import-cleanup.ts';
-import { isPartialClone } from './object-store.ts';
+import { hasPromisorPacks } from './object-store.ts';
 
 /** git streams larger files into the pack: it neither holds them in memory nor looks for deltas. */
 const BIG_FILE = '1m';
@@ -49,7 +49,7 @@ const ARGS = [
 const AS_PACK = ['-c', 'fastimport.unpackLimit=0'];
 
 function importArgs({ commonDir }: ImportDirectories): string[] {
-  return isPartialClone(commonDir) ? ARGS : [...AS_PACK, ...ARGS];
+  return hasPromisorPacks(commonDir) ? ARGS : [...AS_PACK, ...ARGS];
 }
 
 /**

@@ -27,7 +27,7 @@ export function listPacks(objectsDir: string): Pack[] {
 }
 
 /** A repository from which a filter left objects out; git fetches them when somebody asks for one. */
-export function isPartialClone(commonDir: string): boolean {
+export function hasPromisorPacks(commonDir: string): boolean {
   return namesIn(join(commonDir, 'objects', 'pack')).some((name) => name.endsWith('.promisor'));
 }
 

@@ -27,6 +27,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
+import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
@@ -43,6 +44,7 @@ export async function checkRepository(repository: Repository, finishers: Finishe
   if (broken.length > 0) return broken;
   const clone = await checkClone(repository);
   const { records, damaged } = listRecords(repository);
+  const upstream = listUpstreamRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
   const sessionsDir = await repository.sessionsDir();
@@ -56,8 +58,8 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
-    ...orphanFolders(sessionsDir, records),
-    ...orphanRefs(repository, records, refs),
+    ...orphanFolders(sessionsDir, [...records, ...upstream]),
+    ...orphanRefs(repository, records, withoutUpstream(refs, upstream)),
     ...worktrees.flatMap((worktree) => [
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
@@ -68,6 +70,15 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...checkPrefixes(repository),
     ...(records.length > 0 ? await checkHideRefs(repository) : []),
   ];
+}
+
+/** A session of another agt has one branch. It is no orphan. */
+function withoutUpstream(
+  refs: ReadonlySet<string>,
+  upstream: readonly UpstreamRecord[],
+): ReadonlySet<string> {
+  const known = new Set(upstream.map(({ branch }) => branch));
+  return new Set([...refs].filter((ref) => !known.has(ref)));
 }
 
 async function checkBudget(repository: Repository): Promise<Finding[]> {
@@ -98,6 +109,8 @@ function describeCutOffWorktree(path: string): Finding {
 }
 
 function describeDamaged(repository: Repository, { session_id: id, problem }: DamagedRecord): Finding {
+  if (listUpstreamRecords(repository).some(({ session_id }) => session_id === id))
+    return { level: 'warning', about: id, problem, mend: `agt session adopt ${id}` };
   const branch = shortBranch(shadowRef(repository.settings, id));
   const mend = `restore the file, or delete it: the snapshots stay on ${branch}`;
   return { level: 'error', about: id, problem, mend };

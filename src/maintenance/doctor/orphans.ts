@@ -1,19 +1,22 @@
 /** Session folders and refs of agt that belong to no session. */
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { sessionNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { isEnded } from '../../session/state.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { isEnded, type SessionState } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
 /** Also what is left of the folder of a removed session: files that no snapshot has. */
-export function orphanFolders(sessionsDir: string, records: readonly SessionRecord[]): Finding[] {
+export function orphanFolders(
+  sessionsDir: string,
+  records: readonly { readonly sandbox: string; readonly state?: SessionState }[],
+): Finding[] {
   const [removed, others] = [true, false].map((wanted) => {
-    const chosen = records.filter((record) => isEnded(record) === wanted);
-    return new Set(chosen.map((record) => basename(sessionFolder(record))));
+    const chosen = records.filter(({ state }) => (state !== undefined && isEnded({ state })) === wanted);
+    return new Set(chosen.map(({ sandbox }) => basename(dirname(sandbox))));
   });
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names

@@ -17,6 +17,7 @@ import {
   type UnreachableObjects,
 } from '../../git/objects/unreachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { reportProgress } from '../../process/progress.ts';
 import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
@@ -58,14 +59,17 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   const objectsDir = join(commonDir, 'objects');
   requireReadableRefs(commonDir);
   const before = objectStoreSize(objectsDir);
+  reportProgress('finding unreachable objects');
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
   const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
   if (chosen.length + survey.loose.count > 0) {
     await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
+      reportProgress('deleting objects');
       await gitText(git, ['prune', `--expire=${expire}`]);
       failurePoint('gc: pruned');
+      reportProgress('rewriting packs');
       if (chosen.length > 0) await rewritePacks(git, objectsDir, chosen, expire);
     });
   }

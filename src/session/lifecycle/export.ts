@@ -5,10 +5,12 @@
  */
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { shadowNamespaces } from '../../filter/agent-refs.ts';
-import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
+import { HEADS, REMOTES, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { withSessionLock } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
+import { retryWhileBusy } from '../retry.ts';
 import { type SandboxHead, sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { requireSandbox } from '../sandbox-place.ts';
 
@@ -18,6 +20,9 @@ interface ExportRequest {
   readonly remote: string | undefined;
   readonly dryRun: boolean;
   readonly allowDirty: boolean;
+  /** Push to the default branch of the remote too. */
+  readonly forceDefault: boolean;
+  readonly now: Date;
 }
 
 interface Exported {
@@ -40,8 +45,48 @@ export async function exportSession(
   await requireOwnCommits(repository, record, commit);
   const newCommits = await commitsNewTo(repository, commit, remote);
   await refuseSessionFolders(repository, newCommits);
+  if (!request.forceDefault) await refuseDefaultBranch(repository, record, remote, branch);
   await push(repository, record, remote, branch, request.dryRun);
+  if (!request.dryRun) await remember(repository, record, { remote, branch, commit }, request.now);
   return { remote, branch, commit, commits: newCommits.length };
+}
+
+/** Another command may work on the session. */
+const LONGEST_WAIT_MS = 15_000;
+
+function remember(
+  repository: Repository,
+  record: SessionRecord,
+  pushed: { readonly remote: string; readonly branch: string; readonly commit: string },
+  now: Date,
+): Promise<void> {
+  const { session_id: id } = record;
+  return retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withSessionLock(repository, id, async (session) => {
+      session.write({ ...(session.read() ?? record), exported: { ...pushed, at: now.toISOString() } });
+    }),
+  );
+}
+
+/** @throws AgtError if the push would go to the branch that everybody starts from. */
+async function refuseDefaultBranch(
+  { git }: Repository,
+  { session_id: id, work_branch }: SessionRecord,
+  remote: string,
+  branch: string,
+): Promise<void> {
+  if (`${HEADS}${branch}` === work_branch) return;
+  const known = await gitAnswer(git, ['symbolic-ref', '--quiet', `${REMOTES}${remote}/HEAD`]);
+  const asked = known ?? (await gitAnswer(git, ['ls-remote', '--symref', remote, 'HEAD'])) ?? '';
+  const name =
+    known?.slice(`${REMOTES}${remote}/`.length) ?? /^ref: refs\/heads\/(.*)\tHEAD$/m.exec(asked)?.[1];
+  if (name !== branch) return;
+  throw new AgtError(`"${branch}" is the default branch of "${remote}"`, {
+    hints: [
+      `export to a branch of its own: agt session export ${id}`,
+      'or push there all the same: --force-default',
+    ],
+  });
 }
 
 /** The tip of the work branch. @throws AgtError if the sandbox is not on it, or has uncommitted changes. */
@@ -206,7 +251,7 @@ async function push(
   branch: string,
   dryRun: boolean,
 ): Promise<void> {
-  const options = dryRun ? ['--dry-run'] : [];
+  const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
   const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
   const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'inherit', stdin: 'inherit' });
   if (run.exitCode === 0) return;

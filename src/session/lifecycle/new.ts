@@ -21,7 +21,7 @@ interface NewRequest {
   readonly now: Date;
   readonly showProgress: boolean;
   /** Take along the uncommitted work of the user's worktree. */
-  readonly withChanges: boolean;
+  readonly withChanges?: boolean;
 }
 
 interface NewSession {

@@ -19,6 +19,7 @@ import { leaveCheckout, notPutBack } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
 import { complete } from '../operation.ts';
+import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
@@ -136,6 +137,7 @@ export async function removeLocked(
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
   refuseUnfinished(record, options);
+  if (!options.force && isActive(record)) refuseRunning(record, 'end the session all the same: --force');
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);

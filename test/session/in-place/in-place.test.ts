@@ -27,7 +27,7 @@ test('uncommitted work of every kind is set aside and comes back, index included
   );
   expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
   expect(agtOk(repository, 'remove', 's1')).toBe(
-    `returned ${repository} to main\nkept its snapshots on agtsessions/s1`,
+    `returned ${repository} to main\nkept its snapshots on agtsessions/s1; agt undo s1 brings it back`,
   );
   expect(look(repository)).toEqual(before);
   expect(git(repository, 'for-each-ref', 'refs/agt/stash')).toBe('');

@@ -35,9 +35,17 @@ export const sessionAccept = defineCommand({
     onto: { type: 'string', describe: 'the branch that takes the work (default: the user branch)' },
     'keep-commits': { type: 'boolean', default: false, describe: "merge the agent's own commits" },
     commits: { ...MANY, describe: 'take only these commits, each as a commit of its own: names or A..B' },
-    include: { ...MANY, describe: 'take only changes of paths that match a glob' },
+    include: {
+      ...MANY,
+      describe: 'take only changes of paths that match a glob; *.md matches in every directory',
+    },
     exclude: { ...MANY, describe: 'leave out changes of paths that match a glob' },
     'committed-only': { type: 'boolean', default: false, describe: 'leave out uncommitted files' },
+    'with-failed': {
+      type: 'boolean',
+      default: false,
+      describe: 'take also changes by tool calls that failed',
+    },
     keep: { type: 'boolean', default: false, describe: 'let the session go on' },
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
     'dry-run': DRY_RUN_OPTION,
@@ -52,6 +60,8 @@ export const sessionAccept = defineCommand({
   run: async (args, context) => {
     refuseContradictions(args);
     const text = messageText(args.message, args.file, context.cwd);
+    if (text !== undefined && text.trim() === '' && !args.edit)
+      throw usageError('the message is empty', 'write one, or leave out -m and -F');
     const repository = await context.repository();
     const record = findSession(repository, givenSession(args), context.cwd);
     const request = {
@@ -64,6 +74,7 @@ export const sessionAccept = defineCommand({
       include: args.include ?? [],
       exclude: args.exclude ?? [],
       committedOnly: args['committed-only'],
+      withFailed: args['with-failed'],
       keep: args.keep,
       verify: args.verify,
       dryRun: args['dry-run'],

@@ -24,6 +24,7 @@ import {
 } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { json, showPath } from '../../output/format.ts';
+import { fileStatus } from '../../output/vocabulary.ts';
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
@@ -188,7 +189,7 @@ function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolder
   const mode = (file: DiffEntry['before']) => file?.mode ?? null;
   return {
     path: displayPath(relativeToSandbox(path, ambiguous)),
-    status: before === undefined ? 'A' : after === undefined ? 'D' : 'M',
+    status: fileStatus(before === undefined ? 'A' : after === undefined ? 'D' : 'M'),
     old_mode: mode(before),
     new_mode: mode(after),
   };
@@ -197,7 +198,7 @@ function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolder
 function metadataJson({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders) {
   return {
     path: displayPath(relativeToSandbox(path, ambiguous)),
-    status,
+    status: fileStatus(status),
     old_permissions: before ?? null,
     new_permissions: after ?? null,
   };

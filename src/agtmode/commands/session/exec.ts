@@ -34,6 +34,7 @@ export const sessionExec = defineCommand({
     'if-changed': { type: 'boolean', default: false, describe: 'record the call only if files have changed' },
     profile: PROFILE_OPTION,
   },
+  runsLong: true,
   examples: [
     [
       'agt session exec --tool Bash --summary "run the tests" -- npm test',

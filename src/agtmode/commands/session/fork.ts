@@ -4,7 +4,7 @@ import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { defineCommand, JSON_OPTION, QUIET_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import { json } from '../../output/format.ts';
-import { printNewSession } from '../../output/session.ts';
+import { printNewSession, recordJson } from '../../output/session.ts';
 
 export const sessionFork = defineCommand({
   usage: 'session fork [source]',
@@ -45,7 +45,7 @@ export const sessionFork = defineCommand({
       now: context.now(),
     });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
-    if (args.json && args.count !== undefined) context.out(json(records));
+    if (args.json && args.count !== undefined) context.out(json(records.map(recordJson)));
     else for (const record of records) printNewSession(context, record, args.json);
     return EXIT.done;
   },

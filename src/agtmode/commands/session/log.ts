@@ -23,6 +23,7 @@ import {
 } from '../../command-line/session-argument.ts';
 import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
+import { fileStatus } from '../../output/vocabulary.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
@@ -152,8 +153,9 @@ function fileLines(entry: SnapshotChanges | undefined, ambiguous: AmbiguousFolde
 function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
   return timeline.map((entry) => {
     const { snapshot } = entry;
+    const { changed: modified, ...numbersOf } = counts(entry);
     return {
-      snapshot: `@{${numbers.get(snapshot.commit) ?? 0}}`,
+      name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
       commit: snapshot.commit,
       at: snapshot.time.toISOString(),
       session_id: snapshot.session,
@@ -163,19 +165,21 @@ function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
       summary: snapshot.call?.summary ?? null,
       outcome: snapshot.call?.outcome ?? null,
       restored: snapshot.restored ?? null,
-      head: snapshot.head ?? null,
-      ...counts(entry),
+      head_commit: snapshot.head ?? null,
+      modified,
+      ...numbersOf,
       ...(withFiles ? { files: filesJson(entry, ambiguous) } : {}),
     };
   });
 }
 
 function filesJson({ files }: SnapshotChanges, ambiguous: AmbiguousFolders) {
-  return files.map(({ path, insertions, removals, ...rest }) => ({
+  return files.map(({ path, kind, insertions, removals, ...rest }) => ({
     path: displayPath(relativeToSandbox(path, ambiguous)),
+    status: fileStatus(kind),
     ...rest,
     insertions: insertions ?? null,
-    removals: removals ?? null,
+    deletions: removals ?? null,
   }));
 }
 

@@ -22,6 +22,7 @@ export const sessionOpen = defineCommand({
   positionals: { id: SESSION_ARGUMENT },
   options: { session: SESSION_OPTION },
   oldOptions: OLD_SESSION_OPTIONS,
+  runsLong: true,
   examples: [
     ['agt session open fix-login', 'open the sandbox of a session'],
     ['agt config set --global agt.editor "code --new-window"', 'choose the editor'],

@@ -102,7 +102,10 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
         `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`,
     ),
   ];
-  if (refs.length === 0) lines.push(`${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`);
+  if (refs.length === 0)
+    lines.push(
+      `${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}; agt undo ${record.session_id} brings it back`,
+    );
   return `${lines.join('\n')}\n`;
 }
 

@@ -1,4 +1,4 @@
-import { EXIT, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { type CommandEnd, endAs } from '../../../running/command.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
@@ -18,6 +18,7 @@ import {
   reportNotRecorded,
   requireRunnable,
 } from '../../running.ts';
+import { runSetup } from '../../setup.ts';
 
 export const sessionRun = defineCommand({
   usage: 'session run [ids..]',
@@ -55,6 +56,7 @@ export const sessionRun = defineCommand({
       describe: 'autocommit after so many seconds; 0: only at the end',
     },
   },
+  runsLong: true,
   examples: [
     ['agt session run fix-login -- my-agent', 'run an agent in a session'],
     ['agt run --new -- my-agent', 'the same in a new session'],
@@ -114,8 +116,9 @@ async function createSessions(
       showProgress: false,
       withChanges: false,
     });
-    records.push(record);
     context.err(`session ${record.session_id}\n`);
+    if ((await runSetup(context, record)) === EXIT.done) records.push(record);
+    else throw new AgtError('nothing was run');
   }
   return records;
 }

@@ -1,0 +1,48 @@
+import { sep } from 'node:path';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { checkId, type SessionId } from '../../../session/id.ts';
+import { adoptSession } from '../../../session/lifecycle/adopt.ts';
+import { listUpstreamRecords } from '../../../session/upstream-record.ts';
+import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import {
+  givenSession,
+  OLD_SESSION_OPTIONS,
+  SESSION_ARGUMENT,
+  SESSION_OPTION,
+} from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
+import { json } from '../../output/format.ts';
+import { printNewSession, printNotCaptured, recordJson } from '../../output/session.ts';
+
+export const sessionAdopt = defineCommand({
+  usage: 'session adopt [id]',
+  group: 'sessions',
+  summary: 'take over a session that the agt of simbo1905 made',
+  description:
+    'Give a session of the agt of simbo1905 (0.2) a work branch and a shadow branch, and capture its files. The commits ' +
+    'of the agent become the work branch, without the snapshots between them. The files stay as they are, and the old ' +
+    'branch stays reachable from the first snapshot.',
+  positionals: { id: SESSION_ARGUMENT },
+  options: { session: SESSION_OPTION, json: JSON_OPTION },
+  oldOptions: OLD_SESSION_OPTIONS,
+  examples: [['agt session adopt session-1736000000000', 'take over one session']],
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const given = givenSession(args);
+    const id = given === undefined ? await sessionHere(context) : checkId(given);
+    const { record, commit, failed } = await adoptSession(repository, id, context.now());
+    if (args.json) context.out(json({ ...recordJson(record), commit: commit ?? null, failed }));
+    else printNewSession(context, record, false);
+    printNotCaptured(context, record, failed);
+    return failed.length > 0 ? EXIT.failed : EXIT.done;
+  },
+});
+
+/** @throws AgtError if the current directory is in no such session. */
+async function sessionHere(context: Context): Promise<SessionId> {
+  const found = listUpstreamRecords(await context.repository());
+  const here = found.find(({ sandbox }) => `${context.cwd}${sep}`.startsWith(`${sandbox}${sep}`));
+  if (here !== undefined) return here.session_id;
+  if (found.length === 0) throw new AgtError('there is no session to adopt: all have their two branches');
+  throw usageError('no session given', `sessions to adopt: ${found.map((one) => one.session_id).join(', ')}`);
+}

@@ -1,0 +1,54 @@
+/**
+ * Tells a person on a terminal what takes so long. Any room may report; only a command of agt mode shows it, on one line
+ * of standard error that it overwrites and at last clears.
+ */
+export interface Progress {
+  /** A participle: `reading files`. */
+  readonly what: string;
+  readonly done: number;
+  /** Undefined if nobody knows. */
+  readonly total: number | undefined;
+}
+
+let sink: ((progress: Progress) => void) | undefined;
+
+/** Cheap enough for every file. */
+export function reportProgress(what: string, done = 0, total?: number): void {
+  sink?.({ what, done, total });
+}
+
+/** git shows progress after so many seconds, too; this variable of git changes the time. */
+const DELAY_SECONDS = 1;
+/** Between two updates of the line. */
+const UPDATE_MS = 100;
+
+/**
+ * Shows progress while `action` runs. `write` gets what the terminal is to print. `action` calls `clear` before it prints
+ * something else there.
+ */
+export async function withProgress<T>(
+  write: (text: string) => void,
+  env: NodeJS.ProcessEnv,
+  action: (clear: () => void) => Promise<T>,
+): Promise<T> {
+  const delay = 1000 * Number(env['GIT_PROGRESS_DELAY'] || DELAY_SECONDS);
+  let next = Date.now() + (Number.isFinite(delay) ? delay : DELAY_SECONDS * 1000);
+  let isShown = false;
+  const clear = () => {
+    if (isShown) write('\r\u001b[K');
+    isShown = false;
+  };
+  sink = ({ what, done, total }) => {
+    if (Date.now() < next) return;
+    next = Date.now() + UPDATE_MS;
+    isShown = true;
+    const count = total === undefined ? (done > 0 ? `: ${done}` : '') : `: ${done} of ${total}`;
+    write(`\r${what}${count} …\u001b[K`);
+  };
+  try {
+    return await action(clear);
+  } finally {
+    sink = undefined;
+    clear();
+  }
+}

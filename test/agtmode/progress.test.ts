@@ -1,0 +1,26 @@
+/** On a terminal, a command that lasts says what it is doing, and leaves nothing of that on the screen. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { AGT, agtOk, run, write } from '../harness/world.ts';
+
+test('autocommit, restore and remove show progress on a terminal alone', ({ skip }) => {
+  if (run('sh', ['-c', 'command -v script'], { cwd: '/' }).exitCode !== 0)
+    skip('no script(1) to make a terminal');
+  const { repository, sandbox } = makeSession();
+  agtOk(repository, 'autocommit', '--session-id', 's1', '--label', 'before');
+  for (let i = 0; i < 3; i++) write(join(sandbox, `f${i}`), `${i}\n`);
+  const env = { GIT_PROGRESS_DELAY: '0', TERM: 'xterm' };
+  const onTerminal = (words: string, more: Record<string, string> = {}) =>
+    run('script', ['-qec', `'${AGT}' ${words}`, '/dev/null'], { cwd: repository, env: { ...env, ...more } })
+      .stdout;
+  const captured = onTerminal('autocommit --session-id s1');
+  expect(captured).toMatch(/\rreading files: 1 of 3 .*\r\u001b\[Ks1: captured 3 paths/s);
+  const restored = onTerminal('session restore s1 --to before');
+  expect(restored).toContain('s1: restored 3 paths, verified');
+  const hidden = onTerminal('session restore s1 --to @{1} --quiet');
+  expect(hidden).not.toContain('files');
+  expect(onTerminal('session restore s1 --to before', { TERM: 'dumb' })).not.toContain('\u001b');
+  expect(onTerminal('remove s1')).toMatch(/\rdeleting files: 1 .*\r\u001b\[Kremoved /s);
+  expect(run(AGT, ['list'], { cwd: repository, env }).stderr).toBe('');
+});

@@ -1,0 +1,90 @@
+/** docs/guide/json.md names every field of every JSON output, and no field has two meanings. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { autocommit, makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+const documented = new Set(
+  [
+    ...readFileSync(join(import.meta.dirname, '../../docs/guide/json.md'), 'utf8').matchAll(/`([a-z_]+)`/g),
+  ].map(([, name]) => name),
+);
+
+/** Values that are maps with names of their own. */
+const MAPS = ['set'];
+
+function fieldsOf(value: unknown, found = new Map<string, unknown[]>()): Map<string, unknown[]> {
+  if (Array.isArray(value)) for (const one of value) fieldsOf(one, found);
+  else if (value !== null && typeof value === 'object') {
+    for (const [name, inner] of Object.entries(value)) {
+      found.set(name, [...(found.get(name) ?? []), inner]);
+      if (!MAPS.includes(name)) fieldsOf(inner, found);
+    }
+  }
+  return found;
+}
+
+test('every field is documented; commits, times and branches have their forms', () => {
+  const session = makeSession({ 'a.txt': 'a\n' });
+  const { repository, sandbox } = session;
+  autocommit(session);
+  git(repository, 'clone', '-q', '--bare', '.', '../remote.git');
+  git(repository, 'remote', 'add', 'origin', '../remote.git');
+  write(join(repository, 'mine.txt'), 'of the user\n');
+  write(join(sandbox, 'a.txt'), 'b\n');
+  write(join(sandbox, 'new.txt'), 'n\n');
+  git(sandbox, 'commit', '-q', '-a', '-m', 'of the agent');
+  const commands = [
+    'autocommit --session-id s1 --label one',
+    'new s2 --with-changes',
+    'fork s1 --id s3',
+    'list',
+    'session show s1',
+    'status',
+    'session log s1 --stat',
+    'session diff s1 --base',
+    'undo s1 --dry-run',
+    'undo s1',
+    'redo s1',
+    'session restore s1 --to @{0}',
+    'session export s1 --as exported --allow-dirty',
+    'session sync s1',
+    'accept s3 --dry-run',
+    'accept s3 -m message',
+    'session unaccept s3',
+    'reject s3',
+    'remove s2',
+    'list --all',
+    'session sweep --dry-run',
+    'session env s1',
+    'du',
+    'gc --dry-run',
+    'gc',
+    'doctor',
+    'config list',
+  ];
+  const fields = new Map<string, unknown[]>();
+  const failures: string[] = [];
+  for (const command of commands) {
+    const outcome = agt(repository, ...command.split(' '), '--json');
+    if (/^[[{]/.test(outcome.stdout)) fieldsOf(JSON.parse(outcome.stdout), fields);
+    else failures.push(`${command}: ${outcome.stderr}`);
+  }
+  expect(failures).toEqual([]);
+  expect([...fields.keys()].filter((name) => !documented.has(name))).toEqual([]);
+  const forms: [RegExp, RegExp][] = [
+    [/(^|_)at$/, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/],
+    [/(^|_)commit$|^snapshot$|^onto_before$|^undone$/, /^[0-9a-f]{40}$/],
+    [/_branch$/, /^refs\/heads\//],
+    [/^(branch|head|onto)$/, /^(?!refs\/)/],
+    [/^status$/, /^(added|modified|deleted|mode|blocked)$/],
+    [/^session_id$/, /^s\d$/],
+  ];
+  for (const [name, values] of fields) {
+    for (const [names, form] of forms.filter(([names]) => names.test(name)))
+      for (const value of values.filter((one) => one !== null))
+        expect(value, `${name} ${names}`).toMatch(form);
+  }
+  expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+});

@@ -1,0 +1,25 @@
+/** An acceptance of a session that works in the user's own checkout. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agtOk, git, makeRepository, write } from '../harness/world.ts';
+
+test('the checkout returns to its branch, which has the work, and the uncommitted files come back', () => {
+  const repository = makeRepository({ a: 'a\n', b: 'b\n' });
+  write(join(repository, 'b'), 'changed\n');
+  write(join(repository, 'untracked'), 'mine\n');
+  const status = () => git(repository, 'status', '--porcelain', '--branch');
+  const before = status();
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'a'), 'by the agent\n');
+  write(join(repository, 'new'), 'new\n');
+  agtOk(repository, 'accept', 's1');
+  expect(status()).toBe(before);
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('by the agent\n');
+  expect(git(repository, 'log', '--format=%s', 'main')).toBe('Work of session s1\nfirst');
+  expect(git(repository, 'branch', '--list', 'agt/*')).toBe('');
+  agtOk(repository, 'session', 'unaccept', 's1');
+  expect(status()).toBe(before);
+  expect(existsSync(join(repository, 'new'))).toBe(false);
+  expect(readFileSync(`${repository}.agt/sessions/s1/sandbox/new`, 'utf8')).toBe('new\n');
+});

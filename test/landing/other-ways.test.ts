@@ -1,0 +1,105 @@
+/** unaccept when the branch has moved on, reject, and sync. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+
+let repository: string;
+let sandbox: string;
+beforeEach(() => {
+  ({ repository, sandbox } = makeSession({ a: '1\n2\n3\n', b: 'b\n' }));
+  write(join(sandbox, 'new'), 'new\n');
+});
+
+const tip = () => git(repository, 'rev-parse', 'main');
+
+test('unaccept changes nothing if the branch has moved on, a remote has the commit, or a file is in the way', () => {
+  expect(agt(repository, 'session', 'unaccept', 's1').stderr).toContain('"s1" was not accepted');
+  agtOk(repository, 'accept', 's1');
+  const landed = tip();
+  const refused = (message: RegExp) => {
+    const before = [tip(), git(repository, 'status', '--porcelain')];
+    for (const how of [['--dry-run'], []]) {
+      const outcome = agt(repository, 'session', 'unaccept', 's1', ...how);
+      expect(outcome.stderr).toMatch(message);
+      expect(outcome.exitCode).toBe(1);
+    }
+    expect([tip(), git(repository, 'status', '--porcelain')]).toEqual(before);
+    expect(existsSync(sandbox)).toBe(false);
+  };
+  write(join(repository, 'new'), 'changed since\n');
+  refused(/1 file in .* would be overwritten, and nothing has changed\nhint: new: not committed/);
+  git(repository, 'commit', '-q', '-a', '-m', 'on top');
+  refused(
+    /"main" has newer commits\nhint: undo it by a new commit, on "main": git revert --no-commit \w+\.\.\w+/,
+  );
+  git(repository, 'reset', '-q', '--hard', landed);
+  git(makeTempDir(), 'init', '-q', '--bare', join(repository, '../origin.git'));
+  git(repository, 'remote', 'add', 'origin', join(repository, '../origin.git'));
+  git(repository, 'push', '-q', 'origin', 'main');
+  refused(/origin\/main has the commit already\nhint: undo it by a new commit/);
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  refused(/"main" does not have the commit any more\nhint: bring only the session back: agt session undo s1/);
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('new\n');
+});
+
+test('reject leaves every branch of the user, keeps the reason, and undo brings all back', () => {
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+  const work = git(sandbox, 'rev-parse', 'HEAD');
+  const before = git(repository, 'for-each-ref', 'refs/heads/main');
+  expect(agtOk(repository, 'reject', 's1', '--dry-run')).toContain('would reject s1');
+  expect(existsSync(sandbox)).toBe(true);
+  const report = JSON.parse(agtOk(sandbox, 'reject', '--reason', 'no use', '--json'));
+  expect(report).toMatchObject({ session: 's1', state: 'rejected', reason: 'no use', dry_run: false });
+  expect(git(repository, 'for-each-ref', 'refs/heads/main')).toBe(before);
+  expect(git(repository, 'branch', '--list', 'agt/*')).toBe('');
+  const shown = JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
+  expect(shown).toMatchObject({ state: 'rejected', state_reason: 'no use' });
+  expect(agt(repository, 'reject', 's1').stderr).toContain(
+    'already rejected\nhint: bring it back: agt undo s1',
+  );
+  expect(agt(repository, 'accept', 's1').exitCode).toBe(1);
+  agtOk(repository, 'undo', 's1');
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(work);
+  expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? new');
+});
+
+test('a work branch that a worktree of the user has checked out stays', () => {
+  git(sandbox, 'switch', '-q', '--detach');
+  const linked = join(makeTempDir(), 'linked');
+  git(repository, 'worktree', 'add', '-q', linked, 'agt/s1');
+  agtOk(repository, 'reject', 's1');
+  expect(git(linked, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
+});
+
+test('sync merges or rebases, and undo goes back to the snapshot before', () => {
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-q', '-m', 'by the agent');
+  const before = git(sandbox, 'rev-parse', 'HEAD');
+  expect(agtOk(repository, 'sync', 's1')).toBe('s1 has all commits of main');
+  write(join(repository, 'b'), 'by the user\n');
+  git(repository, 'commit', '-q', '-a', '-m', 'by the user');
+  git(repository, 'config', 'merge.ff', 'only');
+  expect(agtOk(repository, 'sync', 's1', '-n')).toBe('would merge 1 commit of main into s1');
+  expect(agtOk(sandbox, 'sync')).toContain('merged 1 commit of main into s1');
+  expect(git(sandbox, 'rev-list', '--parents', '-1', 'HEAD').split(' ')).toHaveLength(3);
+  agtOk(repository, 'undo', 's1');
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(before);
+  write(join(sandbox, 'b'), 'uncommitted\n');
+  const refused = agt(repository, 'sync', 's1', '--rebase');
+  expect(refused.stderr).toContain('git did not rebase "main" in the sandbox of "s1"; nothing has changed');
+  git(sandbox, 'checkout', '-q', 'b');
+  const report = JSON.parse(agtOk(repository, 'sync', 's1', '--rebase', '--json'));
+  expect(report).toMatchObject({
+    session: 's1',
+    from: 'main',
+    commits: 1,
+    operation: 'rebase',
+    conflicts: [],
+  });
+  expect(git(sandbox, 'log', '--format=%s')).toBe('by the agent\nby the user\nfirst');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '--format=%s', 'main')).toBe('by the agent\nby the user\nfirst');
+});

@@ -1,0 +1,75 @@
+/** A git that was killed while it brought the user's worktree along: some files are new, one in part, the index is old. */
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+const FILES = {
+  whole: 'old\n',
+  part: 'old\n',
+  missing: 'old\n',
+  gone: 'old\n',
+  mine: 'old\n',
+  same: 'old\n',
+};
+
+test.each(['the same command', 'agt doctor --fix'])('%s brings the worktree back', (how) => {
+  const { repository, sandbox } = makeSession(FILES);
+  for (const name of ['whole', 'part', 'missing', 'mine', 'new/whole', 'new/part'])
+    write(join(sandbox, name), `new ${name}\n`.repeat(100));
+  rmSync(join(sandbox, 'gone'));
+  write(join(repository, 'same'), 'uncommitted\n');
+  write(join(repository, 'untracked'), 'untracked\n');
+  const status = () => git(repository, 'status', '--porcelain');
+  const before = status();
+  const env = { AGT_TEST_KILL_AT: 'landing: branch locked#1', AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, 'accept', 's1'], { cwd: repository, env }).exitCode).toBe(null);
+  expect(status()).toBe(before);
+
+  // So git leaves a worktree if it is killed.
+  for (const name of ['whole', 'new/whole']) write(join(repository, name), `new ${name}\n`.repeat(100));
+  for (const name of ['part', 'new/part']) write(join(repository, name), `new ${name}\n`.repeat(7));
+  for (const name of ['missing', 'gone']) rmSync(join(repository, name));
+  write(join(repository, '.git/index.lock'), '');
+  write(join(repository, '.git/refs/heads/main.lock'), '');
+  // And the user has changed a file since.
+  write(join(repository, 'mine'), 'by the user\n');
+
+  if (how === 'the same command') {
+    const refused = agt(repository, 'accept', 's1');
+    expect(refused.stderr).toContain('hint: mine: not committed');
+  } else {
+    expect(agt(repository, 'doctor').stdout).toContain('agt did not finish accepting it');
+    expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+  }
+  expect(status()).toBe(` M mine\n${before}`);
+  expect(readFileSync(join(repository, 'mine'), 'utf8')).toBe('by the user\n');
+  for (const name of ['whole', 'part', 'missing', 'gone'])
+    expect(readFileSync(join(repository, name), 'utf8')).toBe('old\n');
+  expect(existsSync(join(repository, 'new'))).toBe(false);
+
+  git(repository, 'checkout', '-q', 'mine');
+  agtOk(repository, 'accept', 's1');
+  expect(status()).toBe(before);
+  expect(statSync(join(repository, 'new/part')).size).toBe(`new new/part\n`.length * 100);
+});
+
+test('an unfinished acceptance is not overtaken by a removal', () => {
+  const { repository, sandbox } = makeSession(FILES);
+  write(join(sandbox, 'new'), 'new\n');
+  const env = { AGT_TEST_KILL_AT: 'landing: worktree brought along#1', AGT_GIT_PATH: REAL_GIT };
+  run(process.execPath, [KILLABLE, 'accept', 's1'], { cwd: repository, env });
+  for (const command of ['remove', 'reject']) {
+    const refused = agt(repository, command, 's1');
+    expect(refused.stderr).toContain(
+      'did not finish accepting session "s1"\nhint: finish or undo that: agt doctor --fix',
+    );
+  }
+  agtOk(repository, 'doctor', '--fix');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(existsSync(join(repository, 'new'))).toBe(false);
+  agtOk(repository, 'reject', 's1');
+});
