@@ -10,7 +10,6 @@ export async function sweepFirst(context: Context, repository: Repository): Prom
 
 export function sweptLine({ record, reason, error }: Swept): string {
   const id = record.session_id;
-  if (error === undefined)
-    return `${id}: reverted, because ${reason}; bring it back: agt session restore ${id} --to @{0}\n`;
+  if (error === undefined) return `${id}: reverted, because ${reason}; bring it back: agt undo ${id}\n`;
   return `warning: ${id}: not reverted, although ${reason}\n${formatError(error, false)}`;
 }

@@ -31,8 +31,8 @@ test('a call is a snapshot with trailers, also if it changed nothing', () => {
   write(join(session.sandbox, 'a'), 'b\n');
   expect(record('Bash', '--failed', '--if-changed').exitCode).toBe(0);
   expect(log(session)).toMatchObject([
-    { tool: 'Bash', outcome: 'failed', call_id: null, summary: null, changed: 1 },
-    { tool: 'Look', outcome: 'succeeded', changed: 0 },
+    { tool: 'Bash', outcome: 'failed', call_id: null, summary: null, modified: 1 },
+    { tool: 'Look', outcome: 'succeeded', modified: 0 },
     { tool: 'Edit', outcome: 'succeeded', call_id: 'call-1', summary: 'two lines', added: 1 },
   ]);
   const shown = agtOk(session.repository, 'session', 'log', 's1');

@@ -42,7 +42,7 @@ test('a sandbox is never reverted, unless agt.autoRevert says so; then when it w
   expect(swept(session)).toEqual([]); // somebody has just worked in it
   set(session, 'agt.sessionTimeout', '0 minutes');
   expect(agtOk(session.repository, 'session', 'sweep')).toMatch(
-    /^s1: reverted, because nobody has worked in it for \d minutes?; bring it back: agt session restore s1 --to @\{0\}$/,
+    /^s1: reverted, because nobody has worked in it for \d minutes?; bring it back: agt undo s1$/,
   );
   expect(metadata(session)).toMatchObject({
     state: 'reverted',
@@ -50,7 +50,7 @@ test('a sandbox is never reverted, unless agt.autoRevert says so; then when it w
   });
   expect(existsSync(session.folder)).toBe(false);
   expect(git(session.repository, 'rev-parse', 'main')).toBe(before);
-  agtOk(session.repository, 'session', 'restore', 's1', '--to', '@{0}');
+  agtOk(session.repository, 'undo', 's1');
   expect(readFileSync(join(session.sandbox, 'new'), 'utf8')).toBe('new\n');
 });
 
@@ -69,7 +69,7 @@ test('a command that was killed together with its agt; session new and autocommi
   expect(swept(session)).toEqual([]); // the command lives on
   process.kill(pid, 'SIGKILL');
   expect(agt(session.repository, 'autocommit', '--all').stderr).toBe(
-    `s1: reverted, because its command sh (process ${pid}) has died; bring it back: agt session restore s1 --to @{0}\n`,
+    `s1: reverted, because its command sh (process ${pid}) has died; bring it back: agt undo s1\n`,
   );
   expect(agtOk(session.repository, 'session', 'cat', 's1', '@{0}:work')).toBe('work');
   agtOk(session.repository, 'session', 'restore', 's1', '--to', '@{0}');

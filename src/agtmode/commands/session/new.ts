@@ -87,11 +87,14 @@ interface InPlaceArguments {
   readonly id: string | undefined;
   readonly from: string | undefined;
   readonly profile: string | undefined;
+  readonly 'with-changes': boolean;
   readonly replace: boolean;
   readonly json: boolean;
 }
 
 async function newInPlace(args: InPlaceArguments, context: Context): Promise<number> {
+  if (args['with-changes'])
+    throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (args.from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
   const { record, replaced } = await newSessionInPlace(await context.repository(), {

@@ -1,0 +1,191 @@
+/** Sessions in the user's own checkout: when they may begin, how they end, and who guards them. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  AGT,
+  agt,
+  agtOk,
+  GIT_MODE,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  write,
+} from '../../harness/world.ts';
+import { begin, busyCheckout, FILES, look, metadata, work } from './checkout.ts';
+
+test('refusals change nothing: detached, an operation in progress, conflicts, --from, what agt cannot capture', () => {
+  const repository = makeRepository(FILES);
+  const refused = (pattern: RegExp, ...options: string[]) => {
+    const outcome = agt(repository, 'session', 'new', 's1', '--working-copy', 'in-place', ...options);
+    expect(outcome.stderr).toMatch(pattern);
+    expect(outcome.exitCode).not.toBe(0);
+    expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+    expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/agt', 'refs/heads/agt*')).toBe('');
+  };
+  refused(/^error: a session in place starts at the branch of your checkout/, '--from', 'main');
+  git(repository, 'checkout', '-q', '--detach');
+  refused(/^error: HEAD is detached in your checkout/);
+  git(repository, 'checkout', '-q', 'main');
+  git(repository, 'checkout', '-q', '-b', 'other');
+  write(join(repository, 'a'), 'other\n');
+  git(repository, 'commit', '-qam', 'other');
+  git(repository, 'checkout', '-q', 'main');
+  write(join(repository, 'a'), 'main\n');
+  git(repository, 'commit', '-qam', 'main');
+  run(REAL_GIT, ['merge', '-q', 'other'], { cwd: repository });
+  refused(
+    /^error: a merge is in progress in your checkout\nhint: finish it first, or give it up: git merge --abort/,
+  );
+  rmSync(join(repository, '.git/MERGE_HEAD'));
+  refused(/^error: the index of your checkout has conflicts/);
+  git(repository, 'reset', '-q', '--hard');
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '1k');
+  write(join(repository, 'large'), Buffer.alloc(2048));
+  refused(/^error: cannot capture what is not committed in .*: large\n/);
+  expect(lstatSync(join(repository, 'large')).size).toBe(2048);
+  expect(git(repository, 'status', '--porcelain')).toBe('?? large');
+});
+
+test('no repository; a second session in the same checkout; fs.workingCopy; a sandbox', () => {
+  const outside = makeTempDir();
+  const off = agt(outside, 'session', 'new', '--working-copy', 'in-place', '--if-repo');
+  expect(off).toMatchObject({ exitCode: 0, stdout: 'sessions are off here: this is no git repository\n' });
+  expect(agt(outside, 'session', 'new', '--working-copy', 'in-place').exitCode).not.toBe(0);
+  const repository = busyCheckout();
+  const before = look(repository);
+  agtOk(repository, 'config', 'set', 'fs.workingCopy', 'in-place');
+  agtOk(repository, 'session', 'new', 's1');
+  work(repository);
+  const refused = agt(repository, 'session', 'new', 's2', '--no-replace');
+  expect(refused.stderr).toMatch(
+    /^error: session "s1" works in this checkout\nhint: end it first: agt session remove s1/,
+  );
+  expect(metadata(repository).state).toBe('active');
+  const second = agt(repository, 'session', 'new', 's2');
+  expect(second.stderr).toBe('s1: reverted, because a new session began in the same checkout\n');
+  expect(metadata(repository)).toMatchObject({ state: 'reverted', working_copy: 'worktree' });
+  expect(metadata(repository, 's2').state).toBe('active');
+  expect(agt(repository, 'session', 'undo', 's2').stderr).toMatch(
+    /^error: session "s2" works in your own checkout/,
+  );
+  agtOk(repository, 'session', 'new', 'box', '--working-copy', 'worktree');
+  const sandbox = agtOk(repository, 'session', 'path', 'box');
+  expect(agt(sandbox, 'session', 'new', 's3').stderr).toMatch(/^error: this is the sandbox of session "box"/);
+  // Nobody works in it for half an hour.
+  agtOk(repository, 'autocommit', 's2');
+  const file = join(repository, '.git/agt/sessions/s2.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ ...metadata(repository, 's2'), last_activity_at: '2020-01-01T00:00:00Z' }),
+  );
+  expect(agt(repository, 'autocommit', '--all').stderr).toMatch(
+    /^s2: reverted, because nobody has worked in it for \d+ hours; /,
+  );
+  expect(look(repository)).toEqual(before);
+});
+
+test('in a linked worktree, and in an agt clone', () => {
+  const repository = makeRepository(FILES);
+  const linked = join(makeTempDir(), 'linked');
+  git(repository, 'worktree', 'add', '-q', '-b', 'side', linked);
+  write(join(linked, 'a'), 'changed\n');
+  git(linked, 'add', 'a');
+  write(join(linked, 'untracked'), 'untracked\n');
+  begin(linked);
+  expect(git(linked, 'status', '--porcelain')).toBe('');
+  write(join(linked, 'b'), 'agent\n');
+  agtOk(linked, 'session', 'record', '--tool', 'Edit');
+  agtOk(linked, 'remove', 's1');
+  expect(git(linked, 'status', '--porcelain')).toBe('M  a\n?? untracked');
+  expect(git(linked, 'symbolic-ref', '--short', 'HEAD')).toBe('side');
+  const parent = makeTempDir();
+  agtOk(parent, 'clone', repository, '--path', join(parent, 'clone'));
+  const found = spawnSync('find', [parent, '-name', 'main', '-type', 'd', '-not', '-path', '*.git/*'], {
+    encoding: 'utf8',
+  });
+  const main = found.stdout.split('\n')[0] as string;
+  write(join(main, 'a'), 'changed\n');
+  begin(main);
+  write(join(main, 'b'), 'agent\n');
+  agtOk(main, 'remove', 's1');
+  expect(git(main, 'status', '--porcelain')).toBe(' M a');
+});
+
+test('a creation that fails leaves everything as it was', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  const hook = join(makeTempDir('bin'), 'git');
+  // A git that cannot check out.
+  writeFileSync(
+    hook,
+    `#!/bin/sh\nfor a; do [ "$a" = agt/s1 ] && [ "$4" != worktree ] && case "$*" in *"checkout --force"*) echo "fatal: disk full" >&2; exit 128;; esac; done\nexec ${REAL_GIT} "$@"\n`,
+  );
+  chmodSync(hook, 0o755);
+  const env = { AGT_GIT_PATH: hook, PATH: `${join(hook, '..')}:${process.env['PATH']}` };
+  const outcome = run(AGT, ['session', 'new', 's1', '--working-copy', 'in-place'], { cwd: repository, env });
+  expect(outcome.stderr).toMatch(/^error: git could not check out agt\/s1 in .*\nhint: fatal: disk full\n/);
+  expect(look(repository)).toEqual(before);
+  expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+  expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+test('accept brings the work of the agent to the user branch as one commit, and the user has the rest as before', () => {
+  const repository = makeRepository(FILES);
+  write(join(repository, 'b'), 'staged\n');
+  git(repository, 'add', 'b');
+  write(join(repository, 'untracked'), 'untracked\n');
+  const before = git(repository, 'status', '--porcelain');
+  begin(repository);
+  for (const n of [1, 2, 3]) {
+    write(join(repository, `by-agent-${n}`), `${n}\n`);
+    agtOk(repository, 'session', 'record', '--tool', 'Edit');
+  }
+  agtOk(repository, 'accept', 's1', '-m', 'by the agent');
+  expect(git(repository, 'log', '--format=%s', 'main')).toBe('by the agent\nfirst');
+  expect(git(repository, 'diff', '--name-only', 'main~1', 'main')).toBe('by-agent-1\nby-agent-2\nby-agent-3');
+  expect(git(repository, 'status', '--porcelain')).toBe(before);
+  expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/agt/stash')).toBe(
+    'refs/heads/agtsessions/s1\nrefs/heads/main',
+  );
+  const tip = git(repository, 'rev-parse', 'main');
+  begin(repository, 's2');
+  for (const n of [1, 2, 3, 4, 5]) {
+    write(join(repository, 'b'), `${n}\n`);
+    agtOk(
+      repository,
+      'session',
+      'exec',
+      '--tool',
+      'Bash',
+      '--',
+      'sh',
+      '-c',
+      'echo x >> a; git commit -qam x',
+    );
+  }
+  agtOk(repository, 'reject', 's2', '--reason', 'no');
+  expect(git(repository, 'rev-parse', 'main')).toBe(tip);
+  expect(git(repository, 'status', '--porcelain')).toBe(before);
+  expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('staged\n');
+  expect(metadata(repository, 's2')).toMatchObject({ state: 'rejected', state_reason: 'no' });
+});
+
+test('the guard makes a snapshot before git destroys work in the checkout, by the executable and by the shim', () => {
+  const repository = makeRepository(FILES);
+  begin(repository);
+  const held = () => agtOk(repository, 'session', 'cat', 's1', '@{0}:a');
+  write(join(repository, 'a'), 'first\n');
+  run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: join(repository, 'dir') });
+  expect(held()).toBe('first');
+  write(join(repository, 'a'), 'second\n');
+  agtOk(repository, 'run', 's1', '--', 'git', 'checkout', '-q', 'a');
+  expect(agtOk(repository, 'session', 'cat', 's1', '@{1}:a')).toBe('second');
+  agtOk(repository, 'remove', 's1');
+  write(join(repository, 'a'), 'after\n');
+  run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: repository });
+  expect(JSON.parse(agtOk(repository, 'session', 'log', 's1', '--json'))[0].label).toMatch(/^before remove/);
+});
