@@ -52,7 +52,7 @@ test('reject leaves every branch of the user, keeps the reason, and undo brings 
   expect(agtOk(repository, 'reject', 's1', '--dry-run')).toContain('would reject s1');
   expect(existsSync(sandbox)).toBe(true);
   const report = JSON.parse(agtOk(sandbox, 'reject', '--reason', 'no use', '--json'));
-  expect(report).toMatchObject({ session: 's1', state: 'rejected', reason: 'no use', dry_run: false });
+  expect(report).toMatchObject({ session_id: 's1', state: 'rejected', reason: 'no use', dry_run: false });
   expect(git(repository, 'for-each-ref', 'refs/heads/main')).toBe(before);
   expect(git(repository, 'branch', '--list', 'agt/*')).toBe('');
   const shown = JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
@@ -93,8 +93,8 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
   git(sandbox, 'checkout', '-q', 'b');
   const report = JSON.parse(agtOk(repository, 'sync', 's1', '--rebase', '--json'));
   expect(report).toMatchObject({
-    session: 's1',
-    from: 'main',
+    session_id: 's1',
+    branch: 'main',
     commits: 1,
     operation: 'rebase',
     conflicts: [],
