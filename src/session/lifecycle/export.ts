@@ -253,7 +253,8 @@ async function push(
 ): Promise<void> {
   const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
   const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
-  const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'inherit', stdin: 'inherit' });
+  // On standard output git only says which branch it tracks now; that of agt is the result.
+  const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'ignore', stdin: 'inherit' });
   if (run.exitCode === 0) return;
   // git exits with 1 if the remote has refused the branch.
   const hint =
