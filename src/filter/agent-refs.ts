@@ -32,9 +32,11 @@ export function landedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}landed/${sessionId}`;
 }
 
-/** The uncommitted work of the user that agt set aside for a session in the user's own checkout. */
+/** Below it is the uncommitted work of the user that agt set aside for sessions in the user's own checkout. */
+export const STASHES = `${OWN_NAMESPACE}stash/`;
+
 export function stashRef(sessionId: string): string {
-  return `${OWN_NAMESPACE}stash/${sessionId}`;
+  return `${STASHES}${sessionId}`;
 }
 
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {

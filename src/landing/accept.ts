@@ -6,6 +6,7 @@ import { AgtError } from '../errors.ts';
 import { inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
+import { requireReturnable } from '../session/in-place/leave.ts';
 import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { requireAllowed } from '../session/operation.ts';
@@ -47,6 +48,7 @@ async function accept(
   if (earlier.result !== undefined) return earlier.result;
   const { record } = earlier;
   await requireReady(session.repository, record);
+  if (!request.keep) await requireReturnable(session.repository, record);
   if (!request.keep) refuseRunning(record, 'let the session go on: --keep');
   const captured = await captureSession(session, record, { now: request.now, label: 'before accept' });
   if (!request.keep) refuseLoss(record, captured, 'let the session go on: --keep');

@@ -90,13 +90,26 @@ export async function finishEarlier(
   return { record, result: await endSession(session, landing, now) };
 }
 
+const EARLIER =
+  'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
+
 async function landingOf(
   { repository }: LockedSession,
   record: SessionRecord,
   { onto, from, to = '', worktree }: BranchMove,
 ): Promise<Landing> {
   const changes = await diffTrees(repository.git, from, to);
-  return { record, onto, from, worktree, changes, leftOut: [], message: undefined, commit: to, warnings: [] };
+  return {
+    record,
+    onto,
+    from,
+    worktree,
+    changes,
+    leftOut: [],
+    message: undefined,
+    commit: to,
+    warnings: [EARLIER],
+  };
 }
 
 /** For an acceptance of which only the removal was left. */
@@ -104,7 +117,7 @@ async function landedResult(session: LockedSession, record: SessionRecord): Prom
   const { commit = '', from = '', onto = '' } = record.landed ?? {};
   const changes = await diffTrees(session.repository.git, from, commit);
   const ended = session.read() ?? record;
-  const unknown = { worktree: undefined, leftOut: [], message: undefined, warnings: [] };
+  const unknown = { worktree: undefined, leftOut: [], message: undefined, warnings: [EARLIER] };
   return { ...unknown, record: ended, onto, from, changes, commit, kept: false };
 }
 

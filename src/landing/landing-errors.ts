@@ -9,18 +9,19 @@ import type { LandingTarget } from './target.ts';
 const LISTED = 20;
 
 export function conflictError(
-  { session_id: id }: SessionRecord,
+  { session_id: id, user_branch: userBranch }: SessionRecord,
   { ref }: LandingTarget,
   conflicts: readonly Conflict[],
 ): AgtError {
   const branch = shortBranch(ref);
   const files = conflicts.length === 1 ? '1 file' : `${conflicts.length} files`;
+  const from = ref === userBranch ? '' : ` --from ${branch}`;
   const more = conflicts.length > LISTED ? [`and ${conflicts.length - LISTED} more`] : [];
   return new AgtError(`session "${id}" conflicts with "${branch}" in ${files}, and nothing has changed`, {
     hints: [
       ...conflicts.slice(0, LISTED).map(({ path, kind }) => `${path}: ${kind}`),
       ...more,
-      `solve them in the sandbox: agt session sync ${id}`,
+      `solve them in the sandbox: agt session sync ${id}${from}`,
     ],
   });
 }

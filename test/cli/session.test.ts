@@ -114,7 +114,7 @@ describe('agt session new', () => {
       'an unknown option',
       ['--idd', 'x'],
       2,
-      /^error: unknown option "--idd"\nhint: see: agt session new --help\n/,
+      /^error: unknown option "--idd"\nhint: did you mean: --id\?\nhint: see: agt session new --help\n/,
     ],
     ['an option without its value', ['--id'], 2, /^error: option "--id" needs a value/],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {

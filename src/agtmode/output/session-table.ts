@@ -21,7 +21,7 @@ export function sessionTable(
       ? [{ heading: 'AGENT', cell: ({ record }: SessionStatus) => agentOf(record), dispensable: 2 }]
       : []),
     ...(views.some(isOffItsBranch) ? [{ heading: 'BRANCH', cell: currentBranch, dispensable: 3 }] : []),
-    { heading: 'COMMITS', cell: ({ ahead }) => count(ahead, '+'), alignRight: true },
+    { heading: 'COMMITS', cell: commitsCell, alignRight: true },
     { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
     ...more,
     { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 4 },
@@ -58,6 +58,11 @@ function count(n: number | undefined, sign = ''): string {
   return n === undefined ? '?' : n === 0 && sign === '' ? '' : `${sign}${n}`;
 }
 
+/** An ended session may have lost its work branch. */
+function commitsCell({ ahead, headCommit }: SessionStatus): string {
+  return headCommit === undefined && ahead === undefined ? '' : count(ahead, '+');
+}
+
 function dirtyCell({ dirty, sandboxPresent }: SessionStatus): Cell {
   if (!sandboxPresent) return { text: '' };
   return { text: count(dirty), style: 'yellow' };
@@ -75,7 +80,7 @@ function mergeCell(view: SessionStatus): Cell {
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords({ merge, merged, exported, headCommit, record }: SessionStatus): string[] {
-  if (record.state === 'accepted') return [];
+  if (record.state === 'accepted' || headCommit === undefined) return [];
   const home = record.landed !== undefined ? 'accepted' : merged ? 'merged' : undefined;
   if (home !== undefined && merge !== 'conflict') return [home];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);

@@ -33,7 +33,7 @@ import { checkAccess } from './check-access.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
-import { orphanFolders, orphanRefs } from './orphans.ts';
+import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
 
 export async function checkRepository(repository: Repository, finishers: Finishers): Promise<Finding[]> {
   const broken = [
@@ -60,6 +60,7 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...ofSessions,
     ...orphanFolders(sessionsDir, [...records, ...upstream]),
     ...orphanRefs(repository, records, withoutUpstream(refs, upstream)),
+    ...setAsideWork(records, refs),
     ...worktrees.flatMap((worktree) => [
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),

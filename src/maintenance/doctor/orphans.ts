@@ -1,7 +1,7 @@
 /** Session folders and refs of agt that belong to no session. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { sessionNamespaces, tipRef } from '../../filter/agent-refs.ts';
+import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
@@ -26,6 +26,21 @@ export function orphanFolders(
       about: name,
       problem: `${removed?.has(name) ? 'the session is removed, and yet there is' : 'a session folder without metadata:'} ${join(sessionsDir, name)}`,
       mend: 'check what it contains, then move it away',
+    }));
+}
+
+/** The user's own work of before a session, which was in the way of what the session brought. */
+export function setAsideWork(records: readonly SessionRecord[], refs: ReadonlySet<string>): Finding[] {
+  const going = new Set(
+    records.filter((record) => !isEnded(record)).map(({ session_id: id }) => stashRef(id)),
+  );
+  return [...refs]
+    .filter((ref) => ref.startsWith(STASHES) && !going.has(ref))
+    .map((ref) => ({
+      level: 'warning',
+      about: ref.slice(STASHES.length),
+      problem: 'uncommitted work of yours from before this session is still set aside',
+      mend: `git stash apply ${ref}, and then: agt git update-ref -d ${ref}`,
     }));
 }
 

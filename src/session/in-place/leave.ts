@@ -8,8 +8,11 @@ import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { branchUser } from '../../git/files/branch-user.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { listPaths, type RemovalOptions } from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
@@ -37,6 +40,7 @@ export async function leaveCheckout(
   options: RemovalOptions,
 ): Promise<{ readonly record: SessionRecord; readonly conflicts: readonly string[] }> {
   const { outcome, reason, now } = options;
+  if (isActive(record)) await requireReturnable(session.repository, record);
   let begun = isActive(record)
     ? begin(session, record, {
         operation: 'remove',
@@ -64,6 +68,23 @@ export async function leaveCheckout(
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
   return { record: { ...ended, working_copy: 'worktree' }, conflicts };
+}
+
+/** @throws AgtError if another worktree has the branch to return to. */
+export async function requireReturnable(
+  { git }: Repository,
+  { session_id: id, checkout, user_branch: branch }: SessionRecord,
+): Promise<void> {
+  if (checkout === undefined || branch === undefined) return;
+  const other = await branchUser(git, branch, checkout);
+  if (other === undefined) return;
+  const name = shortBranch(branch);
+  throw new AgtError(
+    `"${name}" is ${other.use} in ${other.worktree}, so session "${id}" cannot return to it`,
+    {
+      hints: [`switch that worktree to another branch: git -C ${other.worktree} switch --detach`],
+    },
+  );
 }
 
 /** The last snapshot has all that goes. If agt was killed after it, somebody may have worked there since. */
@@ -120,7 +141,7 @@ export function notPutBack(
   return new AgtError(`your uncommitted work of before session "${id}" could not be put back`, {
     hints: [
       `in the way: ${listPaths(conflicts)}`,
-      `it is safe; to get it: git ${checkout === undefined ? '' : `-C ${checkout} `}stash apply --index ${stashRef(id)}`,
+      `it is safe; to get it: git ${checkout === undefined ? '' : `-C ${checkout} `}stash apply ${stashRef(id)}`,
     ],
   });
 }
