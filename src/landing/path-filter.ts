@@ -61,12 +61,13 @@ export async function choosePaths(
 /** The syntax of fast-glob, which reads patterns with this library. A directory stands for all that is in it. */
 async function matcher({ include, exclude }: Patterns): Promise<(path: string) => boolean> {
   const { default: micromatch } = await import('micromatch');
-  // As in a .gitignore file, a pattern without a slash is for names in every directory.
-  const options = { dot: true, basename: true };
+  const options = { dot: true };
   const withContent = (patterns: readonly string[]) =>
     patterns.flatMap((pattern) => {
-      const plain = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
-      return [plain, `${plain}/**`];
+      const plain = pattern.replace(/\/+$/, '');
+      // As in a .gitignore file, a pattern without a slash is for names in every directory.
+      const glob = plain.includes('/') ? plain.replace(/^\.?\//, '') : `**/${plain}`;
+      return [glob, `${glob}/**`];
     });
   const included = withContent(include);
   const excluded = withContent(exclude);

@@ -2,7 +2,7 @@
  * Reads the history of a session: its snapshots, newest first. It starts at agt's own tip, so it does not
  * matter if another program moved the shadow branch. It ends at the first commit that is not a snapshot, the
  * start commit; the history of a fork continues into the session that it was forked from. A commit that
- * `accept` made names its session as well, but agt is not its author.
+ * `accept` made names its session as well, but not the agent's HEAD, and agt is not its author.
  */
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitText } from '../git/run/git.ts';
@@ -140,7 +140,8 @@ function toCommit(fields: readonly string[]): ListedCommit {
     commit,
     tree,
     parents: parentNames.split(' ').filter((oid) => oid !== ''),
-    isSnapshot: session !== '' && author === AUTHOR,
+    // Somebody may have given the commits other authors. Only a snapshot names the agent's HEAD.
+    isSnapshot: session !== '' && (author === AUTHOR || head !== undefined),
     time: new Date(Number(seconds) * 1000),
     authorEmail,
     session,

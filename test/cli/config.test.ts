@@ -75,8 +75,8 @@ describe('agt config', () => {
       /^error: invalid value "btrfs" for fs\.snapshots: not supported; supported values are auto and git\n/,
     ],
     [
-      ['config', 'set', 'fs.workingCopy', 'in-place'],
-      /^error: invalid value "in-place" for fs\.workingCopy: not supported; supported values are auto and worktree\n/,
+      ['config', 'set', 'fs.workingCopy', 'cow-overlay'],
+      /^error: invalid value "cow-overlay" for fs\.workingCopy: not supported; supported values are auto, worktree and in-place\n/,
     ],
   ])('%j is wrong usage and writes nothing', (args, message) => {
     const repository = makeRepository();
@@ -103,7 +103,7 @@ describe('agt config', () => {
 
   test.each([
     ['fs.snapshots', 'AGT_FS_SNAPSHOTS', ['auto', 'git'], ['btrfs', 'zfs', 'agentfs', 'disable', 'tape']],
-    ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree'], ['in-place', 'cow-overlay']],
+    ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree', 'in-place'], ['cow-overlay']],
   ])('%s accepts only values that agt acts on', (name, variable, supported, unsupported) => {
     const repository = makeRepository();
     const list = (value: string) =>
@@ -120,7 +120,7 @@ describe('agt config', () => {
         stdout: '',
         stderr:
           `error: invalid value "${value}" for ${name} (environment ${variable}): ` +
-          `not supported; supported values are ${supported.join(' and ')}\n` +
+          `not supported; supported values are ${new Intl.ListFormat('en-GB').format(supported)}\n` +
           `hint: set ${variable} to another value, or unset it\n`,
       });
     }
@@ -131,7 +131,7 @@ describe('agt config', () => {
     const repository = makeRepository();
     const file = join(repository, '.git/agt/config');
     write(file, '[fs]\n\tsnapshots = btrfs\n');
-    const env = { AGT_WORKING_COPY: 'in-place' };
+    const env = { AGT_WORKING_COPY: 'cow-overlay' };
     expect(run(GIT_MODE, ['status', '--short', '--branch'], { cwd: repository, env })).toEqual({
       exitCode: 0,
       stdout: '## main\n',

@@ -143,10 +143,16 @@ describe('agt accept', () => {
       leftOut: ['a', 'gone', 'link', 'new file'],
     });
     expect(tree('--include', '**/*.ts', '--include', 'go*').listed).toEqual(['dir/deep/c.ts', 'gone']);
+    expect(tree('--exclude', '*.ts', '--exclude', 'b').leftOut).toEqual(['dir/b', 'dir/deep/c.ts']);
     expect(tree('--exclude', '{a,dir/**,link}').listed).toEqual(['gone', 'new file']);
     expect(tree('--committed-only')).toMatchObject({ listed: ['a'] });
     const none = agt(repository, 'accept', 's1', '--include', '*.rs');
     expect(none.stderr).toMatch(/no changed file matches the patterns/);
+    const typo = agt(repository, 'accept', 's1', '--exclude', '*.rs');
+    expect(typo.stderr).toMatch(
+      /^error: --exclude "\*\.rs" matches no changed file, and nothing has changed\n/,
+    );
+    expect(agt(repository, 'accept', 's1', '-m', ' ').exitCode).toBe(2);
     git(sandbox, 'add', '-A');
     git(sandbox, 'commit', '-q', '-m', 'the rest', '--author=Agent <agent@example.com>');
     write(join(sandbox, 'later'), 'later\n');
