@@ -1,4 +1,5 @@
 /** The words that the parts of an acceptance share. */
+import type { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { MessageRequest } from './message.ts';
@@ -77,6 +78,8 @@ export interface AcceptResult extends LandingChange {
   readonly commit: string | undefined;
   /** The session has not ended. */
   readonly kept: boolean;
+  /** The session has ended, but the user's own work could not be put back. */
+  readonly trouble?: AgtError | undefined;
   readonly warnings: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /** The part of an acceptance that follows once the branch has moved: the session ends, unless it is kept. */
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { FSYNC_ARGS, gitText, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -37,8 +37,8 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
       warnings: [...warnings, warning],
     };
   }
-  await removeAccepted(session, active, now);
-  return { ...landing, record: session.read() ?? active, kept: false, warnings };
+  const trouble = await removeAccepted(session, active, now);
+  return { ...landing, record: session.read() ?? active, kept: false, warnings, trouble };
 }
 
 /** The next acceptance needs the content that has landed. */
@@ -57,9 +57,20 @@ async function afterMerge(repository: Repository, worktree: string | undefined):
   return failed ? ['the post-merge hook failed; the work is accepted all the same'] : [];
 }
 
-async function removeAccepted(session: LockedSession, record: SessionRecord, now: Date): Promise<void> {
+/** Returns an error that came after the end of the session. */
+async function removeAccepted(
+  session: LockedSession,
+  record: SessionRecord,
+  now: Date,
+): Promise<AgtError | undefined> {
   const plan = await planRemoval(session.repository, record, false);
-  await removeLocked(session, { ...plan, record }, { force: false, now, outcome: 'accepted' });
+  try {
+    await removeLocked(session, { ...plan, record }, { force: false, now, outcome: 'accepted' });
+    return undefined;
+  } catch (error) {
+    if (isAgtError(error) && session.read()?.state === 'accepted') return error;
+    throw error;
+  }
 }
 
 interface Earlier {
@@ -76,8 +87,8 @@ export async function finishEarlier(
 ): Promise<Earlier> {
   const { intent } = record;
   if (intent?.operation === 'remove' && intent.outcome === 'accepted' && record.landed !== undefined) {
-    await removeAccepted(session, record, now);
-    return { record, result: await landedResult(session, record) };
+    const trouble = await removeAccepted(session, record, now);
+    return { record, result: { ...(await landedResult(session, record)), trouble } };
   }
   if (intent?.operation !== 'accept') return { record, result: undefined };
   const { operation: _, ...move } = intent;

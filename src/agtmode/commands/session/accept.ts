@@ -84,6 +84,7 @@ export const sessionAccept = defineCommand({
       acceptSession(repository, record, request),
     );
     printAccept(context, result, args);
+    if (result.trouble !== undefined) throw result.trouble;
     return EXIT.done;
   },
 });
