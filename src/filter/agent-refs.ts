@@ -32,6 +32,11 @@ export function landedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}landed/${sessionId}`;
 }
 
+/** The end of the branch of another program's session, while agt takes that session over. */
+export function adoptedRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}adopted/${sessionId}`;
+}
+
 /** Below it is the uncommitted work of the user that agt set aside for sessions in the user's own checkout. */
 export const STASHES = `${OWN_NAMESPACE}stash/`;
 

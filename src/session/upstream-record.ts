@@ -3,7 +3,7 @@
  * commits of the agent follow each other on it. agt leaves such a session alone until `agt session adopt`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { HEADS } from '../git/files/ref-files.ts';
 import { recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -53,11 +53,6 @@ export function listUpstreamRecords({ agtDir }: Repository): UpstreamRecord[] {
     const record = parseUpstreamRecord(readFileSync(recordFile(agtDir, id), 'utf8'));
     return record?.session_id === id ? [record] : [];
   });
-}
-
-/** Where agt keeps the end of its branch while it takes a session over. */
-export function adoptedRef(id: string): string {
-  return join('refs/agt/adopted', id);
 }
 
 function namesIn(directory: string): string[] {

@@ -6,7 +6,7 @@
 import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
-import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
+import { adoptedRef, shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { FSYNC_ARGS, type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -16,7 +16,7 @@ import { type LockedSession, withSessionLock } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
 import { sandboxHead } from '../sandbox.ts';
 import { requireSandbox } from '../sandbox-place.ts';
-import { adoptedRef, listUpstreamRecords, type UpstreamRecord } from '../upstream-record.ts';
+import { listUpstreamRecords, type UpstreamRecord } from '../upstream-record.ts';
 
 export interface Adopted {
   readonly record: SessionRecord;
