@@ -6,7 +6,7 @@ import { LANDING_SCENES } from './landing-scenes.ts';
 import { SCENES } from './scenes.ts';
 
 /** Kills of each command. */
-const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 3);
+const KILLS = Number(process.env['AGT_TEST_KILLS'] ?? 2);
 /** No command does anything before this time. */
 const EARLIEST_MS = 60;
 

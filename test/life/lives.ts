@@ -6,8 +6,8 @@
 import { expect, test } from 'vitest';
 import { live } from './live.ts';
 
-/** With the kills, they take four minutes on two cores. */
-const LIVES = Number(process.env['AGT_TEST_LIVES'] ?? 10);
+/** They take two minutes on two cores. */
+const LIVES = Number(process.env['AGT_TEST_LIVES'] ?? 6);
 const STEPS = Number(process.env['AGT_TEST_STEPS_OF_LIFE'] ?? 150);
 const FIRST = Number(process.env['AGT_TEST_FIRST_SEED'] ?? 1);
 const ONE = process.env['AGT_TEST_SEED'];
