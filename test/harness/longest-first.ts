@@ -1,7 +1,7 @@
 /** Starts the test files that take minutes first, so that at the end no worker waits for another. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const LONG = /\/(killed-at-\w+(-\d)?|odd-lives|even-lives|twin)\.test\.ts$/;
+const LONG = /\/(killed-at-\w+(-\d)?|killed-landing|odd-lives|even-lives|twin)\.test\.ts$/;
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
