@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { statCacheFile } from '../../repository/layout.ts';
+import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
 import type { LockedSession } from '../lock.ts';
@@ -35,6 +36,8 @@ interface NewSession {
 
 export async function newSession(repository: Repository, request: NewRequest): Promise<NewSession> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
+  // Before git looks for untracked files: it would walk through the whole disk.
+  refuseHomeAndRoot(repository);
   const start = await resolveStartPoint(repository, request.from, request.cwd);
   const found = await readUserChanges(repository, start.commit, request.cwd);
   const changes = request.withChanges ? requirePortable(found, request.from) : undefined;
