@@ -2,17 +2,15 @@
  * `agt session accept`: merges the content of a sandbox into a branch in memory, and only then changes something: the
  * worktree that has the branch checked out, the branch, the session. docs/architecture.md tells how a kill is repaired.
  */
-import { AgtError } from '../errors.ts';
 import { inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
 import { requireReturnable } from '../session/in-place/leave.ts';
 import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { requireAllowed } from '../session/operation.ts';
+import { requireAllowed, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { GERUND } from '../session/state.ts';
 import { type AcceptRequest, type AcceptResult, changeOf, type Landing } from './accept-request.ts';
 import { endSession, finishEarlier } from './end-session.ts';
 import { land } from './land.ts';
@@ -58,14 +56,7 @@ async function accept(
 
 async function requireReady(repository: Repository, record: SessionRecord): Promise<void> {
   requireAllowed(record, 'accept');
-  if (record.intent !== undefined) {
-    throw new AgtError(
-      `an earlier agt did not finish ${GERUND[record.intent.operation]} session "${record.session_id}"`,
-      {
-        hints: ['finish or undo that: agt doctor --fix'],
-      },
-    );
-  }
+  if (record.intent !== undefined) throw unfinishedError(record.session_id, record.intent.operation);
   await requireSettled(repository, record);
 }
 

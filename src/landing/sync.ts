@@ -11,10 +11,9 @@ import { type Git, gitBytes, gitText, inDirectory, resolveObject, runGit } from 
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { begin, complete, requireAllowed } from '../session/operation.ts';
+import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
-import { GERUND } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
@@ -86,11 +85,7 @@ async function planSync(
 ): Promise<SyncResult> {
   const { session_id: id, user_branch, sandbox } = record;
   requireAllowed(record, 'sync');
-  if (record.intent !== undefined) {
-    throw new AgtError(`an earlier agt did not finish ${GERUND[record.intent.operation]} session "${id}"`, {
-      hints: ['finish or undo that: agt doctor --fix'],
-    });
-  }
+  if (record.intent !== undefined) throw unfinishedError(id, record.intent.operation);
   requireSandbox(repository, record);
   const git = inDirectory(repository.git, sandbox);
   await refuseOperation(git, `the sandbox of "${id}"`);

@@ -7,9 +7,9 @@ import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { begin, complete } from '../session/operation.ts';
+import { begin, complete, unfinishedError } from '../session/operation.ts';
 import { type Landed, type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { type BranchMove, GERUND } from '../session/state.ts';
+import type { BranchMove } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readHistory } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
@@ -98,11 +98,7 @@ async function planUnaccept(repository: Repository, record: SessionRecord): Prom
       hints: [`see: agt session show ${id}`],
     });
   }
-  if (intent !== undefined) {
-    throw new AgtError(`an earlier agt did not finish ${GERUND[intent.operation]} session "${id}"`, {
-      hints: ['finish or undo that: agt doctor --fix'],
-    });
-  }
+  if (intent !== undefined) throw unfinishedError(id, intent.operation);
   const target = await findTarget(repository, record, shortBranch(landed.onto));
   await requireTip(repository, id, landed, target);
   const changes = await diffTrees(git, landed.commit, landed.from);

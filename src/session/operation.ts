@@ -18,7 +18,11 @@ export function requireAllowed(record: SessionRecord, operation: Operation): voi
   if (unfinished === undefined) {
     throw new AgtError(`session "${record.session_id}" is ${record.state}; agt cannot ${operation} it`);
   }
-  throw new AgtError(`an earlier agt did not finish ${GERUND[unfinished]} session "${record.session_id}"`, {
+  throw unfinishedError(record.session_id, unfinished);
+}
+
+export function unfinishedError(id: string, operation: Operation): AgtError {
+  return new AgtError(`an earlier agt did not finish ${GERUND[operation]} session "${id}"`, {
     hints: ['finish or undo that: agt doctor --fix'],
   });
 }

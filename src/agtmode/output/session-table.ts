@@ -39,7 +39,7 @@ export function sessionTable(
 }
 
 /** The program that owns the session, else the profile that it was made with. */
-export function agentOf({ owner, profile }: SessionRecord): string {
+function agentOf({ owner, profile }: SessionRecord): string {
   return owner?.command ?? profile ?? '';
 }
 

@@ -18,12 +18,11 @@ import { captureSession } from '../capture-session.ts';
 import { leaveCheckout, notPutBack } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
-import { complete } from '../operation.ts';
+import { complete, unfinishedError } from '../operation.ts';
 import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
-import { GERUND } from '../state.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -137,7 +136,8 @@ export async function removeLocked(
   const record = session.read() ?? plan.record;
   const folder = sessionFolder(record);
   refuseUnfinished(record, options);
-  if (!options.force && isActive(record)) refuseRunning(record, 'end the session all the same: --force');
+  if (!options.force && isActive(record))
+    refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(folder);
@@ -226,9 +226,7 @@ function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
 function refuseUnfinished({ session_id, intent }: SessionRecord, { outcome }: RemovalOptions): void {
   const isMoving = intent?.operation === 'accept' || intent?.operation === 'unaccept';
   if (!isMoving || outcome === 'accepted') return;
-  throw new AgtError(`an earlier agt did not finish ${GERUND[intent.operation]} session "${session_id}"`, {
-    hints: ['finish or undo that: agt doctor --fix'],
-  });
+  throw unfinishedError(session_id, intent.operation);
 }
 
 /** Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits. */

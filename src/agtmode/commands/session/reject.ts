@@ -27,7 +27,7 @@ export const sessionReject = defineCommand({
       type: 'boolean',
       alias: 'f',
       default: false,
-      describe: 'delete also files that agt could not capture',
+      describe: 'also while a command of agt run works there, and with files that agt could not capture',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,

@@ -1,0 +1,126 @@
+/** A filter, a hook, a running command or another worktree is in the way: nothing is lost, and the hints lead on. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, sessionIn } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+
+test('a filter fails during accept: the other files go back, and doctor ends the rest', () => {
+  const repository = makeRepository({ a: 'a\n', 'x.bin': '1\n', '.gitattributes': '*.bin filter=f\n' });
+  const filter = (smudge: string) => git(repository, 'config', 'filter.f.smudge', smudge);
+  git(repository, 'config', 'filter.f.clean', 'cat');
+  git(repository, 'config', 'filter.f.required', 'true');
+  filter('cat');
+  const { sandbox } = sessionIn(repository);
+  for (const path of ['a', 'x.bin', 'new']) write(join(sandbox, path), 'by the agent\n');
+  const before = git(repository, 'rev-parse', 'main');
+  filter('false');
+  const failed = agt(repository, 'accept', 's1');
+  expect(failed.exitCode).not.toBe(0);
+  expect(failed.stderr).toMatch(/git could not write x\.bin .*\nhint: a filter may have failed/);
+  expect(git(repository, 'rev-parse', 'main')).toBe(before);
+  expect(git(repository, 'status', '--porcelain')).toBe(' D x.bin');
+  filter('cat');
+  expect(agt(repository, 'doctor', '--fix').stdout).toMatch(/\nnothing is wrong\n$/);
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(repository, 'x.bin'), 'utf8')).toBe('by the agent\n');
+});
+
+test('a hook refuses the merge of sync: agt says so, and undo goes back', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+  write(join(sandbox, 'a'), 'by the agent\n');
+  git(sandbox, 'commit', '-q', '-a', '-m', 'by the agent');
+  const head = git(sandbox, 'rev-parse', 'HEAD');
+  write(join(repository, 'b'), 'by the user\n');
+  git(repository, 'commit', '-q', '-a', '-m', 'by the user');
+  write(join(repository, '.git/hooks/commit-msg'), '#!/bin/sh\nexit 1\n', 0o755);
+  const refused = agt(repository, 'sync', 's1');
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toContain(
+    `error: git did not finish the merge in the sandbox of "s1", without a conflict\nhint: go on: git -C ${sandbox} commit\nhint: or go back: agt session undo s1\n`,
+  );
+  agtOk(repository, 'undo', 's1');
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(head);
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+});
+
+test('accept, reject and remove leave a session in which a command runs; --force and --keep do not wait', async () => {
+  const { repository, sandbox, folder } = makeSession();
+  write(join(sandbox, 'new'), 'by the agent\n');
+  const script = ': >started; while [ ! -e stop ]; do sleep 0.05; done';
+  const run = spawn(AGT, ['run', 's1', '--', 'sh', '-c', script], { cwd: repository, stdio: 'ignore' });
+  const ended = new Promise((resolve) => run.on('exit', resolve));
+  const owner = () =>
+    JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8')).owner as unknown;
+  try {
+    while (!existsSync(join(sandbox, 'started')) || owner() === undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const command of ['accept', 'reject', 'remove']) {
+      const refused = agt(repository, command, 's1');
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stderr).toMatch(/^error: "sh" runs in session "s1" \(process \d+\)\nhint: wait until/);
+    }
+    expect(git(repository, 'log', '--format=%s', 'main')).toBe('first');
+    agtOk(repository, 'accept', 's1', '--keep', '-m', 'Kept');
+    expect(git(repository, 'log', '-1', '--format=%s', 'main')).toBe('Kept');
+  } finally {
+    write(join(sandbox, 'stop'), '');
+    await ended;
+  }
+  agtOk(repository, 'reject', 's1');
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('unaccept of merged commits that are no longer the tip: the revert that it names works', () => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'new'), 'by the agent\n');
+  git(sandbox, 'add', 'new');
+  git(sandbox, 'commit', '-q', '-m', 'by the agent');
+  agtOk(repository, 'accept', 's1', '--keep-commits');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'by the user');
+  const { stderr } = agt(repository, 'session', 'unaccept', 's1');
+  const revert = /git (revert -m 1 [0-9a-f]+)\n/.exec(stderr)?.[1] ?? '';
+  git(repository, ...revert.split(' '), '--no-edit');
+  expect(existsSync(join(repository, 'new'))).toBe(false);
+});
+
+test('in place: another worktree has the branch to return to, so the session stays as it is', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'new'), 'by the agent\n');
+  git(repository, 'worktree', 'add', '-q', '../other', 'main');
+  const tip = git(repository, 'rev-parse', 'main');
+  for (const command of ['accept', 'reject']) {
+    expect(agt(repository, command, 's1').stderr).toMatch(
+      /^error: "main" is checked out in .*other, so session "s1" cannot return to it\nhint: switch that worktree/,
+    );
+  }
+  expect(git(repository, 'rev-parse', 'main')).toBe(tip);
+  expect(readFileSync(join(repository, 'new'), 'utf8')).toBe('by the agent\n');
+  git(join(repository, '../other'), 'switch', '-q', '--detach');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'show', 'main:new')).toBe('by the agent');
+});
+
+test('in place: accept overlaps with work that was set aside: it says both, and doctor names that work', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  write(join(repository, 'a'), 'by the user\n');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'a'), 'by the agent\n');
+  const accepted = agt(repository, 'accept', 's1', '-m', 'Taken');
+  expect(accepted.exitCode).toBe(1);
+  expect(accepted.stdout).toMatch(/^accepted s1: 1 file changed/);
+  expect(accepted.stderr).toMatch(
+    /could not be put back\nhint: in the way: a\nhint: it is safe; to get it: git /,
+  );
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('Taken');
+  expect(git(repository, 'show', 'refs/agt/stash/s1:a')).toBe('by the user');
+  expect(agt(repository, 'doctor').stdout).toContain(
+    'work of yours from before this session is still set aside',
+  );
+  git(repository, 'update-ref', '-d', 'refs/agt/stash/s1');
+  expect(agt(repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+});
