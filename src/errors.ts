@@ -12,17 +12,21 @@ export interface AgtErrorOptions {
   hints?: string[];
   exitCode?: number;
   cause?: unknown;
+  /** The signal that killed the git of agt. */
+  signal?: NodeJS.Signals | undefined;
 }
 
 export class AgtError extends Error {
   readonly hints: string[];
   readonly exitCode: number;
+  readonly signal: NodeJS.Signals | undefined;
 
   constructor(message: string, options: AgtErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'AgtError';
     this.hints = options.hints ?? [];
     this.exitCode = options.exitCode ?? EXIT.failed;
+    this.signal = options.signal;
   }
 }
 

@@ -52,7 +52,7 @@ export async function sayWhenInterrupted<T>(say: () => void, action: () => Promi
     return await action();
   } catch (error) {
     // A terminal interrupts git as well, and agt may see the end of git first.
-    if (isAgtError(error) && /was killed by SIG/.test(error.message)) await sleep(OWN_SIGNAL_MS);
+    if (isAgtError(error) && error.signal !== undefined) await sleep(OWN_SIGNAL_MS);
     throw error;
   } finally {
     release();

@@ -1,4 +1,5 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
+import { isAgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -129,7 +130,7 @@ class Run {
       retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(this.repository, record, { now: this.request.now() }));
     // Ctrl-C of a terminal reaches agt's git too.
     await attempt().catch((error: unknown) => {
-      if (/killed by SIG/.test(String(error))) return attempt();
+      if (isAgtError(error) && error.signal !== undefined) return attempt();
       throw error;
     });
   }

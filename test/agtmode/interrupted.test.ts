@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
 import {
@@ -16,14 +17,19 @@ import {
   write,
 } from '../harness/world.ts';
 
-/** Interrupts agt when it runs git with these words. That git waits for it. */
-async function interruptAt(words: string, { repository }: TestSession, ...args: string[]): Promise<Outcome> {
+/** Interrupts agt when it runs git with these words. That git waits for it; it ends first if `isGitFirst`. */
+async function interruptAt(
+  words: string,
+  { repository }: TestSession,
+  args: readonly string[],
+  isGitFirst = false,
+): Promise<Outcome> {
   const dir = makeTempDir('slow-git');
   const slowGit = join(dir, 'git');
   const isReached = join(dir, 'reached');
   write(
     slowGit,
-    `#!/bin/sh\ncase "$*" in *'${words}'*) : >${isReached}; exec sleep 60 ;; esac\nexec ${REAL_GIT} "$@"\n`,
+    `#!/bin/sh\ncase "$*" in *'${words}'*) echo $$ >${isReached}; exec sleep 60 ;; esac\nexec ${REAL_GIT} "$@"\n`,
     0o755,
   );
   const child = spawn(AGT, args, {
@@ -40,7 +46,11 @@ async function interruptAt(words: string, { repository }: TestSession, ...args: 
       resolve({ exitCode: signal === 'SIGINT' ? 130 : code, stdout, stderr }),
     ),
   );
-  while (!existsSync(isReached)) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (!existsSync(isReached) || readFileSync(isReached, 'utf8') === '') await sleep(10);
+  if (isGitFirst) {
+    process.kill(Number(readFileSync(isReached, 'utf8')), 'SIGINT');
+    await sleep(100);
+  }
   // As a terminal does: to all processes in the foreground.
   process.kill(-(child.pid as number), 'SIGINT');
   return ended;
@@ -63,7 +73,7 @@ test.each([
 ])('%s leaves nothing', async (_, command, words) => {
   const session = makeWork();
   const before = git(session.repository, 'for-each-ref', '--format=%(refname)');
-  const outcome = await interruptAt(words, session, ...command);
+  const outcome = await interruptAt(words, session, command);
   expect(outcome).toEqual({
     exitCode: 130,
     stdout: '',
@@ -77,7 +87,7 @@ test.each([
 test('restore names the ways on and back, and both work', async () => {
   const session = makeWork();
   write(join(session.sandbox, 'work'), 'third');
-  const outcome = await interruptAt('worktree list', session, 'session', 'restore', 's1', '--to', 'first');
+  const outcome = await interruptAt('worktree list', session, ['session', 'restore', 's1', '--to', 'first']);
   const commit = git(session.repository, 'rev-parse', '--short=10', 'agtsessions/s1~2');
   expect(outcome).toEqual({
     exitCode: 130,
@@ -90,15 +100,18 @@ test('restore names the ways on and back, and both work', async () => {
   agtOk(session.repository, 'session', 'restore', 's1', '--to', commit);
   expect(workIn(session)).toBe('first');
   write(join(session.sandbox, 'work'), 'fourth');
-  await interruptAt('worktree list', session, 'session', 'restore', 's1', '--to', commit);
+  await interruptAt('worktree list', session, ['session', 'restore', 's1', '--to', commit]);
   agtOk(session.repository, 'session', 'undo', 's1');
   expect(workIn(session)).toBe('fourth');
 });
 
-test('remove says how to go on', async () => {
+test.each([
+  ['agt sees the signal at once', false],
+  ['agt sees the end of git first', true],
+])('remove says how to go on: %s', async (_, isGitFirst) => {
   const session = makeWork();
   write(join(session.sandbox, 'work'), 'third');
-  const outcome = await interruptAt('fast-import', session, 'session', 'remove', 's1');
+  const outcome = await interruptAt('fast-import', session, ['session', 'remove', 's1'], isGitFirst);
   expect(outcome.stderr).toMatch(
     /^error: interrupted; session "s1" (has not changed|is only partly removed)\n/,
   );

@@ -63,8 +63,8 @@ export class FastImportFailed extends AgtError {
   /** A second attempt may succeed. */
   readonly isTransient: boolean;
 
-  constructor(reason: string, hints: string[], stderr: string) {
-    super(`git fast-import failed: ${reason}`, { exitCode: EXIT.failed, hints, cause: stderr });
+  constructor(reason: string, hints: string[], stderr: string, signal?: NodeJS.Signals) {
+    super(`git fast-import failed: ${reason}`, { exitCode: EXIT.failed, hints, cause: stderr, signal });
     this.isTransient = TRANSIENT.test(stderr);
   }
 }
@@ -199,7 +199,9 @@ export class FastImport {
       ...(isFull ? ['free some disk space; see: df -h'] : []),
       ...(isLocked ? ['see: agt doctor'] : []),
     ];
-    throw new FastImportFailed(reason.replace(/^\w+: /, '') || String(ending), hints, this.stderr);
+    const { signalCode } = this.child;
+    const text = reason.replace(/^\w+: /, '') || String(ending);
+    throw new FastImportFailed(text, hints, this.stderr, signalCode ?? undefined);
   }
 }
 

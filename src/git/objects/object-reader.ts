@@ -17,7 +17,7 @@ export interface ReadObject {
   readonly content: Buffer;
 }
 
-/** `name` is a revision such as `COMMIT:path`. Undefined if there is no such object. */
+/** `name` is a revision such as `COMMIT:path`, without a line break. Undefined if there is no such object. */
 export async function readObject(git: Git, name: string): Promise<ReadObject | undefined> {
   return (await ask(git, 'contents', name)) as ReadObject | undefined;
 }
@@ -29,17 +29,33 @@ export async function findObject(git: Git, name: string): Promise<string | undef
   return (await ask(git, 'info', name))?.oid;
 }
 
+type Question = 'info' | 'contents';
+
+type Answer = Omit<ReadObject, 'content'> & { readonly content?: Buffer };
+
+/** In place of an answer: git has ended. */
+const ENDED = Symbol('git has ended');
+
 /** By directory and object store: what a name means may depend on both. */
 const processes = new Map<string, BatchProcess>();
 
-function ask(git: Git, question: 'info' | 'contents', name: string) {
+/** If somebody kills git, as Ctrl-C of a terminal does, another git answers. */
+async function ask(git: Git, question: Question, name: string): Promise<Answer | undefined> {
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const answer = await runningProcess(git).ask(question, name);
+    if (answer !== ENDED) return answer;
+  }
+  throw new AgtError(`cannot read "${name}": git ended without an answer`, { exitCode: EXIT.git });
+}
+
+function runningProcess(git: Git): BatchProcess {
   const key = `${git.cwd}\0${git.env['GIT_OBJECT_DIRECTORY'] ?? ''}\0${git.env['GIT_DIR'] ?? ''}`;
   let running = processes.get(key);
   if (running === undefined || running.hasEnded) {
     running = new BatchProcess(git);
     processes.set(key, running);
   }
-  return running.ask(question, name);
+  return running;
 }
 
 class BatchProcess {
@@ -70,18 +86,21 @@ class BatchProcess {
   }
 
   /** One question after the other. */
-  ask(question: 'info' | 'contents', name: string): Promise<Omit<ReadObject, 'content'> | undefined> {
+  ask(question: Question, name: string): Promise<Answer | typeof ENDED | undefined> {
     const answer = this.last.then(() => this.answer(question, name));
     this.last = answer.catch(() => undefined);
     return answer;
   }
 
-  private async answer(question: 'info' | 'contents', name: string) {
+  private async answer(question: Question, name: string): Promise<Answer | typeof ENDED | undefined> {
     this.keepsAgtAlive(true);
     try {
       this.child.stdin.write(`${question} ${name}\n`);
       const header = await this.reader.readLine();
-      if (header === undefined) throw endedWithoutAnswer(name);
+      if (header === undefined) {
+        this.hasEnded = true;
+        return ENDED;
+      }
       const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+)(?: (\d+))?$/.exec(header) ?? [];
       if (oid === undefined || type === undefined) return undefined;
       if (question === 'info') return { oid, type };
@@ -99,8 +118,4 @@ class BatchProcess {
     if (does) pipe.ref();
     else pipe.unref();
   }
-}
-
-function endedWithoutAnswer(name: string): AgtError {
-  return new AgtError(`cannot read "${name}": git ended without an answer`, { exitCode: EXIT.git });
 }

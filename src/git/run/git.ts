@@ -72,7 +72,8 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
   const result = await start(git, args, options);
   if (result.exitCode === undefined) {
     if (result.signal !== undefined) {
-      throw new AgtError(`git ${commandIn(args)} was killed by ${result.signal}`, { exitCode: EXIT.git });
+      const { signal } = result;
+      throw new AgtError(`git ${commandIn(args)} was killed by ${signal}`, { exitCode: EXIT.git, signal });
     }
     throw cannotRun(git, result.cause ?? new Error(result.shortMessage || 'unknown reason'));
   }
