@@ -4,6 +4,8 @@
  */
 
 import type { CaptureResult } from '../../autocommit/capture.ts';
+import { linkedSandbox } from '../../autocommit/observe.ts';
+import type { CaptureOptions } from '../../autocommit/request.ts';
 import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
@@ -22,13 +24,14 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
-import { type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
 import type { RestoreRequest } from './request.ts';
@@ -84,8 +87,8 @@ async function restore(
 }
 
 /** @throws AgtError if the session works in the user's own checkout. When it has ended, it comes back with a sandbox. */
-function refuseInPlace({ session_id: id, checkout }: SessionRecord): void {
-  if (checkout === undefined) return;
+function refuseInPlace({ session_id: id, working_copy }: SessionRecord): void {
+  if (working_copy !== 'in-place') return;
   throw new AgtError(`session "${id}" works in your own checkout, and agt does not go back there`, {
     hints: [`take an earlier snapshot into a sandbox: agt session fork ${id} --at SNAPSHOT`],
   });
@@ -102,6 +105,8 @@ interface RestoreStart {
   readonly before: CaptureResult | undefined;
   /** From there to the snapshot; undefined if agt does not know it yet. */
   readonly plan: CheckoutPlan | undefined;
+  /** For the captures that follow: agt replaces no file that it has not captured, also if git ignores it by now. */
+  readonly taking: Pick<CaptureOptions, 'alsoTake'>;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -141,7 +146,24 @@ async function prepare(
   const begun = await beginWith(session, found, snapshot, request);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
-  return { record, begun, snapshot, wanted, before, plan };
+  return {
+    record,
+    begun,
+    snapshot,
+    wanted,
+    before,
+    plan,
+    taking: await filesToTake(repository, record, wanted),
+  };
+}
+
+async function filesToTake(
+  { git }: Repository,
+  record: SessionRecord,
+  { commit }: SnapshotMetadata,
+): Promise<RestoreStart['taking']> {
+  if (!isAttached(record)) return {};
+  return { alsoTake: [...(await readSnapshotTree(git, commit)).files.keys()] };
 }
 
 async function beginWith(
@@ -168,7 +190,7 @@ async function requireRoom(
   { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
 ): Promise<CheckoutPlan> {
   const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
-  await requireSpaceFor(git, plan, sessionFolder(record));
+  await requireSpaceFor(git, plan, sessionFolder(record), linkedSandbox(record));
   return plan;
 }
 
@@ -193,7 +215,7 @@ async function bringBack(
     ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
   );
   const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
-  if (request.scope.includes('sandbox')) {
+  if (request.scope.includes('sandbox') && !isAttached(record)) {
     warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted)));
   }
   return { changed, warnings };
@@ -205,7 +227,7 @@ const ATTEMPTS = 3;
 /** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
 async function restoreFiles(
   session: LockedSession,
-  { record, wanted, before, plan: firstPlan }: RestoreStart,
+  { record, wanted, before, plan: firstPlan, taking }: RestoreStart,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; warnings: string[] }> {
   const { git } = session.repository;
@@ -222,7 +244,8 @@ async function restoreFiles(
       );
       return { changed: paths.size, warnings };
     }
-    captured = (await captureSession(session, record, { now, unfinished: wanted.commit })).commit;
+    const marks = { now, unfinished: wanted.commit, ...taking };
+    captured = (await captureSession(session, record, marks)).commit;
     plan = await planFrom(git, captured, wanted, scope);
   }
 }
@@ -269,12 +292,12 @@ function workBranches(
 
 async function captureAndVerify(
   session: LockedSession,
-  { record, snapshot, wanted }: RestoreStart,
+  { record, snapshot, wanted, taking }: RestoreStart,
   { now, by, scope }: RestoreRequest,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
   const restored = { commit: snapshot.commit, by };
-  const { commit = '', failed } = await captureSession(session, record, { now, restored });
+  const { commit = '', failed } = await captureSession(session, record, { now, restored, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
   const branches = workBranches(repository, record, snapshot);
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, branches);
