@@ -3,14 +3,7 @@
  * before and after, so the history only grows and every restore can be undone.
  */
 
-import type { CaptureResult } from '../../autocommit/capture.ts';
-import { linkedSandbox } from '../../autocommit/observe.ts';
-import type { CaptureOptions } from '../../autocommit/request.ts';
-import { applyPlan } from '../../checkout/apply.ts';
-import { prepareCheckout } from '../../checkout/checkout.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
-import type { CheckoutPlan } from '../../checkout/plan.ts';
-import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -19,7 +12,7 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
-import { type Git, gitAnswer } from '../../git/run/git.ts';
+import { gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -31,11 +24,10 @@ import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
-import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
 import type { RestoreRequest } from './request.ts';
-import { openSessionFolder } from './session-folder.ts';
+import { type FilesToRestore, filesToTake, requireRoom, restoreFiles } from './restore-files.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -94,19 +86,10 @@ function refuseInPlace({ session_id: id, working_copy }: SessionRecord): void {
   });
 }
 
-interface RestoreStart {
-  /** The session as it will be after the restore: agt captures only active sessions. */
-  readonly record: SessionRecord;
+interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore. */
   readonly begun: SessionRecord;
   readonly snapshot: Snapshot;
-  readonly wanted: SnapshotMetadata;
-  /** The capture before the restore; undefined if the folder was empty. */
-  readonly before: CaptureResult | undefined;
-  /** From there to the snapshot; undefined if agt does not know it yet. */
-  readonly plan: CheckoutPlan | undefined;
-  /** For the captures that follow: agt replaces no file that it has not captured, also if git ignores it by now. */
-  readonly taking: Pick<CaptureOptions, 'alsoTake'>;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -157,15 +140,6 @@ async function prepare(
   };
 }
 
-async function filesToTake(
-  { git }: Repository,
-  record: SessionRecord,
-  { commit }: SnapshotMetadata,
-): Promise<RestoreStart['taking']> {
-  if (!isAttached(record)) return {};
-  return { alsoTake: [...(await readSnapshotTree(git, commit)).files.keys()] };
-}
-
 async function beginWith(
   session: LockedSession,
   found: SessionRecord,
@@ -181,17 +155,6 @@ async function beginWith(
     ...(tip === undefined ? {} : { tip }),
   } as const;
   return begin(session, found, intent);
-}
-
-/** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
-async function requireRoom(
-  { git }: Repository,
-  record: SessionRecord,
-  { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
-): Promise<CheckoutPlan> {
-  const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
-  await requireSpaceFor(git, plan, sessionFolder(record), linkedSandbox(record));
-  return plan;
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
@@ -219,51 +182,6 @@ async function bringBack(
     warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted)));
   }
   return { changed, warnings };
-}
-
-/** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
-const ATTEMPTS = 3;
-
-/** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
-async function restoreFiles(
-  session: LockedSession,
-  { record, wanted, before, plan: firstPlan, taking }: RestoreStart,
-  { scope, now }: RestoreRequest,
-): Promise<{ changed: number; warnings: string[] }> {
-  const { git } = session.repository;
-  const paths = new Set<string>();
-  let captured = before?.commit;
-  let plan = firstPlan ?? (await planFrom(git, captured, wanted, scope));
-  for (let attempt = 1; ; attempt++) {
-    for (const path of pathsOf(plan)) paths.add(path);
-    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
-    if (changed.length === 0 || attempt === ATTEMPTS) {
-      const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
-      const warnings = [...refused, ...busy].map(
-        ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
-      );
-      return { changed: paths.size, warnings };
-    }
-    const marks = { now, unfinished: wanted.commit, ...taking };
-    captured = (await captureSession(session, record, marks)).commit;
-    plan = await planFrom(git, captured, wanted, scope);
-  }
-}
-
-/** `captured` is the last snapshot; undefined if the folder is empty. */
-async function planFrom(
-  git: Git,
-  captured: string | undefined,
-  wanted: SnapshotMetadata,
-  scope: readonly string[],
-): Promise<CheckoutPlan> {
-  const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
-  return prepareCheckout(git, from, wanted, scope);
-}
-
-/** Every path that a plan changes. */
-function pathsOf(plan: CheckoutPlan): string[] {
-  return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
 }
 
 /** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
