@@ -108,6 +108,7 @@ function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[]
   const notes = [
     snapshot.label ?? '',
     toolNote(snapshot),
+    snapshot.agent === undefined ? '' : `(${snapshot.agent})`,
     snapshot.restored === undefined ? '' : `(restored ${shortOid(snapshot.restored)})`,
     snapshot.session === sessionId ? '' : `(in ${snapshot.session})`,
   ];
@@ -156,10 +157,13 @@ function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
     return {
       name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
       commit: snapshot.commit,
+      tree: snapshot.tree,
       at: snapshot.time.toISOString(),
       session_id: snapshot.session,
       label: snapshot.label ?? null,
       tool: snapshot.tool ?? null,
+      agent: snapshot.agent ?? null,
+      conversation: snapshot.conversation ?? null,
       call_id: snapshot.call?.id ?? null,
       summary: snapshot.call?.summary ?? null,
       outcome: snapshot.call?.outcome ?? null,
