@@ -31,7 +31,7 @@ export async function printFolders(context: Context, asJson: boolean): Promise<n
     }
   }
   const total = uses.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (asJson) context.out(json({ folders: uses, total }));
+  if (asJson) context.out(json({ folders: uses.map(useJson), total }));
   else context.out(`${table(uses.map((use) => row(use, context.now())))}total ${showSize(total)}\n`);
   for (const error of errors) context.err(formatError(error, false));
   return errors.length === 0 ? EXIT.done : worstExitCode(errors.map(exitCodeFor));
@@ -51,6 +51,10 @@ async function measure(context: Context, store: string): Promise<FolderUse | und
     last: snapshots[0]?.time,
     bytes: objectStoreSize(`${repository.commonDir}/objects`),
   };
+}
+
+function useJson({ last, ...use }: FolderUse) {
+  return { ...use, last_at: last?.toISOString() ?? null };
 }
 
 function row({ folder, exists, snapshots, last, bytes }: FolderUse, now: Date): string[] {
