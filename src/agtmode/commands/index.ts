@@ -10,6 +10,7 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { hook } from './hook.ts';
 import { sessionAccept } from './session/accept.ts';
 import { sessionAdopt } from './session/adopt.ts';
 import { sessionCat } from './session/cat.ts';
@@ -79,6 +80,7 @@ export const COMMANDS: readonly Command[] = [
   cronInstall,
   cronRemove,
   cronShow,
+  hook,
   shimInstall,
   shimUninstall,
   shimPrint,
