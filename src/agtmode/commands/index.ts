@@ -36,6 +36,7 @@ import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
+import { snapshot } from './snapshot/take.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
 
@@ -57,6 +58,7 @@ export const COMMANDS: readonly Command[] = [
   sessionExport,
   sessionRemove,
   autocommit,
+  snapshot,
   watch,
   sessionRecord,
   sessionExec,
