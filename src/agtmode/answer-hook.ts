@@ -8,19 +8,19 @@ import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
 import { EXIT, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { discoverRepository } from '../git/files/discover-repository.ts';
 import { type HookEvent, parseEventJson } from '../integrations/event.ts';
 import { logFailure, writeLastEvent } from '../integrations/hooks-log.ts';
 import type { Integration } from '../integrations/integration.ts';
+import { folderPlace, type Place, sessionPlace } from '../integrations/place.ts';
 import { parsePromptCommand } from '../integrations/prompt-command.ts';
 import { recordEvent } from '../integrations/record-event.ts';
 import { findIntegration } from '../integrations/tools.ts';
 import { ownCommand } from '../process/invocation.ts';
 import { readStandardInput } from '../process/standard-input.ts';
-import { agtDirectory, recordsDirectory } from '../repository/layout.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type Context, openContext } from './context.ts';
 import { answerPrompt } from './prompt-answer.ts';
+import { folderHere } from './session-here.ts';
 import { gitDirectory } from './write-shim.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
@@ -82,25 +82,17 @@ function currentDirectory(): string {
 }
 
 async function record(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
-  if (
-    event.kind === 'other' ||
-    !isAbsolute(event.cwd) ||
-    !existsSync(event.cwd) ||
-    !mayBeInSession(event.cwd)
-  )
-    return;
+  if (event.kind === 'other' || !isAbsolute(event.cwd) || !existsSync(event.cwd)) return;
   process.chdir(event.cwd);
   const context = await openTolerantly(call, event);
-  const repository = await context.repositoryIfAny();
-  const session = repository && sessionContaining(repository, event.cwd);
-  if (repository === undefined || session === undefined) return;
-  if (!isActive(session) || !repository.settings.hooks) return;
+  const place = await placeOf(context);
+  if (place === undefined) return;
   const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
   if (command !== undefined && integration.blockPrompt !== undefined) {
-    context.out(integration.blockPrompt(await answerPrompt(context, session, command)));
+    context.out(integration.blockPrompt(await answerPrompt(context, command)));
     return;
   }
-  await recordEvent(repository, session, {
+  await recordEvent(place, {
     event,
     agent: integration.program,
     now: context.now(),
@@ -110,11 +102,16 @@ async function record(call: HookCall, integration: Integration, event: HookEvent
   });
 }
 
-/** Without git: in most directories agt has nothing to do, and an agent should not wait for that. */
-function mayBeInSession(cwd: string): boolean {
-  const found = discoverRepository(cwd, {});
-  if (found !== undefined && existsSync(recordsDirectory(agtDirectory(found.commonDir)))) return true;
-  return /\/sessions\//.test(cwd);
+/** Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. */
+async function placeOf(context: Context): Promise<Place | undefined> {
+  const { user, folder } = await folderHere(context);
+  const access = context.folderAccess();
+  const settings = user?.settings ?? access.readSettings(undefined);
+  if (!settings.hooks) return undefined;
+  const session = user && sessionContaining(user, context.cwd);
+  if (user === undefined || session === undefined)
+    return folderPlace(access, folder, user, settings.readOnlyTools);
+  return isActive(session) ? sessionPlace(user, session) : undefined;
 }
 
 /** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */

@@ -1,7 +1,6 @@
-/** Runs the command of agt that a prompt is, and returns what it printed. */
+/** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
 import { formatError } from '../errors.ts';
 import type { PromptCommand } from '../integrations/prompt-command.ts';
-import type { SessionRecord } from '../session/record.ts';
 import { runCommand } from './command-line/command.ts';
 import { sessionLog } from './commands/session/log.ts';
 import { sessionRestore } from './commands/session/restore.ts';
@@ -11,11 +10,7 @@ import type { Context } from './context.ts';
 /** So many snapshots fit on a screen. */
 const LISTED = '15';
 
-export async function answerPrompt(
-  context: Context,
-  { session_id: session }: SessionRecord,
-  command: PromptCommand,
-): Promise<string> {
+export async function answerPrompt(context: Context, command: PromptCommand): Promise<string> {
   let text = '';
   const print = (part: string) => {
     text += part;
@@ -23,7 +18,7 @@ export async function answerPrompt(
   const own: Context = { ...context, out: print, err: print, colour: false, showsProgress: false };
   try {
     const [run, args] = commandOf(command);
-    await runCommand(run, { session, ...args }, own);
+    await runCommand(run, args, own);
   } catch (error) {
     text += formatError(error, false);
   }

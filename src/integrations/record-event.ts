@@ -1,34 +1,23 @@
-/** Brings an event of an agent into the history of the session that the agent works in. */
+/** Brings an event of an agent into the history of the place that the agent works in. */
 import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readIfThere } from '../disk/lock-owner.ts';
 import { shellQuote } from '../git/run/trace.ts';
-import { slowCaptureFile } from '../repository/layout.ts';
-import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
-import { markFailed } from '../running/mark-failed.ts';
-import { isReadOnly, recordCall } from '../running/record-call.ts';
+import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
-import { ownerIsGone, ownerOf } from '../session/owner.ts';
-import type { SessionRecord } from '../session/record.ts';
-import { isBusy, retryWhileBusy } from '../session/retry.ts';
+import type { AutocommitOptions } from '../session/capture-session.ts';
+import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { promptLabel } from '../snapshot/own-labels.ts';
-import { autocommit } from '../triggers/autocommit.ts';
-import {
-  firstWords,
-  type HookEvent,
-  type PromptEvent,
-  type SessionEnd,
-  type SessionStart,
-  type ToolEvent,
-} from './event.ts';
+import { firstWords, type HookEvent, type PromptEvent, type SessionStart, type ToolEvent } from './event.ts';
+import { LONGEST_WAIT_MS, type Place, unlessBusy } from './place.ts';
 
 export interface RecordRequest {
   readonly event: HookEvent;
   /** The name of the agent's command, such as `claude`. */
   readonly agent: string;
   readonly now: Date;
-  /** The event comes from this agt, which has left it to a process of its own. */
+  /** The event comes from another agt, which has left it to this process. */
   readonly isInBackground: boolean;
   /** Starts such a process. */
   readonly leaveToBackground: () => Promise<void>;
@@ -36,70 +25,52 @@ export interface RecordRequest {
   readonly gitDirectory: () => Promise<string | undefined>;
 }
 
-/** Two tools of an agent may end at once. The next event captures what this one leaves. */
-const LONGEST_WAIT_MS = 10_000;
-
 /** Once a capture takes longer, the agent does not wait for those of its tools. */
 const SLOW_MS = 1_000;
 
 /** @throws the error of agt or git. The session is marked then. */
-export async function recordEvent(
-  repository: Repository,
-  record: SessionRecord,
-  request: RecordRequest,
-): Promise<void> {
+export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
   const { event } = request;
   switch (event.kind) {
     case 'session-start':
-      return begin(repository, record, event, request);
+      return begin(place, event, request);
     case 'prompt':
-      return capture(repository, record, request, labelOf(event));
+      return capture(place, request, labelOf(event));
     case 'tool':
-      return recordTool(repository, record, event, request);
+      return recordTool(place, event, request);
     case 'turn':
-      return capture(repository, record, request);
+      return capture(place, request);
     case 'session-end':
-      await capture(repository, record, request);
-      return end(repository, record, event);
+      await capture(place, request);
+      return setOwner(place, (present) => (present?.pid === event.pid ? undefined : present));
     case 'other':
       return;
   }
 }
 
-async function begin(
-  repository: Repository,
-  record: SessionRecord,
-  event: SessionStart,
-  request: RecordRequest,
-): Promise<void> {
+async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
   if (request.isInBackground) {
-    await sweep(repository, request.now);
-    return capture(repository, record, request);
+    if (place.user !== undefined) await sweep(place.user, request.now);
+    return capture(place, request);
   }
-  if (event.pid !== undefined) await own(repository, record, event.pid, request);
+  const { pid, environmentFile } = event;
+  if (pid !== undefined) {
+    const owner = ownerOf(pid, request.agent, request.now);
+    // A command that runs in the session already stays its owner: it has started the agent.
+    await setOwner(place, (present) => (present === undefined || ownerIsGone(present) ? owner : present));
+  }
   await request.leaveToBackground();
-  if (event.environmentFile === undefined) return;
+  if (environmentFile === undefined || place.record === undefined) return;
   const directory = await request.gitDirectory();
-  if (directory !== undefined) putFirstOnPath(event.environmentFile, directory);
+  if (directory !== undefined) putFirstOnPath(environmentFile, directory);
 }
 
-/** A command that runs in the session already stays its owner: it has started the agent. */
-async function own(
-  repository: Repository,
-  record: SessionRecord,
-  pid: number,
-  { agent, now }: RecordRequest,
+async function setOwner(
+  { user, record }: Place,
+  change: (present: Owner | undefined) => Owner | undefined,
 ): Promise<void> {
-  const owner = ownerOf(pid, agent, now);
-  const change = (present: typeof record.owner) =>
-    present === undefined || ownerIsGone(present) ? owner : present;
-  await leaveIfBusy(() => changeOwner(repository, record.session_id, change, LONGEST_WAIT_MS));
-}
-
-async function end(repository: Repository, record: SessionRecord, { pid }: SessionEnd): Promise<void> {
-  if (pid === undefined) return;
-  const change = (present: typeof record.owner) => (present?.pid === pid ? undefined : present);
-  await leaveIfBusy(() => changeOwner(repository, record.session_id, change, LONGEST_WAIT_MS));
+  if (user === undefined || record === undefined) return;
+  await unlessBusy(() => changeOwner(user, record.session_id, change, LONGEST_WAIT_MS));
 }
 
 /** The tool empties the file for each conversation, but may send the event several times. */
@@ -109,66 +80,43 @@ function putFirstOnPath(environmentFile: string, directory: string): void {
 }
 
 /** The prompt comes again, empty, between the calls of some tools: then it is no step of the user. */
-function labelOf({ prompt }: PromptEvent): string | undefined {
+function labelOf({ prompt }: PromptEvent): { label?: string } {
   const words = firstWords(prompt);
-  return words === '' ? undefined : promptLabel(words);
+  return words === '' ? {} : { label: promptLabel(words) };
 }
 
-async function recordTool(
-  repository: Repository,
-  record: SessionRecord,
-  event: ToolEvent,
-  request: RecordRequest,
-): Promise<void> {
+/** A call that failed is recorded even if it changed nothing: a person may look for it. */
+async function recordTool(place: Place, event: ToolEvent, request: RecordRequest): Promise<void> {
   const { tool, outcome, callId: id, summary } = event;
-  if (isReadOnly(tool, repository.settings.readOnlyTools)) return;
-  const { agtDir } = repository;
-  if (!request.isInBackground && isSlow(agtDir, record)) return request.leaveToBackground();
-  const call = { tool, call: { outcome, id, summary }, onlyIfChanged: outcome === 'succeeded' };
-  await timed(agtDir, record, () =>
-    recordCall(repository, record, { ...call, waitMs: LONGEST_WAIT_MS, now: request.now }),
-  );
+  if (isReadOnly(tool, place.readOnlyTools)) return;
+  if (!request.isInBackground && isThere(place.slowFile)) return request.leaveToBackground();
+  const onlyIfChanged = outcome === 'succeeded';
+  return capture(place, request, { tool, call: { outcome, id, summary }, onlyIfChanged });
 }
 
 async function capture(
-  repository: Repository,
-  record: SessionRecord,
-  { now }: RecordRequest,
-  label?: string,
+  place: Place,
+  { agent, event: { conversation }, now }: RecordRequest,
+  options: Partial<AutocommitOptions> = {},
 ): Promise<void> {
-  const options = label === undefined ? { now } : { now, label };
-  try {
-    await timed(repository.agtDir, record, () =>
-      retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(repository, record, options)),
-    );
-  } catch (error) {
-    await markFailed(repository, record, error, now);
-    throw error;
-  }
-}
-
-async function leaveIfBusy(action: () => Promise<unknown>): Promise<void> {
-  try {
-    await action();
-  } catch (error) {
-    if (!isBusy(error)) throw error;
-  }
-}
-
-function isSlow(agtDir: string, { session_id: id }: SessionRecord): boolean {
-  return statSync(slowCaptureFile(agtDir, id), { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Remembers for the next event whether this capture was slow. */
-async function timed(agtDir: string, record: SessionRecord, action: () => Promise<unknown>): Promise<void> {
   const start = performance.now();
-  await leaveIfBusy(action);
-  const file = slowCaptureFile(agtDir, record.session_id);
-  const wasSlow = isSlow(agtDir, record);
-  if (performance.now() - start > SLOW_MS === wasSlow) return;
-  if (wasSlow) rmSync(file, { force: true });
-  else {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, '');
-  }
+  await place.capture({
+    now,
+    agent,
+    ...(conversation === undefined ? {} : { conversation }),
+    ...options,
+  });
+  rememberSpeed(place.slowFile, performance.now() - start > SLOW_MS);
+}
+
+function rememberSpeed(slowFile: string, isSlow: boolean): void {
+  if (isSlow === isThere(slowFile)) return;
+  if (isSlow) {
+    mkdirSync(dirname(slowFile), { recursive: true });
+    writeFileSync(slowFile, '');
+  } else rmSync(slowFile, { force: true });
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

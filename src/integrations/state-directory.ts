@@ -1,11 +1,11 @@
 /** The directory of agt's own files about the user's agents: `$XDG_STATE_HOME/agt`, usually `~/.local/state/agt`. */
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
+import { stateHome } from '../session/attached/store.ts';
 
-/** Undefined without a HOME. A relative XDG_STATE_HOME counts for nothing, as its specification demands. */
+/** Undefined without a HOME. */
 export function stateDirectory(env: NodeJS.ProcessEnv): string | undefined {
-  const given = env['XDG_STATE_HOME'];
-  if (given !== undefined && isAbsolute(given)) return join(given, 'agt');
-  return env['HOME'] ? join(env['HOME'], '.local', 'state', 'agt') : undefined;
+  const state = stateHome(env);
+  return state === undefined ? undefined : join(state, 'agt');
 }
 
 /** What agt knows about the hooks that it has installed. */

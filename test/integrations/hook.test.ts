@@ -1,10 +1,10 @@
 /** agt hook: events of agents become snapshots, and nothing that fails reaches the agent. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const stateDir = () => join(process.env['HOME'] ?? '', '.local/state/agt');
 
@@ -190,7 +190,33 @@ test('a failure of agt is a line in hooks.log and in agt status; the agent hears
   failures();
 });
 
-test('elsewhere, and with agt.hooks=false, agt does nothing', () => {
+test('in any other folder the snapshots go to a store of its own', async () => {
+  const checkout = makeRepository({ a: 'a\n' });
+  const refs = git(checkout, 'for-each-ref');
+  const stores = join(stateDir(), 'folders');
+  expect(hook(checkout, 'SessionStart', {}, { CLAUDE_PID: `${process.pid}` })).toEqual(silent);
+  const snapshots = () =>
+    (existsSync(stores) ? readdirSync(stores) : [])
+      .filter((name) => /^project-.*\.git$/.test(name))
+      .flatMap(
+        (name) => run(REAL_GIT, ['log', '--all', '--format=%s%n%b'], { cwd: join(stores, name) }).stdout,
+      )
+      .join('');
+  await until(() => snapshots().includes('Agt-Agent: claude'));
+  say(checkout, 'look');
+  write(join(checkout, 'b'), 'b\n');
+  toolOf(checkout, 'Write', { file_path: 'b' });
+  expect(snapshots()).toMatch(
+    /^Write: b\n(.*\n)*Agt-Conversation: c1\n(.*\n)*Agt-Call: toolu_1\n(.*\n)*prompt: look\n/,
+  );
+  expect(git(checkout, 'for-each-ref')).toBe(refs);
+  expect(existsSync(join(checkout, '.git/agt'))).toBe(false);
+  const home = process.env['HOME'] ?? '';
+  for (const event of ['SessionStart', 'Stop', 'Stop']) expect(hook(home, event)).toEqual(silent);
+  expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^agt does not snapshot your home/) }]);
+});
+
+test('in a session that has ended, and with agt.hooks=false, agt does nothing', () => {
   const session = makeSession();
   write(join(session.sandbox, 'a'), 'a');
   agtOk(session.repository, 'config', 'set', 'agt.hooks', 'false');
