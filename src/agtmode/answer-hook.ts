@@ -6,9 +6,9 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
-import { EXIT, usageError } from '../errors.ts';
+import { EXIT, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { type HookEvent, parseEventJson } from '../integrations/event.ts';
+import { type FileEvent, type HookEvent, parseEventJson } from '../integrations/event.ts';
 import { logFailure, writeLastEvent } from '../integrations/hooks-log.ts';
 import type { Integration } from '../integrations/integration.ts';
 import { folderPlace, type Place, sessionPlace } from '../integrations/place.ts';
@@ -21,6 +21,7 @@ import { sessionContaining } from '../session/find-session.ts';
 import { type Context, openContext } from './context.ts';
 import { answerPrompt } from './prompt-answer.ts';
 import { folderHere } from './session-here.ts';
+import { answerWorktree } from './worktree-answer.ts';
 import { gitDirectory } from './write-shim.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
@@ -36,11 +37,11 @@ export async function answerHook([tool = '', ...words]: readonly string[]): Prom
   const env = withoutRepositoryVariables(process.env);
   const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND) };
   try {
-    await answer(call, readStandardInput());
+    return await answer(call, readStandardInput());
   } catch (error) {
     logFailure(env, { at: new Date().toISOString(), tool, event: '', cwd: '' }, error);
+    return EXIT.done;
   }
-  return EXIT.done;
 }
 
 interface HookCall {
@@ -55,7 +56,7 @@ function withoutRepositoryVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return env;
 }
 
-async function answer(call: HookCall, input: string): Promise<void> {
+async function answer(call: HookCall, input: string): Promise<number> {
   const { tool, env, isInBackground } = call;
   const integration = findIntegration(tool);
   if (integration === undefined) throw new Error(`agt knows no agent "${tool}"`);
@@ -66,9 +67,14 @@ async function answer(call: HookCall, input: string): Promise<void> {
   const about = { at: new Date().toISOString(), event: event.name, cwd: event.cwd };
   if (!isInBackground) writeLastEvent(env, tool, about);
   try {
-    await record(call, integration, event);
+    await act(call, integration, event);
+    return EXIT.done;
   } catch (error) {
     logFailure(env, { ...about, tool }, error);
+    if (event.kind !== 'worktree-create') return EXIT.done;
+    // Without a worktree the agent cannot begin, and it shows the reason.
+    process.stderr.write(formatError(error, false));
+    return EXIT.failed;
   }
 }
 
@@ -81,9 +87,19 @@ function currentDirectory(): string {
   }
 }
 
-async function record(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
-  if (event.kind === 'other' || !isAbsolute(event.cwd) || !existsSync(event.cwd)) return;
-  process.chdir(event.cwd);
+async function act(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
+  if (event.kind === 'other') return;
+  const isRemoval = event.kind === 'worktree-remove';
+  const cwd = isRemoval ? event.path : event.cwd;
+  // An agent may remove a worktree that is gone already.
+  if (!isAbsolute(cwd) || !existsSync(cwd)) return;
+  process.chdir(cwd);
+  if (isRemoval || event.kind === 'worktree-create')
+    return answerWorktree(await openTolerantly(call, event), integration, event);
+  return record(call, integration, event);
+}
+
+async function record(call: HookCall, integration: Integration, event: FileEvent): Promise<void> {
   const context = await openTolerantly(call, event);
   const place = await placeOf(context);
   if (place === undefined) return;
@@ -95,6 +111,7 @@ async function record(call: HookCall, integration: Integration, event: HookEvent
   await recordEvent(place, {
     event,
     agent: integration.program,
+    worktrees: integration.worktrees,
     now: context.now(),
     isInBackground: call.isInBackground,
     leaveToBackground: () => continueInBackground(call, event),
@@ -115,14 +132,15 @@ async function placeOf(context: Context): Promise<Place | undefined> {
 }
 
 /** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */
-async function openTolerantly({ tool, env }: HookCall, event: HookEvent): Promise<Context> {
-  const context = openContext(event.cwd, env);
+async function openTolerantly({ tool, env }: HookCall, { name: event }: HookEvent): Promise<Context> {
+  const cwd = process.cwd();
+  const context = openContext(cwd, env);
   try {
     await context.repositoryIfAny();
     return context;
   } catch (error) {
-    logFailure(env, { at: new Date().toISOString(), tool, event: event.name, cwd: event.cwd }, error);
-    return openContext(event.cwd, env, true);
+    logFailure(env, { at: new Date().toISOString(), tool, event, cwd }, error);
+    return openContext(cwd, env, true);
   }
 }
 

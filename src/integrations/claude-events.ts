@@ -28,6 +28,10 @@ export const readClaudeEvent: ReadEvent = (json, env, cwd): HookEvent => {
       return { ...event, kind: 'turn' };
     case 'SessionEnd':
       return { ...event, kind: 'session-end', pid };
+    case 'WorktreeCreate':
+      return { ...event, kind: 'worktree-create', worktree: textOf(json, 'name') ?? 'worktree', pid };
+    case 'WorktreeRemove':
+      return { ...event, kind: 'worktree-remove', path: textOf(json, 'worktree_path') ?? '', pid };
     default:
       return { ...event, kind: 'other' };
   }

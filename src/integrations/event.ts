@@ -41,12 +41,28 @@ export interface SessionEnd extends AnyEvent {
   readonly pid?: number | undefined;
 }
 
+/** The agent wants a worktree of this name, and reads its path from standard output. */
+export interface WorktreeCreate extends AnyEvent {
+  readonly kind: 'worktree-create';
+  readonly worktree: string;
+  readonly pid?: number | undefined;
+}
+
+export interface WorktreeRemove extends AnyEvent {
+  readonly kind: 'worktree-remove';
+  readonly path: string;
+  readonly pid?: number | undefined;
+}
+
 /** An event that says nothing about files. */
 export interface OtherEvent extends AnyEvent {
   readonly kind: 'other';
 }
 
-export type HookEvent = SessionStart | PromptEvent | ToolEvent | TurnEvent | SessionEnd | OtherEvent;
+/** Events that say something about the files of the place where the agent works. */
+export type FileEvent = SessionStart | PromptEvent | ToolEvent | TurnEvent | SessionEnd;
+export type WorktreeEvent = WorktreeCreate | WorktreeRemove;
+export type HookEvent = FileEvent | WorktreeEvent | OtherEvent;
 
 /** The JSON of a tool: nobody has checked it. */
 export type EventJson = Readonly<Record<string, unknown>>;

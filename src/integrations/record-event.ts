@@ -3,20 +3,33 @@ import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 import { readIfThere } from '../disk/lock-owner.ts';
 import { shellQuote } from '../git/run/trace.ts';
+import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
 import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { promptLabel } from '../snapshot/own-labels.ts';
-import { firstWords, type HookEvent, type PromptEvent, type SessionStart, type ToolEvent } from './event.ts';
+import {
+  type FileEvent,
+  firstWords,
+  type PromptEvent,
+  type SessionEnd,
+  type SessionStart,
+  type ToolEvent,
+} from './event.ts';
+import type { Integration } from './integration.ts';
 import { LONGEST_WAIT_MS, type Place, unlessBusy } from './place.ts';
+import { sweepWorktrees } from './worktrees.ts';
 
 export interface RecordRequest {
-  readonly event: HookEvent;
+  readonly event: FileEvent;
   /** The name of the agent's command, such as `claude`. */
   readonly agent: string;
   readonly now: Date;
+  readonly worktrees?: Integration['worktrees'];
+  /** This process of an agent is about to end. */
+  readonly ending?: number | undefined;
   /** The event comes from another agt, which has left it to this process. */
   readonly isInBackground: boolean;
   /** Starts such a process. */
@@ -41,16 +54,13 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
     case 'turn':
       return capture(place, request);
     case 'session-end':
-      await capture(place, request);
-      return setOwner(place, (present) => (present?.pid === event.pid ? undefined : present));
-    case 'other':
-      return;
+      return end(place, event, request);
   }
 }
 
 async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
   if (request.isInBackground) {
-    if (place.user !== undefined) await sweep(place.user, request.now);
+    if (place.user !== undefined) await sweepAll(place.user, request);
     return capture(place, request);
   }
   const { pid, environmentFile } = event;
@@ -63,6 +73,22 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
   if (environmentFile === undefined || place.record === undefined) return;
   const directory = await request.gitDirectory();
   if (directory !== undefined) putFirstOnPath(environmentFile, directory);
+}
+
+async function sweepAll(user: Repository, { worktrees, ending, now }: RecordRequest): Promise<void> {
+  await sweep(user, now);
+  if (worktrees !== undefined) await sweepWorktrees(user, worktrees.subagentPrefix, ending, now);
+}
+
+async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): Promise<void> {
+  if (request.isInBackground) {
+    if (place.user !== undefined) await sweepAll(place.user, { ...request, ending: pid });
+    return;
+  }
+  await capture(place, request);
+  if (pid === undefined) return;
+  await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
+  if (request.worktrees !== undefined && place.user !== undefined) await request.leaveToBackground();
 }
 
 async function setOwner(
