@@ -44,6 +44,12 @@ export async function sessionIfAny(context: Context): Promise<SessionHere | unde
   return attachedHere(context);
 }
 
+/** The repository here, or the store of the folder here. @throws AgtError if there is neither. */
+export async function repositoryHere(context: Context): Promise<Repository> {
+  const user = await context.repositoryIfAny();
+  return user ?? (await attachedHere(context))?.repository ?? context.repository();
+}
+
 /** The attached folder that the current directory is in. */
 async function attachedHere(context: Context): Promise<AttachedSession | undefined> {
   const { folder, user } = await folderHere(context);

@@ -48,7 +48,7 @@ export async function observeFolder(
   const { attached } = target;
   const refsRead =
     attached === undefined ? readRefsAtStart(git, target) : readRefsOfAttached(git, target, attached);
-  const ignoredRead = options.withIgnored ? undefined : attached?.readIgnored();
+  const ignoredRead = options.withIgnored ? undefined : attached?.readIgnored(options.alsoTake);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const loaded = loadStatCache(target);
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);

@@ -28,8 +28,8 @@ export interface CaptureTarget {
 export interface AttachedFolder {
   /** The commit of the user's HEAD; undefined if there is none. git has been started when the function returns. */
   readonly readHead: () => Promise<string | undefined>;
-  /** The files that git ignores there. git has been started when the function returns, too. */
-  readonly readIgnored: () => Promise<IgnoredFiles>;
+  /** The files that git ignores there, but for `alsoTake`. git has been started when the function returns, too. */
+  readonly readIgnored: (alsoTake?: readonly string[]) => Promise<IgnoredFiles>;
 }
 
 export interface CaptureOptions {
@@ -54,6 +54,8 @@ export interface CaptureOptions {
   readonly keep?: readonly string[];
   /** Of an attached folder: also the files that git ignores. */
   readonly withIgnored?: boolean;
+  /** Of an attached folder: these files, even if git ignores them. */
+  readonly alsoTake?: readonly string[];
   /** The agent and its conversation, for an attached folder, which has no session of one agent. */
   readonly agent?: string;
   readonly conversation?: string;

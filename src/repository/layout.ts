@@ -141,6 +141,11 @@ export function refusalFile(stateHome: string, name: string): string {
   return join(foldersDirectory(stateHome), `${name}.refused`);
 }
 
+/** Its time is that of the last `agt gc --folders --daily`. */
+export function lastTidyFile(stateHome: string): string {
+  return join(foldersDirectory(stateHome), '.tidied');
+}
+
 /** In a store: the session folder, whose sandbox is a link to the attached folder, is in this directory. */
 export function attachedSessions(agtDir: string): string {
   return join(agtDir, 'attached');

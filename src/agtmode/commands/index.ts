@@ -39,6 +39,9 @@ import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
+import { snapshotDiff, snapshotList } from './snapshot/list.ts';
+import { snapshotRestore } from './snapshot/restore.ts';
+import { snapshotStatus } from './snapshot/status.ts';
 import { snapshot } from './snapshot/take.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
@@ -61,6 +64,10 @@ export const COMMANDS: readonly Command[] = [
   sessionExport,
   sessionRemove,
   autocommit,
+  snapshotList,
+  snapshotDiff,
+  snapshotStatus,
+  snapshotRestore,
   snapshot,
   watch,
   sessionRecord,

@@ -16,7 +16,7 @@ export function attachedFolder(repository: Repository, record: SessionRecord): A
   const folder = record.checkout ?? record.sandbox;
   return {
     readHead: () => readHead(inDirectory(repository.git, folder)),
-    readIgnored: () => readIgnored(repository, folder),
+    readIgnored: (alsoTake = []) => readIgnored(repository, folder, alsoTake),
   };
 }
 
@@ -29,7 +29,11 @@ async function readHead(git: Git): Promise<string | undefined> {
 /** `--directory` names a directory once, and does not list what it holds. */
 const LIST_IGNORED = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
 
-async function readIgnored({ git, commonDir }: Repository, folder: string): Promise<IgnoredFiles> {
+async function readIgnored(
+  { git, commonDir }: Repository,
+  folder: string,
+  alsoTake: readonly string[],
+): Promise<IgnoredFiles> {
   const inFolder = inDirectory(git, folder);
   const ofUser = ['-c', 'core.fsmonitor=false', ...LIST_IGNORED];
   const ofStore = [`--git-dir=${commonDir}`, `--work-tree=${folder}`, ...LIST_IGNORED];
@@ -44,7 +48,7 @@ async function readIgnored({ git, commonDir }: Repository, folder: string): Prom
     .filter((path) => path !== '')
     .map((path) => `sandbox/${path.replace(/\/$/, '')}`);
   const included = isWorktree && ignored.length > 0 ? await readIncluded(inFolder) : [];
-  return ignoredFiles(ignored, included);
+  return ignoredFiles(ignored, [...included, ...alsoTake]);
 }
 
 /** The ignored files that `.worktreeinclude` names: a person wants them in every sandbox, so a snapshot holds them. */
@@ -57,8 +61,9 @@ async function readIncluded(git: Git): Promise<string[]> {
 /** Paths are relative to the session folder, one byte per character. */
 function ignoredFiles(paths: readonly string[], includedPaths: readonly string[]): IgnoredFiles {
   const ignored = new Set(paths);
-  const included = new Set([...includedPaths, ...includedPaths.flatMap(parentDirectories)]);
   const isBelowIgnored = (path: string) => parentDirectories(path).some((above) => ignored.has(above));
+  const wanted = includedPaths.filter((path) => ignored.has(path) || isBelowIgnored(path));
+  const included = new Set([...wanted, ...wanted.flatMap(parentDirectories)]);
   return {
     text: paths.length === 0 ? '' : digest([...ignored, '', ...included]),
     leavesOut: (path) =>
