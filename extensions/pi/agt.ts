@@ -66,6 +66,15 @@ interface Entry {
   readonly message?: { readonly role: string };
 }
 
+/** What agt prints with --json. */
+interface Answer {
+  readonly tree?: string | null;
+  readonly refused?: string | null;
+  readonly is_known?: boolean;
+  readonly changes?: readonly Change[] | null;
+  readonly changed?: number;
+}
+
 interface Change {
   readonly path: string;
   readonly status: string;
@@ -90,29 +99,31 @@ export default function agt(pi: Pi): void {
     { cwd }: Place,
     args: string[],
   ): Promise<{ answer: Answer; problem: string | undefined }> {
-    try {
-      const { stdout, stderr, code } = await pi.exec(AGT, args, { cwd, timeout: TIMEOUT });
-      const answer = stdout.startsWith('{') ? (JSON.parse(stdout) as Answer) : {};
-      const [line = `exit code ${code}`] = stderr.split('\n').filter((text) => text.startsWith('error: '));
-      return { answer, problem: code === 0 ? undefined : line.replace('error: ', '') };
-    } catch (error) {
-      return { answer: {}, problem: `cannot run ${AGT}: ${(error as Error).message}` };
-    }
-  }
-
-  interface Answer {
-    readonly tree?: string | null;
-    readonly refused?: string | null;
-    readonly is_known?: boolean;
-    readonly changes?: readonly Change[] | null;
-    readonly changed?: number;
+    // If there is no such program, pi either throws or reports a failure without a word.
+    const failed = { stdout: '', stderr: '', code: 1 };
+    const { stdout, stderr, code } = await pi.exec(AGT, args, { cwd, timeout: TIMEOUT }).catch(() => failed);
+    const answer = parse(stdout);
+    if (code === 0) return { answer, problem: undefined };
+    const line = stderr.split('\n').find((text) => text.startsWith('error: '));
+    return {
+      answer,
+      problem: line?.replace('error: ', '') ?? `cannot run ${AGT}, so there are no snapshots`,
+    };
   }
 
   /** Adds a snapshot and, if the files are other ones than in the last entry, an entry. */
   async function take(context: Context, place: Place, why: string, more: string[]): Promise<void> {
     if (isRefused) return;
     const about = ['--agent', 'pi', '--conversation', place.session];
-    const { answer, problem } = await run(place, ['snapshot', '--json', '--wait', '30', ...about, ...more]);
+    const { answer, problem } = await run(place, [
+      'snapshot',
+      '.',
+      '--json',
+      '--wait',
+      '30',
+      ...about,
+      ...more,
+    ]);
     if (answer.refused) {
       isRefused = true;
       if (answer.is_known !== true) warnOnce(context, answer.refused);
@@ -217,6 +228,15 @@ export default function agt(pi: Pi): void {
 
 function placeOf({ cwd, sessionManager }: Context): Place {
   return { cwd, session: sessionManager.getSessionId() };
+}
+
+/** Empty if it is cut off or none. */
+function parse(text: string): Answer {
+  try {
+    return JSON.parse(text) as Answer;
+  } catch {
+    return {};
+  }
 }
 
 function isState({ type, customType, data }: Entry): boolean {
