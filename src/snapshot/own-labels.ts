@@ -1,6 +1,6 @@
 /** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
 export function isOwnLabel(label: string): boolean {
-  return /^before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*)$/.test(
+  return /^(after the switch|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/.test(
     label,
   );
 }
