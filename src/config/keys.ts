@@ -64,6 +64,16 @@ export const SETTING_KEYS = [
       parsePeriod(value) === undefined ? 'not a time such as "30 days" or "2 weeks", nor "never"' : undefined,
   },
   {
+    name: 'agt.snapshotRetention',
+    defaultValue: '7 days',
+    agtModeOnly: true,
+    summary:
+      'how long agt gc keeps the snapshots of folders that are in no session; it keeps the last one and those that a person ' +
+      'labelled; never: it keeps all',
+    check: (value) =>
+      parsePeriod(value) === undefined ? 'not a time such as "7 days" or "2 weeks", nor "never"' : undefined,
+  },
+  {
     name: 'agt.budget',
     defaultValue: '',
     emptyMeans: 'no limit',

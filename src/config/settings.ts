@@ -22,6 +22,8 @@ export interface Settings {
   readonly maxFileSize: number;
   /** Seconds; Infinity to keep snapshots for good. */
   readonly retention: number;
+  /** Seconds; Infinity to keep the snapshots of folders for good, as in git mode, which does not read it. */
+  readonly snapshotRetention: number;
   /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
   readonly guard: boolean;
@@ -139,6 +141,7 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     workPrefix: get('agt.workPrefix'),
     maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
     retention: parsePeriod(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
+    snapshotRetention: parsePeriod(get('agt.snapshotRetention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
     commitTemplate: get('agt.commitTemplate'),

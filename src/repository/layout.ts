@@ -115,6 +115,36 @@ export function agentsInHistoryFile(agtDir: string): string {
   return join(agtDir, 'agents-in-history');
 }
 
+/** The stores of attached folders, outside of every repository. `stateHome` is XDG_STATE_HOME. */
+export function foldersDirectory(stateHome: string): string {
+  return join(stateHome, 'agt', 'folders');
+}
+
+/** The store of one attached folder: a bare repository. */
+export function folderStore(stateHome: string, name: string): string {
+  return join(foldersDirectory(stateHome), `${name}.git`);
+}
+
+/** A store that agt is still making. It gets its name when it is complete. */
+export function newStorePrefix(stateHome: string): string {
+  return join(foldersDirectory(stateHome), '.new-');
+}
+
+/** Why agt does not attach a folder. */
+export function refusalFile(stateHome: string, name: string): string {
+  return join(foldersDirectory(stateHome), `${name}.refused`);
+}
+
+/** Its time is that of the last `agt gc --folders --daily`. */
+export function lastTidyFile(stateHome: string): string {
+  return join(foldersDirectory(stateHome), '.tidied');
+}
+
+/** In a store: the session folder, whose sandbox is a link to the attached folder, is in this directory. */
+export function attachedSessions(agtDir: string): string {
+  return join(agtDir, 'attached');
+}
+
 /** In the git directory of the user's own checkout: the id of the session that works there, for the guard. */
 export function inPlaceFile(gitDir: string): string {
   return join(gitDir, 'agt-in-place');

@@ -35,6 +35,10 @@ import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
+import { snapshotDiff, snapshotList } from './snapshot/list.ts';
+import { snapshotRestore } from './snapshot/restore.ts';
+import { snapshotStatus } from './snapshot/status.ts';
+import { snapshot } from './snapshot/take.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
 
@@ -56,6 +60,11 @@ export const COMMANDS: readonly Command[] = [
   sessionExport,
   sessionRemove,
   autocommit,
+  snapshotList,
+  snapshotDiff,
+  snapshotStatus,
+  snapshotRestore,
+  snapshot,
   watch,
   sessionRecord,
   sessionExec,

@@ -19,7 +19,7 @@ export interface Git {
   readonly userLocale: NodeJS.ProcessEnv;
 }
 
-interface GitRun {
+export interface GitRun {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: string;
