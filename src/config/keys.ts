@@ -124,6 +124,14 @@ export const SETTING_KEYS = [
     check: () => undefined,
   },
   {
+    name: 'agt.hooks',
+    defaultValue: 'true',
+    agtModeOnly: true,
+    summary:
+      'record the work of agents whose hooks call agt (agt hooks install); false: agt hook does nothing',
+    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+  },
+  {
     name: 'agt.autoRevert',
     defaultValue: 'in-place',
     agtModeOnly: true,

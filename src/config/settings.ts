@@ -31,6 +31,8 @@ export interface Settings {
   readonly commitTemplate: string;
   /** Names and patterns with `*`. */
   readonly readOnlyTools: readonly string[];
+  /** Whether `agt hook` does anything. */
+  readonly hooks: boolean;
   readonly autoRevert: AutoRevert;
   /** Seconds; Infinity: no session is reverted because it is idle. */
   readonly sessionTimeout: number;
@@ -146,6 +148,7 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     budget: parseSize(get('agt.budget')),
     commitTemplate: get('agt.commitTemplate'),
     readOnlyTools: parseWords(get('agt.readOnlyTools')),
+    hooks: parseBoolean(get('agt.hooks')) ?? true,
     autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
     sessionTimeout: parsePeriod(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
     keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,

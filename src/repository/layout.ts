@@ -81,12 +81,18 @@ export function usageDirectory(agtDir: string): string {
   return join(agtDir, 'usage');
 }
 
+/** Exists if the last capture for an agent's hook took long. */
+export function slowCaptureFile(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'slow', sessionId);
+}
+
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
     statCacheFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),
     join(usageDirectory(agtDir), sessionId),
+    slowCaptureFile(agtDir, sessionId),
   ];
 }
 

@@ -10,6 +10,10 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { hook } from './hook.ts';
+import { hooksInstall } from './hooks/install.ts';
+import { hooksStatus } from './hooks/status.ts';
+import { hooksUninstall } from './hooks/uninstall.ts';
 import { sessionAccept } from './session/accept.ts';
 import { sessionAdopt } from './session/adopt.ts';
 import { sessionCat } from './session/cat.ts';
@@ -88,6 +92,10 @@ export const COMMANDS: readonly Command[] = [
   cronInstall,
   cronRemove,
   cronShow,
+  hooksInstall,
+  hooksUninstall,
+  hooksStatus,
+  hook,
   shimInstall,
   shimUninstall,
   shimPrint,

@@ -2,10 +2,9 @@
  * Folders that agt does not attach: a home directory, a disk, a folder with the store in it, a git directory, and one with
  * too many files. agt writes the reason down, so that a hook tells of it once.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { sep } from 'node:path';
-import { writeFileAtomic } from '../../disk/atomic-file.ts';
-import { AgtError } from '../../errors.ts';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, sep } from 'node:path';
+import { AgtError, errorCode } from '../../errors.ts';
 import { foldersDirectory, refusalFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type FolderAccess, realPath, stateHome, storeName } from './store.ts';
@@ -49,9 +48,20 @@ function problemOf(
 export function noteRefusal({ env }: FolderAccess, folder: string, error: AgtError): FolderRefused {
   const state = stateHome(env);
   const file = state === undefined ? undefined : refusalFile(state, storeName(folder));
-  const isKnown = file !== undefined && existsSync(file);
-  if (file !== undefined && !isKnown) writeFileAtomic(file, `${error.message}\n`);
+  const isKnown = file !== undefined && !writeOnce(file, `${error.message}\n`);
   return new FolderRefused(error.message, error.hints, isKnown);
+}
+
+/** Several hooks may come at once: one of them is the first. False for every other one. */
+function writeOnce(file: string, text: string): boolean {
+  mkdirSync(dirname(file), { recursive: true });
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+    return true;
+  } catch (problem) {
+    if (errorCode(problem) === 'EEXIST') return false;
+    throw problem;
+  }
 }
 
 /** Why agt has refused the folder before; undefined if it has not. */
