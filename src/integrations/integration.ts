@@ -12,6 +12,8 @@ export interface Integration {
   readonly readEvent: ReadEvent;
   /** The text for standard output that ends a prompt without the model and shows `reason`; undefined if there is none. */
   readonly blockPrompt?: (reason: string) => string;
+  /** The agent takes every failure of a hook for an order, also that agt is gone. */
+  readonly mustNotFail?: true;
   /** The directory of the user's settings, which the agent makes when it first runs. */
   readonly home: (env: NodeJS.ProcessEnv) => string;
   /** The file with the hooks, in `home`. */

@@ -82,7 +82,7 @@ async function installOne(
   if (!project && !isInstalled(integration, context)) return { integration, outcome: 'agent-not-found' };
   try {
     const file = await hooksFile(context, integration, { project, worktrees });
-    const command = hookCommand(stableCommand(context), integration.name);
+    const command = hookCommand(stableCommand(context), integration);
     const outcome = await installHooks(requireStateDirectory(context), file, command, dryRun);
     const planned = dryRun && outcome !== 'unchanged' ? `would-be-${outcome}` : outcome;
     return { integration, outcome: planned, file: file.path };

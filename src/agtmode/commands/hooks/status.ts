@@ -76,7 +76,7 @@ async function statusOf(context: Context, integration: Integration, project: boo
   };
   try {
     const command = (await findHooks(file)) ?? null;
-    const problem = command === null ? null : problemOf(context, name, command);
+    const problem = command === null ? null : problemOf(context, integration, command);
     const state = stateOf(command !== null, problem, project || isInstalled(integration, context));
     return { ...about, state, command, problem };
   } catch (error) {
@@ -90,11 +90,11 @@ function stateOf(hasHooks: boolean, problem: string | null, isFound: boolean): H
   return problem === null ? 'installed' : 'outdated';
 }
 
-function problemOf(context: Context, tool: string, command: string): string | null {
-  if (command === hookCommand(stableCommand(context), tool)) return null;
+function problemOf(context: Context, integration: Integration, command: string): string | null {
+  if (command === hookCommand(stableCommand(context), integration)) return null;
   const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
   const reason = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
-  return `${reason}; mend it: agt hooks install ${tool}`;
+  return `${reason}; mend it: agt hooks install ${integration.name}`;
 }
 
 function isOlder(at: string, than: string | undefined): boolean {
