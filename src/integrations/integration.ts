@@ -21,8 +21,18 @@ export interface Integration {
   /** The same in a project. */
   readonly projectFile: string;
   readonly settings: (options: HookOptions) => HookSettings;
+  readonly trust?: Trust;
   /** If its worktrees can be sessions: how the ids of these begin, and of those for subagents. */
   readonly worktrees?: { readonly prefix: string; readonly subagentPrefix: string };
+}
+
+/** For an agent that runs only hooks that the user has reviewed. `path` is the settings file with the hooks. */
+export interface Trust {
+  /** The file in which the agent stores it. */
+  readonly file: (env: NodeJS.ProcessEnv) => string;
+  readonly isTrusted: (env: NodeJS.ProcessEnv, path: string) => Promise<boolean>;
+  readonly grant: (env: NodeJS.ProcessEnv, path: string) => Promise<void>;
+  readonly revoke: (env: NodeJS.ProcessEnv, path: string) => Promise<void>;
 }
 
 export interface HookOptions {
