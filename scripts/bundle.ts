@@ -87,6 +87,8 @@ for (const [entry, outfile] of [
     // A late import is evaluated late. Code from an asset cannot call import() itself.
     supported: { 'dynamic-import': false },
     metafile: true,
+    // Its other form cannot be bundled.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     plugins: [stringWidthWhenNeeded, builtinsWhenNeeded],
     define: {
       AGT_VERSION: JSON.stringify(version),

@@ -20,6 +20,7 @@ import { packed } from '../process/invocation.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { findRepository } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
+import type { FolderAccess } from '../session/attached/store.ts';
 import { writer } from './output/writer.ts';
 
 export interface Context {
@@ -44,6 +45,8 @@ export interface Context {
   /** @throws AgtError outside a repository. */
   readonly repository: () => Promise<Repository>;
   readonly repositoryIfAny: () => Promise<Repository | undefined>;
+  /** How agt reaches folders that are in no session (session/attached). */
+  readonly folderAccess: () => FolderAccess;
   /** All settings with their origins; in a repository, with its own. */
   readonly settingValues: () => Promise<SettingValue[]>;
   /** What agt could not use of the settings read so far. Empty unless the command tolerates that: others end by it. */
@@ -89,6 +92,11 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     gitVersion: async () => (await probe()).version,
     repositoryIfAny,
     repository: async () => (await repositoryIfAny()) ?? notInRepository(),
+    folderAccess: () => ({
+      git: openGit(gitPath(), cwd, env),
+      env,
+      readSettings: (local) => readSettings({ global: globalFile, local }, env, onProblem),
+    }),
     settingValues: async () => {
       const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
       const local = repository?.configFile;

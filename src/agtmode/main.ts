@@ -10,6 +10,7 @@ import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
 import { showsOwnVersion } from '../process/own-version.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
+import { answerHook } from './answer-hook.ts';
 import { commandName, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
@@ -43,6 +44,8 @@ const SHORT_FORMS = new Set([
 
 export async function runAgtMode(args: string[]): Promise<number> {
   if (showsOwnVersion(args, process.env)) return printVersion(writer(() => process.stdout));
+  // Before anything can fail: to an agent, exit codes of hooks are orders.
+  if (args[0] === 'hook' && args[1] !== undefined && !isHelp(args[1])) return answerHook(args.slice(1));
   const { directory, rest: given } = takeDirectories(args);
   const rest = SHORT_FORMS.has(given[0] ?? '') ? ['session', ...given] : given;
   const [word, ...others] = rest;
@@ -54,7 +57,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
     context.out(overview(COMMANDS));
     return EXIT.usage;
   }
-  if (['help', '--help', '-h'].includes(word) && others.length === 0) {
+  if (isHelp(word) && others.length === 0) {
     context.out(overview(COMMANDS));
     return EXIT.done;
   }
@@ -76,6 +79,10 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words);
+}
+
+function isHelp(word: string): boolean {
+  return ['help', '--help', '-h'].includes(word);
 }
 
 function printVersion(out: (text: string) => void): number {

@@ -151,7 +151,7 @@ async function needsCommit(
     refs.shadow !== refs.tip ||
     options.restored !== undefined ||
     (hasNews && options.onlyIfChanged !== true) ||
-    (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user])).length > 0
+    (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user ?? refs.tip])).length > 0
   );
 }
 

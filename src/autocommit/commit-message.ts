@@ -27,10 +27,12 @@ export function commitHeader(
 }
 
 function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
-  const { label, tool, call, restored, unfinished } = options;
+  const { label, tool, call, restored, unfinished, agent, conversation } = options;
   const trailers: [name: string, value: string | null | undefined][] = [
     ['Session', target.sessionId],
-    ['Head', refs.head.commit],
+    ['Head', refs.head.commit ?? refs.userHead],
+    ['Agent', agent && oneLine(agent)],
+    ['Conversation', conversation && oneLine(conversation)],
     ['Label', label && oneLine(label)],
     ['Tool', tool && oneLine(tool)],
     ['Call', call?.id && oneLine(call.id)],

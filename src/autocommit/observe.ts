@@ -8,6 +8,7 @@ import { type Git, inDirectory } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
+import { NO_INDEX, readRefsOfAttached } from './attached-refs.ts';
 import { buildManifest } from './build-manifest.ts';
 import { type LastSnapshot, loadStatCache, readLastSnapshot, statCacheSize } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
@@ -15,6 +16,7 @@ import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
+import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
 import { RefreshThreads } from './stat-cache/refresh-in-threads.ts';
 
 export interface Observation {
@@ -39,12 +41,15 @@ export async function observeFolder(
   const folder = Buffer.from(target.folder).toString('latin1');
   const ignore = readIgnoreFile(target.folder);
   const topFolders = options.siblings ?? TOP_FOLDERS;
-  const clock = readFileClock(target.folder);
+  const clock = readFileClock(target.folder) - clockSlack(target);
   const isInside = insideCheck(folder, linkedSandbox(target));
 
   // git reads the refs while this process refreshes the stat cache.
-  const refsRead = readRefsAtStart(git, target);
-  refsRead.catch(() => undefined); // reported below, unless something else fails before
+  const { attached } = target;
+  const refsRead =
+    attached === undefined ? readRefsAtStart(git, target) : readRefsOfAttached(git, target, attached);
+  const ignoredRead = options.withIgnored ? undefined : attached?.readIgnored(options.alsoTake);
+  for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const loaded = loadStatCache(target);
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
   if (upToDate === undefined) threads.stop();
@@ -53,13 +58,18 @@ export async function observeFolder(
 
   const last = await readLastSnapshot(git, target, refs, loaded);
   const workGit = inDirectory(git, directoryForGit(git, target));
-  const index = await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last);
+  const index =
+    attached === undefined
+      ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last)
+      : NO_INDEX;
   const scanned = await scan(folder, last, {
     hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     topFolders,
     isLinked: target.checkout !== undefined,
     ignore,
+    ignored: await ignoredRead,
+    isLimited: attached !== undefined && last.isFirst,
     rereadSince: options.rereadSince,
     mapped,
     isInside,
@@ -77,6 +87,16 @@ export async function observeFolder(
     ownerOf: (path) => ownerOf(`${folder}/${path}`),
   });
   return { refs, last, index, scanned, clock, manifest };
+}
+
+/**
+ * agt writes nothing into an attached folder, so it reads the clock beside its own store. Another file system may be a
+ * little behind that clock, or count in whole seconds. In milliseconds.
+ */
+function clockSlack({ attached, checkout, folder }: CaptureTarget): number {
+  if (attached === undefined || checkout === undefined) return 0;
+  if (lstatSync(checkout).dev === lstatSync(folder).dev) return 0;
+  return directoryTimesAreReliable(checkout) ? 2_000 : 60_000;
 }
 
 /** The sandbox of a session that works in the user's own checkout. */

@@ -8,7 +8,7 @@ import type { RefsAtStart } from './starting-refs.ts';
 /**
  * The last snapshot, the tip of the user branch, and commits that would otherwise be unreachable: the agent's own since
  * then, that of the work branch while HEAD is elsewhere, those that somebody put on the shadow branch, those that files of
- * the worktree name, and `options.keep`.
+ * the worktree name, and `options.keep`. A snapshot of an attached folder has the last one alone.
  */
 export async function listParents(
   git: Git,
@@ -16,6 +16,7 @@ export async function listParents(
   last: LastSnapshot,
   options: CaptureOptions,
 ): Promise<string[]> {
+  if (refs.user === undefined) return [refs.tip];
   const parents = [refs.tip, refs.user];
   const head = refs.head.commit;
   if (head !== null && head !== last.manifest?.head.commit && !(await isReachable(git, head, parents)))

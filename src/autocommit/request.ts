@@ -1,6 +1,7 @@
 /** The request for a capture: the folder, the refs and the options. */
 
 import type { ToolCall } from '../snapshot/history.ts';
+import type { IgnoredFiles } from './scan/scan-options.ts';
 
 /** Paths are absolute. */
 export interface CaptureTarget {
@@ -19,6 +20,16 @@ export interface CaptureTarget {
   /** Undefined if the session was started from a detached HEAD. */
   readonly userRef: string | undefined;
   readonly startCommit: string;
+  /** The checkout is a folder that agt only captures. */
+  readonly attached?: AttachedFolder | undefined;
+}
+
+/** A folder of the user, with or without a repository of the user's. agt captures its files and nothing of git. */
+export interface AttachedFolder {
+  /** The commit of the user's HEAD; undefined if there is none. git has been started when the function returns. */
+  readonly readHead: () => Promise<string | undefined>;
+  /** The files that git ignores there, but for `alsoTake`. git has been started when the function returns, too. */
+  readonly readIgnored: (alsoTake?: readonly string[]) => Promise<IgnoredFiles>;
 }
 
 export interface CaptureOptions {
@@ -41,6 +52,13 @@ export interface CaptureOptions {
   readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
+  /** Of an attached folder: also the files that git ignores. */
+  readonly withIgnored?: boolean;
+  /** Of an attached folder: these files, even if git ignores them. */
+  readonly alsoTake?: readonly string[];
+  /** The agent and its conversation, for an attached folder, which has no session of one agent. */
+  readonly agent?: string;
+  readonly conversation?: string;
   /** Label and call alone are no reason for a commit. */
   readonly onlyIfChanged?: boolean;
 }

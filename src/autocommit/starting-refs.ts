@@ -18,9 +18,14 @@ export interface RefsAtStart {
   readonly tipManifest: string | undefined;
   /** The tip of the shadow branch; undefined if somebody deleted the branch. */
   readonly shadow: string | undefined;
-  /** The tip of the user branch; the start commit if there is no such branch; the last snapshot if that is gone too. */
-  readonly user: string;
+  /**
+   * The tip of the user branch; the start commit if there is no such branch; the last snapshot if that is gone too.
+   * Undefined for an attached folder.
+   */
+  readonly user: string | undefined;
   readonly head: RecordedHead;
+  /** The commit of the user's HEAD in an attached folder, which has no HEAD of its own. */
+  readonly userHead?: string | undefined;
   readonly gitDirFiles: GitDirFiles;
   readonly warnings: readonly string[];
 }
@@ -90,7 +95,11 @@ function lastHead(tipManifest: string | undefined, { startCommit }: CaptureTarge
 }
 
 /** The directory for git to work in: the sandbox, unless its HEAD is damaged, so that git takes it for no worktree. */
-export function directoryForGit(git: Git, { sandbox }: Pick<CaptureTarget, 'sandbox'>): string {
+export function directoryForGit(
+  git: Git,
+  { sandbox, attached, commonDir }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'commonDir'>,
+): string {
+  if (attached !== undefined) return commonDir;
   const gitDir = gitDirOf(sandbox);
   return gitDir !== undefined && isReadableHead(gitDir) ? sandbox : git.cwd;
 }

@@ -18,6 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
+import type { LinkedEntry } from '../disk/is-inside.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/parent-path.ts';
 import { errorCode } from '../errors.ts';
@@ -28,6 +29,8 @@ import type { FileToWrite } from './plan.ts';
 export interface TargetFolder {
   /** Absolute, one byte per character. */
   readonly path: string;
+  /** The sandbox, if it is a link to an attached folder. */
+  readonly linked?: LinkedEntry | undefined;
   /** Whether a file is still as it was captured. */
   readonly isCaptured: (path: string, stat: Stats) => boolean;
 }
@@ -56,10 +59,10 @@ export class FolderWriter {
   private readonly unlocked = new Map<string, number>();
 
   /** `owners`: of files with a set-user-ID or set-group-ID bit. */
-  constructor({ path, isCaptured }: TargetFolder, owners: ReadonlyMap<string, Owner>) {
+  constructor({ path, linked, isCaptured }: TargetFolder, owners: ReadonlyMap<string, Owner>) {
     this.isCaptured = isCaptured;
     this.owners = owners;
-    this.disk = new OpenDirectories(path);
+    this.disk = new OpenDirectories(path, linked);
   }
 
   removeFile(path: string): void {

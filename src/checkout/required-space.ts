@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { requireSpace } from '../disk/free-space.ts';
+import type { LinkedEntry } from '../disk/is-inside.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/parent-path.ts';
 import { type Git, gitText } from '../git/run/git.ts';
@@ -18,11 +19,16 @@ interface Share {
   freed: number;
 }
 
-/** `folder` is absolute. @throws AgtError if the plan does not fit. */
-export async function requireSpaceFor(git: Git, plan: CheckoutPlan, folder: string): Promise<void> {
+/** `folder` is absolute; `linked` as in a TargetFolder. @throws AgtError if the plan does not fit. */
+export async function requireSpaceFor(
+  git: Git,
+  plan: CheckoutPlan,
+  folder: string,
+  linked?: LinkedEntry,
+): Promise<void> {
   if (plan.writes.length === 0) return;
   const sizes = await readSizes(git, plan);
-  for (const { path, written, largest, freed } of sharesOf(plan, sizes, folder)) {
+  for (const { path, written, largest, freed } of sharesOf(plan, sizes, new Shares(folder, linked))) {
     // A file is written before the one that it replaces is gone.
     if (written > 0) requireSpace(path, Math.max(0, written + largest - freed), HINTS);
   }
@@ -37,9 +43,8 @@ async function readSizes(git: Git, { writes }: CheckoutPlan): Promise<number[]> 
 function sharesOf(
   { deletions, writes }: CheckoutPlan,
   sizes: readonly number[],
-  folder: string,
+  shares: Shares,
 ): Iterable<Share> {
-  const shares = new Shares(folder);
   for (const path of deletions) shares.of(path).freed += shares.bytesOnDisk(path);
   for (const [i, { path }] of writes.entries()) {
     const share = shares.of(path);
@@ -64,9 +69,9 @@ class Shares {
   private readonly byDevice = new Map<number, Share>();
   private readonly byDirectory = new Map<string, Share>();
 
-  constructor(folder: string) {
+  constructor(folder: string, linked: LinkedEntry | undefined) {
     this.existing = existingDirectory(folder);
-    this.disk = new OpenDirectories(Buffer.from(folder).toString('latin1'));
+    this.disk = new OpenDirectories(Buffer.from(folder).toString('latin1'), linked);
   }
 
   /** The share of the file system that a path is on, or would be on. */

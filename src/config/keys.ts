@@ -64,6 +64,16 @@ export const SETTING_KEYS = [
       parsePeriod(value) === undefined ? 'not a time such as "30 days" or "2 weeks", nor "never"' : undefined,
   },
   {
+    name: 'agt.snapshotRetention',
+    defaultValue: '7 days',
+    agtModeOnly: true,
+    summary:
+      'how long agt gc keeps the snapshots of folders that are in no session; it keeps the last one and those that a person ' +
+      'labelled; never: it keeps all',
+    check: (value) =>
+      parsePeriod(value) === undefined ? 'not a time such as "7 days" or "2 weeks", nor "never"' : undefined,
+  },
+  {
     name: 'agt.budget',
     defaultValue: '',
     emptyMeans: 'no limit',
@@ -112,6 +122,14 @@ export const SETTING_KEYS = [
     summary:
       'tools that change no files, such as "Read Grep mcp__*": agt session record and exec make no snapshot for them',
     check: () => undefined,
+  },
+  {
+    name: 'agt.hooks',
+    defaultValue: 'true',
+    agtModeOnly: true,
+    summary:
+      'record the work of agents whose hooks call agt (agt hooks install); false: agt hook does nothing',
+    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {
     name: 'agt.autoRevert',

@@ -22,6 +22,8 @@ export interface Settings {
   readonly maxFileSize: number;
   /** Seconds; Infinity to keep snapshots for good. */
   readonly retention: number;
+  /** Seconds; Infinity to keep the snapshots of folders for good, as in git mode, which does not read it. */
+  readonly snapshotRetention: number;
   /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
   readonly guard: boolean;
@@ -29,6 +31,8 @@ export interface Settings {
   readonly commitTemplate: string;
   /** Names and patterns with `*`. */
   readonly readOnlyTools: readonly string[];
+  /** Whether `agt hook` does anything. */
+  readonly hooks: boolean;
   readonly autoRevert: AutoRevert;
   /** Seconds; Infinity: no session is reverted because it is idle. */
   readonly sessionTimeout: number;
@@ -139,10 +143,12 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     workPrefix: get('agt.workPrefix'),
     maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
     retention: parsePeriod(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
+    snapshotRetention: parsePeriod(get('agt.snapshotRetention')) ?? Number.POSITIVE_INFINITY,
     guard: parseBoolean(get('agt.guard')) ?? true,
     budget: parseSize(get('agt.budget')),
     commitTemplate: get('agt.commitTemplate'),
     readOnlyTools: parseWords(get('agt.readOnlyTools')),
+    hooks: parseBoolean(get('agt.hooks')) ?? true,
     autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
     sessionTimeout: parsePeriod(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
     keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,

@@ -4,6 +4,7 @@
  * before each call. Paths are relative to the folder and hold one byte per character.
  */
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
+import type { LinkedEntry } from './is-inside.ts';
 import { systemPath } from './long-path.ts';
 import { parentPath } from './parent-path.ts';
 
@@ -25,22 +26,25 @@ interface OpenDirectory {
 
 export class OpenDirectories {
   private readonly folder: string;
+  private readonly linked: LinkedEntry | undefined;
   private readonly hasProc = existsSync('/proc/self/fd');
   /** By path, the one that was used last at the end. */
   private readonly open = new Map<string, OpenDirectory>();
 
-  /** `folder` is absolute. */
-  constructor(folder: string) {
+  /** `folder` is absolute. `linked`: the only link to follow, and only to that target. */
+  constructor(folder: string, linked?: LinkedEntry) {
     this.folder = folder;
+    this.linked = linked;
   }
 
   /** A path for the next system call. @throws ENOENT or ENOTDIR if a directory on the way is gone, or is none any more. */
   entry(path: string): string | Buffer {
+    if (path === this.linked?.name) return systemPath(this.linked.target);
     const parent = parentPath(path);
     const name = path.slice(parent === '' ? 0 : parent.length + 1);
     if (this.hasProc) return systemPath(`/proc/self/fd/${this.directory(parent).fd}/${name}`);
     for (let above = parent; above !== ''; above = parentPath(above)) this.requireDirectory(above);
-    return systemPath(`${this.folder}/${path}`);
+    return this.pathOf(path);
   }
 
   /** Undefined if nothing is there. */
@@ -121,8 +125,12 @@ export class OpenDirectories {
     closeSync(fd);
   }
 
+  private pathOf(path: string): string | Buffer {
+    return systemPath(`${this.folder}/${path}`);
+  }
+
   private requireDirectory(path: string): void {
-    const stat = lstatSync(systemPath(`${this.folder}/${path}`));
+    const stat = lstatSync(path === this.linked?.name ? systemPath(this.linked.target) : this.pathOf(path));
     if (!stat.isDirectory())
       throw Object.assign(new Error(`${path} is not a directory`), { code: 'ENOTDIR' });
   }

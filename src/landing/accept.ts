@@ -7,6 +7,7 @@ import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
 import { requireReturnable } from '../session/in-place/leave.ts';
 import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
+import { requireRemovable } from '../session/lifecycle/remove.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { requireAllowed, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
@@ -20,6 +21,8 @@ import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
 import { findTarget } from './target.ts';
 import { withWorkbench } from './workbench.ts';
+
+const WAY_OUT = 'let the session go on: --keep';
 
 /** agt merges once more if somebody moves the branch meanwhile. */
 const ATTEMPTS = 2;
@@ -47,9 +50,9 @@ async function accept(
   const { record } = earlier;
   await requireReady(session.repository, record);
   if (!request.keep) await requireReturnable(session.repository, record);
-  if (!request.keep) refuseRunning(record, 'let the session go on: --keep');
+  if (!request.keep) refuseRunning(record, WAY_OUT);
   const captured = await captureSession(session, record, { now: request.now, label: 'before accept' });
-  if (!request.keep) refuseLoss(record, captured, 'let the session go on: --keep');
+  if (!request.keep) refuseLoss(record, captured, WAY_OUT);
   const landed = await mergeAndLand(session, record, request);
   return endSession(session, landed, request.now);
 }
@@ -94,6 +97,8 @@ async function previewAccept(
   request: AcceptRequest,
 ): Promise<AcceptResult> {
   await requireReady(repository, record);
+  if (!request.keep)
+    await requireRemovable(repository, record, { force: false, now: request.now, wayOut: WAY_OUT });
   const target = await findTarget(repository, record, request.onto);
   return withWorkbench(repository, { ref: target.ref, dryRun: true }, async (bench) => {
     const plan = await planLanding(repository, record, { target, bench, request });

@@ -1,15 +1,18 @@
-/** `--commits`: cherry-picks some commits of the agent onto the branch, in memory. */
+/** `--commits`: takes some commits of the agent onto the branch, or some steps that snapshots record, in memory. */
 import { AgtError } from '../errors.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseSessionFolders } from '../session/lifecycle/export.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { conflictError, nothingToAccept } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeWithBase } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
 import { diffTrees } from './sandbox-content.ts';
+import { treesOfStep } from './snapshot-step.ts';
 
 export async function pickCommits(
   repository: Repository,
@@ -17,15 +20,18 @@ export async function pickCommits(
   { target, bench, request }: Landable,
 ): Promise<LandingPlan> {
   const { git } = bench;
-  const commits = await resolveCommits(inDirectory(repository.git, record.sandbox), request.commits);
-  await refuseSessionFolders(repository, commits);
+  const picks = await resolvePicks(repository, record, request.commits, request.now);
+  await refuseSessionFolders(
+    repository,
+    picks.flatMap((pick) => (typeof pick === 'string' ? pick : [])),
+  );
   let tip = target.tip;
-  for (const commit of commits) {
-    const parent = await resolveObject(git, `${commit}^`);
-    const merged = await mergeWithBase(bench, { base: parent, ours: tip, theirs: commit });
+  for (const pick of picks) {
+    const { base, theirs } = await sidesOf(pick);
+    const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
-    if (!isEmpty) tip = await copyOf(repository, git, record, { commit, tree: merged.tree, parent: tip });
+    if (!isEmpty) tip = await copyOf(repository, git, record, { pick, tree: merged.tree, parent: tip });
   }
   if (tip === target.tip) throw nothingToAccept(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
@@ -41,47 +47,94 @@ export async function pickCommits(
     leftOut: [],
     warnings: [],
   };
+
+  async function sidesOf(pick: Pick): Promise<{ base: string | undefined; theirs: string }> {
+    if (typeof pick === 'string') return { base: await resolveObject(git, `${pick}^`), theirs: pick };
+    const { before, after } = await treesOfStep(repository, record, bench, pick);
+    return { base: before, theirs: after };
+  }
 }
 
-/** Names, and ranges such as `A..B`; in the order of the history, oldest first. */
-async function resolveCommits(git: Git, names: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
+/** A commit of the agent, or a snapshot. */
+type Pick = string | Snapshot;
+
+/** Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first. */
+async function resolvePicks(
+  repository: Repository,
+  record: SessionRecord,
+  list: readonly string[],
+  now: Date,
+): Promise<Pick[]> {
+  const sandbox = inDirectory(repository.git, record.sandbox);
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const labels = new Set(history.flatMap(({ label }) => label ?? []));
+  // A label may have blanks.
+  const names = list
+    .flatMap((part) => (labels.has(part.trim()) ? part.trim() : part.split(/\s+/)))
+    .filter((name) => name !== '');
+  const found: Pick[] = [];
   for (const name of names) {
-    const isRange = name.includes('..');
-    if (!isRange && (await resolveObject(git, `${name}^{commit}`)) === undefined)
-      throw new AgtError(`no commit "${name}" in the sandbox`, { hints: ['see: agt git log'] });
-    const args = ['rev-list', '--reverse', '--topo-order', ...(isRange ? [] : ['--max-count=1']), name, '--'];
-    found.push(...(await gitText(git, args)).split('\n').filter((line) => line !== ''));
+    const commits = await resolveCommits(sandbox, name);
+    const snapshot =
+      history.find(({ commit, call }) => commit === commits?.[0] || call?.id === name) ??
+      (commits === undefined ? await findStep(repository, record, history, name, now) : undefined);
+    found.push(...(snapshot === undefined ? (commits ?? []) : [snapshot]));
   }
   return [...new Set(found)];
 }
 
+/** Undefined if there is no such commit. */
+async function resolveCommits(git: Git, name: string): Promise<string[] | undefined> {
+  const isRange = name.includes('..');
+  if (!isRange && (await resolveObject(git, `${name}^{commit}`)) === undefined) return undefined;
+  const args = ['rev-list', '--reverse', '--topo-order', ...(isRange ? [] : ['--max-count=1']), name, '--'];
+  return (await gitText(git, args)).split('\n').filter((line) => line !== '');
+}
+
+async function findStep(
+  { git }: Repository,
+  record: SessionRecord,
+  history: readonly Snapshot[],
+  name: string,
+  now: Date,
+): Promise<Snapshot> {
+  try {
+    return await findSnapshot(git, snapshotRefs(record), history, name, now);
+  } catch {
+    throw new AgtError(`no commit "${name}" in the sandbox, and no such snapshot`, {
+      hints: [`see: agt git log, and: agt session log ${record.session_id}`],
+    });
+  }
+}
+
 interface Copy {
-  readonly commit: string;
+  readonly pick: Pick;
   readonly tree: string;
   readonly parent: string;
 }
 
-/** With the author, the date and the message of the original. */
+/** A commit keeps its author, its date and its message. */
 async function copyOf(
   repository: Repository,
   git: Git,
   { session_id }: SessionRecord,
-  { commit, tree, parent }: Copy,
+  { pick, tree, parent }: Copy,
 ): Promise<string> {
-  const format = '--format=%an%x00%ae%x00%ad%x00%B';
-  const args = [
-    'log',
-    '--max-count=1',
-    '--no-show-signature',
-    '--no-mailmap',
-    '--date=raw',
-    format,
-    commit,
-    '--',
-  ];
-  const [name = '', email = '', date = '', message = ''] = (await gitText(git, args)).split('\0');
-  const env = { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: `@${date}` };
+  const { message, env } =
+    typeof pick === 'string' ? await readCommit(git, pick) : { message: titleOf(pick), env: {} };
   const text = await withTrailer(repository, message, session_id);
   return commitTree(git, { tree, parents: [parent], message: text }, env);
+}
+
+function titleOf({ label, call, tool, time }: Snapshot): string {
+  return call?.summary ?? label ?? `${tool ?? 'Work'} of ${time.toISOString()}`;
+}
+
+async function readCommit(git: Git, commit: string) {
+  const format = '--format=%an%x00%ae%x00%ad%x00%B';
+  const args = ['log', '--max-count=1', '--no-show-signature', '--no-mailmap', '--date=raw', format];
+  const output = await gitText(git, [...args, commit, '--']);
+  const [name = '', email = '', date = '', message = ''] = output.split('\0');
+  const env = { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: `@${date}` };
+  return { message, env };
 }

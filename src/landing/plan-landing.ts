@@ -24,8 +24,8 @@ export async function planLanding(
 ): Promise<LandingPlan> {
   const { target, bench, request } = landable;
   const git = bench.git;
-  const content = await readSandbox(repository, record, bench, request.committedOnly);
   if (request.commits.length > 0) return pickCommits(repository, record, landable);
+  const content = await readSandbox(repository, record, bench, request.committedOnly);
   const calls = request.withFailed
     ? { tree: content.tree, leftOut: [] }
     : await withoutFailedCalls(repository, record, bench, content);

@@ -1,7 +1,12 @@
 /** `agt session reject`: the session ends, and nothing of its work goes anywhere. Its snapshots stay until `agt gc`. */
 import type { Repository } from '../repository/repository.ts';
 import type { RemovalOptions } from '../session/lifecycle/delete-folder.ts';
-import { planRemoval, type RemovalPlan, removeSession } from '../session/lifecycle/remove.ts';
+import {
+  planRemoval,
+  type RemovalPlan,
+  removeSession,
+  requireRemovable,
+} from '../session/lifecycle/remove.ts';
 import type { SessionRecord } from '../session/record.ts';
 
 interface RejectResult {
@@ -16,6 +21,9 @@ export async function rejectSession(
   { dryRun, ...options }: Omit<RemovalOptions, 'outcome'> & { readonly dryRun: boolean },
 ): Promise<RejectResult> {
   const plan = await planRemoval(repository, record, false);
-  if (dryRun) return { plan, ignored: [] };
+  if (dryRun) {
+    await requireRemovable(repository, record, { ...options, outcome: 'rejected' });
+    return { plan, ignored: [] };
+  }
   return { plan, ignored: await removeSession(repository, plan, { ...options, outcome: 'rejected' }) };
 }

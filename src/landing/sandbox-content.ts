@@ -5,7 +5,16 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitBytes, gitText, inDirectory } from '../git/run/git.ts';
+import {
+  FSYNC_ARGS,
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitFailed,
+  gitText,
+  inDirectory,
+  runGit,
+} from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
@@ -77,7 +86,10 @@ async function treeOfFiles(git: Git, { dir, objects }: Workbench): Promise<strin
   const env = { ...objects, GIT_INDEX_FILE: index };
   if (existsSync(own)) copyIndex(own, index);
   else await gitText(git, ['read-tree', 'HEAD'], { env });
-  await gitText(git, ADD, { env });
+  const added = await runGit(git, ADD, { env });
+  const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
+  if (empty !== undefined) throw hasRepositories([empty]);
+  if (added.exitCode !== 0) throw gitFailed(ADD, added);
   return gitText(git, [...FSYNC_ARGS, 'write-tree'], { env });
 }
 
@@ -119,7 +131,11 @@ async function refuseRepositories(
   const declared = new Set(listed.split('\n').map((line) => line.slice(line.indexOf(' ') + 1)));
   const foreign = added.map(({ path }) => displayPath(path)).filter((path) => !declared.has(path));
   if (foreign.length === 0) return;
-  throw new AgtError(`the sandbox has a git repository inside: ${foreign.join(', ')}`, {
+  throw hasRepositories(foreign);
+}
+
+function hasRepositories(paths: readonly string[]): AgtError {
+  return new AgtError(`the sandbox has a git repository inside: ${paths.join(', ')}`, {
     hints: ['leave it out with .gitignore, or make it a submodule: git submodule add'],
   });
 }

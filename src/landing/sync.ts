@@ -19,6 +19,7 @@ import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { commitsBetween } from './plan-landing.ts';
+import { conflictsOfSync } from './preview-sync.ts';
 import { refuseOperation } from './target.ts';
 
 export interface SyncRequest {
@@ -47,7 +48,12 @@ export async function syncSession(
   record: SessionRecord,
   request: SyncRequest,
 ): Promise<SyncResult> {
-  if (request.dryRun) return planSync(repository, record, request);
+  if (request.dryRun) {
+    const plan = await planSync(repository, record, request);
+    return plan.commits === 0
+      ? plan
+      : { ...plan, conflicts: await conflictsOfSync(repository, record, plan) };
+  }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(repository, found);
   return withSessionLock(repository, record.session_id, (session) =>

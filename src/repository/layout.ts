@@ -81,12 +81,18 @@ export function usageDirectory(agtDir: string): string {
   return join(agtDir, 'usage');
 }
 
+/** Exists if the last capture for an agent's hook took long. */
+export function slowCaptureFile(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'slow', sessionId);
+}
+
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
     statCacheFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),
     join(usageDirectory(agtDir), sessionId),
+    slowCaptureFile(agtDir, sessionId),
   ];
 }
 
@@ -113,6 +119,36 @@ export function visibleHistoryFile(agtDir: string): string {
 /** Exists if a visible history contains an agent's commit; the shim checks for this file. */
 export function agentsInHistoryFile(agtDir: string): string {
   return join(agtDir, 'agents-in-history');
+}
+
+/** The stores of attached folders, outside of every repository. `stateHome` is XDG_STATE_HOME. */
+export function foldersDirectory(stateHome: string): string {
+  return join(stateHome, 'agt', 'folders');
+}
+
+/** The store of one attached folder: a bare repository. */
+export function folderStore(stateHome: string, name: string): string {
+  return join(foldersDirectory(stateHome), `${name}.git`);
+}
+
+/** A store that agt is still making. It gets its name when it is complete. */
+export function newStorePrefix(stateHome: string): string {
+  return join(foldersDirectory(stateHome), '.new-');
+}
+
+/** Why agt does not attach a folder. */
+export function refusalFile(stateHome: string, name: string): string {
+  return join(foldersDirectory(stateHome), `${name}.refused`);
+}
+
+/** Its time is that of the last `agt gc --folders --daily`. */
+export function lastTidyFile(stateHome: string): string {
+  return join(foldersDirectory(stateHome), '.tidied');
+}
+
+/** In a store: the session folder, whose sandbox is a link to the attached folder, is in this directory. */
+export function attachedSessions(agtDir: string): string {
+  return join(agtDir, 'attached');
 }
 
 /** In the git directory of the user's own checkout: the id of the session that works there, for the guard. */

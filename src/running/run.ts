@@ -2,11 +2,11 @@
 import { isAgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
-import { withSessionLock } from '../session/lock.ts';
 import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { retryWhileBusy } from '../session/retry.ts';
 import { autocommit } from '../triggers/autocommit.ts';
+import { changeOwner } from './change-owner.ts';
 import {
   type CommandEnd,
   type CommandLine,
@@ -139,27 +139,14 @@ class Run {
   private own(): Promise<void> {
     const { owner } = this;
     if (owner === undefined) return Promise.resolve();
-    return this.changeOwner((present) => (present === undefined || ownerIsGone(present) ? owner : present));
-  }
-
-  private disown(): Promise<void> {
-    return this.changeOwner((present) =>
-      present?.pid === this.owner?.pid && present?.start === this.owner?.start ? undefined : present,
+    return changeOwner(this.repository, this.record.session_id, (present) =>
+      present === undefined || ownerIsGone(present) ? owner : present,
     );
   }
 
-  private changeOwner(change: (present: Owner | undefined) => Owner | undefined): Promise<void> {
-    const id = this.record.session_id;
-    const present = readRecord(this.repository, id)?.owner;
-    if (change(present) === present) return Promise.resolve();
-    return retryWhileBusy(LONGEST_WAIT_MS, () =>
-      withSessionLock(this.repository, id, async (session) => {
-        const record = session.read();
-        if (record === undefined || !isActive(record)) return;
-        const { owner: before, ...rest } = record;
-        const owner = change(before);
-        session.write(owner === undefined ? rest : { ...rest, owner });
-      }),
+  private disown(): Promise<void> {
+    return changeOwner(this.repository, this.record.session_id, (present) =>
+      present?.pid === this.owner?.pid && present?.start === this.owner?.start ? undefined : present,
     );
   }
 }

@@ -7,8 +7,9 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
+import { attachedFolder } from './attached/attached-folder.ts';
 import type { LockedSession } from './lock.ts';
-import { type SessionRecord, sessionFolder } from './record.ts';
+import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
 import { requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
 
@@ -27,6 +28,7 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
     workRef: record.work_branch,
     userRef: record.user_branch,
     startCommit: record.from_commit,
+    attached: isAttached(record) ? attachedFolder(repository, record) : undefined,
   };
 }
 
@@ -62,7 +64,7 @@ function runCapture(
     });
   }
   requireSandbox(repository, record);
-  refuseRepositoryInside(repository, sessionFolder(record));
+  refuseRepositoryInside(repository, record.checkout ?? sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
   return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

@@ -39,8 +39,8 @@ export interface SessionRecord {
   readonly profile?: string;
   readonly isolation: 'none';
   readonly provider: 'git';
-  readonly working_copy: 'worktree' | 'in-place';
-  /** The user's own checkout, in which the session works: the sandbox is a link to it. */
+  readonly working_copy: 'worktree' | 'in-place' | 'attached';
+  /** The user's own checkout, in which the session works, or an attached folder: the sandbox is a link to it. */
   readonly checkout?: string;
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;
@@ -77,6 +77,11 @@ export interface Exported {
 
 export function sessionFolder(record: SessionRecord): string {
   return join(record.sandbox, '..');
+}
+
+/** A folder that agt captures and whose repository, if there is one, it leaves alone. */
+export function isAttached({ working_copy }: Pick<SessionRecord, 'working_copy'>): boolean {
+  return working_copy === 'attached';
 }
 
 export function snapshotRefs({ session_id, branch, from, from_commit }: SessionRecord): SnapshotRefs {

@@ -9,7 +9,7 @@ import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from './record.ts';
+import { isAttached, type SessionRecord } from './record.ts';
 
 export type SandboxPlace =
   /** A worktree of this repository. */
@@ -27,12 +27,13 @@ export type SandboxPlace =
   /** It is a worktree of another repository, of which this one is a copy. */
   | 'elsewhere';
 
-type Place = Pick<SessionRecord, 'sandbox' | 'checkout'>;
+type Place = Pick<SessionRecord, 'sandbox' | 'checkout' | 'working_copy'>;
 
 export function sandboxPlace(
   { commonDir }: Pick<Repository, 'commonDir'>,
-  { sandbox, checkout }: Place,
+  { sandbox, checkout, working_copy }: Place,
 ): SandboxPlace {
+  if (isAttached({ working_copy })) return attachedPlace(checkout ?? sandbox);
   const stat = lstatSync(sandbox, { throwIfNoEntry: false });
   if (stat === undefined) return 'missing';
   if (checkout !== undefined) return checkoutPlace(commonDir, sandbox, checkout);
@@ -42,6 +43,12 @@ export function sandboxPlace(
   if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
   if (isOfAnother(gitDir, sandbox)) return 'taken';
   return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+}
+
+function attachedPlace(folder: string): SandboxPlace {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (stat === undefined) return 'missing';
+  return stat.isDirectory() ? 'here' : 'not a directory';
 }
 
 function checkoutPlace(commonDir: string, sandbox: string, checkout: string): SandboxPlace {

@@ -44,7 +44,7 @@ export interface SessionStatus {
   readonly diff: DiffStat | undefined;
   /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take. */
   readonly merge: 'clean' | 'conflict' | undefined;
-  /** The user has the commits of HEAD, in this form or another. */
+  /** The user has all of it: the commits of HEAD, in this form or another. No file is uncommitted, no rebase goes on. */
   readonly merged: boolean;
   /** A remote has the commits of HEAD. */
   readonly exported: boolean;
@@ -212,6 +212,9 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const { examined } = found;
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
+  const dirty = files === undefined ? undefined : countDirty(work, files, examined);
+  const hasMergedCommits =
+    examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
   return {
     record,
     folder: sessionFolder(record),
@@ -222,11 +225,10 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     headCommit: head.commit,
     ahead,
     behind: hasUserBranch ? comparison?.behind.length : undefined,
-    dirty: files === undefined ? undefined : countDirty(work, files, examined),
+    dirty,
     diff: work === undefined && comparison !== undefined ? NO_DIFF : examined?.diff,
     merge: mergeOf(work, examined, hasUserBranch),
-    merged:
-      examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit),
+    merged: hasMergedCommits && (dirty ?? 0) === 0 && facts.operation === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,

@@ -31,6 +31,9 @@ export interface Snapshot {
   readonly session: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
+  /** The agent and its conversation, in an attached folder. */
+  readonly agent: string | undefined;
+  readonly conversation: string | undefined;
   /** The call of the tool that it records; undefined for every other snapshot. */
   readonly call: ToolCall | undefined;
   /** The commit of the snapshot that a restore brought back. */
@@ -62,6 +65,8 @@ const TRAILERS = [
   'Outcome',
   'Call',
   'Summary',
+  'Agent',
+  'Conversation',
 ] as const;
 const FORMAT = [
   '%H',
@@ -133,7 +138,7 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
 function toCommit(fields: readonly string[]): ListedCommit {
   const [commit = '', tree = '', parentNames = '', seconds = '', authorEmail = '', author, ...named] = fields;
   const [session = '', ...rest] = named;
-  const [label, tool, restored, by, unfinished, head, outcome, id, summary] = rest.map(
+  const [label, tool, restored, by, unfinished, head, outcome, id, summary, agent, conversation] = rest.map(
     (value) => value || undefined,
   );
   return {
@@ -147,6 +152,8 @@ function toCommit(fields: readonly string[]): ListedCommit {
     session,
     label,
     tool,
+    agent,
+    conversation,
     call: outcome === undefined ? undefined : { outcome: outcome as ToolOutcome, id, summary },
     restored,
     restoredBy: by as Snapshot['restoredBy'],

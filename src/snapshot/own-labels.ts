@@ -1,6 +1,14 @@
 /** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
 export function isOwnLabel(label: string): boolean {
-  return /^before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*)$/.test(
-    label,
-  );
+  return OWN_LABEL.test(label) || label.startsWith(PROMPT);
+}
+
+const OWN_LABEL =
+  /^(after the switch|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+
+const PROMPT = 'prompt: ';
+
+/** The label of the snapshot that is made before an agent answers a prompt. */
+export function promptLabel(firstWords: string): string {
+  return `${PROMPT}${firstWords}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, a time. A label
+ * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, its tree, a time. A label
  * wins over an abbreviated object name, because a person chose it. If several snapshots have the label, the
  * newest one wins.
  */
@@ -60,7 +60,15 @@ function describeRange(count: number): Reason {
 function findByAbbreviation(history: readonly Snapshot[], spec: string): Snapshot | Reason | undefined {
   if (!/^[0-9a-f]{4,64}$/i.test(spec)) return undefined;
   const matches = history.filter(({ commit }) => commit.startsWith(spec.toLowerCase()));
-  return matches.length > 1 ? `the names of ${matches.length} autocommits begin with it` : matches[0];
+  if (matches.length > 1) return `the names of ${matches.length} autocommits begin with it`;
+  return matches[0] ?? findByTree(history, spec.toLowerCase());
+}
+
+/** A tree stays the same when `agt gc` gives new names to the commits. Several snapshots may have it. */
+function findByTree(history: readonly Snapshot[], spec: string): Snapshot | Reason | undefined {
+  const matches = history.filter(({ tree }) => tree.startsWith(spec));
+  const trees = new Set(matches.map(({ tree }) => tree));
+  return trees.size > 1 ? `the names of ${trees.size} trees of autocommits begin with it` : matches[0];
 }
 
 async function findByRevisionOrTime(

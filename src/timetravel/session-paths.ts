@@ -48,7 +48,8 @@ export function pathInSession(
   ambiguous: AmbiguousFolders,
 ): string {
   const folder = sessionFolder(record);
-  const cwdInFolder = relative(folder, realPath(cwd));
+  const inFolder = (absolute: string) => relative(folder, throughLink(record, absolute));
+  const cwdInFolder = inFolder(realPath(cwd));
   const isInside = isUnder(cwdInFolder, TOP_FOLDERS);
   const isShortForm =
     !isAbsolute(path) &&
@@ -56,12 +57,18 @@ export function pathInSession(
     !ambiguous.has(firstPart(normalize(path))) &&
     (cwdInFolder === 'sandbox' || !isInside);
   const base = isShortForm ? folder : isInside ? join(folder, cwdInFolder) : record.sandbox;
-  const pathInFolder = relative(folder, resolve(base, path));
+  const pathInFolder = inFolder(resolve(base, path));
   if (isUnder(pathInFolder, TOP_FOLDERS)) return Buffer.from(pathInFolder).toString('latin1');
   throw usageError(
     `"${path}" is not in session "${record.session_id}"`,
     'paths are relative to the sandbox; paths in the other folders begin with ../xdg or ../config',
   );
+}
+
+/** A path in the user's own checkout, or in an attached folder, as it is called through the sandbox's link to that. */
+function throughLink({ checkout, sandbox }: SessionRecord, path: string): string {
+  if (checkout === undefined || !`${path}/`.startsWith(`${checkout}/`)) return path;
+  return join(sandbox, relative(checkout, path));
 }
 
 function firstPart(path: string): string {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 
 const documented = new Set(
   [
@@ -24,6 +24,15 @@ function fieldsOf(value: unknown, found = new Map<string, unknown[]>()): Map<str
   }
   return found;
 }
+
+test('every field of snapshots of a folder is documented', () => {
+  const folder = makeTempDir('notes');
+  write(join(folder, 'a'), 'a\n');
+  const fields = new Map<string, unknown[]>();
+  for (const command of ['snapshot status', 'snapshot', 'snapshot status', 'du --folders', 'gc --folders'])
+    fieldsOf(JSON.parse(agtOk(folder, ...command.split(' '), '--json')), fields);
+  expect([...fields.keys()].filter((name) => !documented.has(name))).toEqual([]);
+});
 
 test('every field is documented; commits, times and branches have their forms', () => {
   const session = makeSession({ 'a.txt': 'a\n' });

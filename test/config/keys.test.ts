@@ -22,6 +22,7 @@ test.each([
   ['agt.workPrefix', 'bots/', 'bots'],
   ['agt.maxFileSize', '2g', 'big'],
   ['agt.retention', 'never', 'soon'],
+  ['agt.snapshotRetention', '7 days', 'soon'],
   ['agt.budget', '10g', 'much'],
   ['agt.guard', 'off', 'perhaps'],
   ['fs.snapshots', 'git', 'zfs'],

@@ -166,7 +166,13 @@ describe('the state of the repository', () => {
     const nested = join(sandbox, 'nested');
     mkdirSync(nested);
     git(nested, 'init', '-q');
+    refused(/the sandbox has a git repository inside: nested\nhint: leave it out/, 1, '--keep');
     git(nested, 'commit', '-q', '--allow-empty', '-m', 'inside');
+    for (const command of ['accept', 'reject', 'remove']) {
+      expect(agt(repository, command, 's1', '-n').stderr).toMatch(
+        /^error: cannot capture 1 file of session "s1"\nhint: sandbox\/nested\/.git: belongs to a nested repository/,
+      );
+    }
     refused(/the sandbox has a git repository inside: nested/, 1, '--keep');
     rmSync(nested, { recursive: true });
     rmSync(join(sandbox, 'new'), { recursive: true });

@@ -90,7 +90,20 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
   write(join(sandbox, 'b'), 'uncommitted\n');
   const refused = agt(repository, 'sync', 's1', '--rebase');
   expect(refused.stderr).toContain('git did not rebase "main" in the sandbox of "s1"; nothing has changed');
-  git(sandbox, 'checkout', '-q', 'b');
+  expect(agt(repository, 'sync', 's1', '-n', '--rebase').stderr).toMatch(
+    /^error: 1 file in .* would be overwritten, and nothing has changed\nhint: b: not committed\n/,
+  );
+  git(sandbox, 'commit', '-q', '-a', '-m', 'a conflict');
+  for (const how of [[], ['--rebase']]) {
+    const preview = agt(repository, 'sync', 's1', '-n', ...how);
+    expect(preview).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'error: main would conflict with s1 in 1 file: b\n',
+    });
+  }
+  expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
+  git(sandbox, 'reset', '-q', '--hard', before);
   const report = JSON.parse(agtOk(repository, 'sync', 's1', '--rebase', '--json'));
   expect(report).toMatchObject({
     session_id: 's1',

@@ -21,6 +21,7 @@ const FLOORS = [
   ['timetravel'],
   ['landing'],
   ['running'],
+  ['integrations'],
 ];
 const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];

@@ -94,4 +94,4 @@ export function runCommand(
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
 export const SNAPSHOT_FORMS =
-  'a commit of the shadow branch, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';
+  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';

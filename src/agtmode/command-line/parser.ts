@@ -11,6 +11,7 @@ const MAX_HELP_COLUMNS = 100;
 
 /** Shown above the commands of a family in its help. */
 const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
+  snapshot: 'record any folder, and go back',
   session: 'create, inspect, restore, export and remove sessions',
   config: 'list, read and change settings',
   cron: 'autocommit sessions from cron',
@@ -56,11 +57,16 @@ export function makeParser(
   });
 }
 
-/** Commands of two words by their first word; commands of one word under undefined. */
+/**
+ * Commands of two words by their first word, with the command of that word alone, such as `snapshot`; other commands of one
+ * word under undefined.
+ */
 function groupByFamily(commands: readonly Command[]): Map<string | undefined, Command[]> {
+  const firstWords = commands.map((command) => commandName(command).split(' '));
+  const families = new Set(firstWords.filter((words) => words.length > 1).map(([first]) => first));
   return Map.groupBy(commands, (command) => {
-    const words = commandName(command).split(' ');
-    return words.length > 1 ? words[0] : undefined;
+    const [first] = commandName(command).split(' ');
+    return families.has(first) ? first : undefined;
   });
 }
 
@@ -87,8 +93,15 @@ function configure(parser: Argv): Argv {
 function registerFamily(parser: Argv, family: string, members: readonly Command[], run: RunCommand): void {
   parser.command(family, sentence(FAMILY_SUMMARIES[family] ?? ''), (inner) => {
     configure(inner);
-    for (const command of members) register(inner, command, command.usage.slice(family.length + 1), run);
-    return inner.demandCommand(1, `no command after "agt ${family}"`);
+    const own = members.find((command) => commandName(command) === family);
+    for (const command of members)
+      register(
+        inner,
+        command,
+        `${command === own ? '$0 ' : ''}${command.usage.slice(family.length + 1)}`,
+        run,
+      );
+    return own === undefined ? inner.demandCommand(1, `no command after "agt ${family}"`) : inner;
   });
 }
 

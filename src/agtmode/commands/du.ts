@@ -6,7 +6,9 @@ import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../command-line/session-argument.ts';
+import { printFolders } from '../output/folders.ts';
 import { json, plural, table } from '../output/format.ts';
+import { repositoryHere } from '../session-here.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
@@ -16,11 +18,20 @@ export const du = defineCommand({
     'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +
     'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
   positionals: { id: { type: 'string', describe: 'session id (default: all sessions)' } },
-  options: { session: SESSION_OPTION, json: JSON_OPTION },
+  options: {
+    session: SESSION_OPTION,
+    folders: {
+      type: 'boolean',
+      default: false,
+      describe: 'show all folders that have snapshots without a session (see: agt snapshot)',
+    },
+    json: JSON_OPTION,
+  },
   oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, context) => {
-    const repository = await context.repository();
+    if (args.folders) return printFolders(context, args.json);
+    const repository = await repositoryHere(context);
     const given = givenSession(args);
     const only = given === undefined ? undefined : namedSession(repository, given).session_id;
     const { each, total, free } = await diskUse(repository);

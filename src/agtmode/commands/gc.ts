@@ -13,7 +13,9 @@ import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/retry.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { gcFolders } from '../gc-folders.ts';
 import { json, plural } from '../output/format.ts';
+import { repositoryHere } from '../session-here.ts';
 
 export const gc = defineCommand({
   usage: 'gc',
@@ -23,7 +25,8 @@ export const gc = defineCommand({
     'Delete the snapshots of sessions that were removed more than agt.retention ago, except snapshots that a person ' +
     'labelled. With --thin, thin out active sessions as well: keep every snapshot of the last day, the last one of each ' +
     'hour of the last week, the last one of each day before that, and every labelled one. Thinning gives new commit ids ' +
-    'to the snapshots after the first deleted one. Then delete unreachable objects that are old enough, and combine ' +
+    'to the snapshots after the first deleted one. With --folders, delete the snapshots of folders that are older than ' +
+    'agt.snapshotRetention, but for the last one and those that a person labelled. Then delete unreachable objects that are old enough, and combine ' +
     'small packs.',
   options: {
     thin: { type: 'boolean', default: false, describe: 'thin out the snapshots of active sessions as well' },
@@ -32,6 +35,13 @@ export const gc = defineCommand({
       describe:
         'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
     },
+    folders: {
+      type: 'boolean',
+      default: false,
+      describe:
+        'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
+    },
+    daily: { type: 'boolean', default: false, describe: 'with --folders: do nothing if that was done today' },
     'dry-run': DRY_RUN_OPTION,
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
@@ -41,7 +51,8 @@ export const gc = defineCommand({
     ['agt gc', 'clean up, for example from cron every night'],
   ],
   run: async (args, context) => {
-    const repository = await context.repository();
+    if (args.folders) return gcFolders(context, args);
+    const repository = await repositoryHere(context);
     const pruneBefore = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: context.now() };
     const planned = await retryAfterChange(() => planRetention(repository, request));

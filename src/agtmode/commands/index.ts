@@ -10,6 +10,10 @@ import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
+import { hook } from './hook.ts';
+import { hooksInstall } from './hooks/install.ts';
+import { hooksStatus } from './hooks/status.ts';
+import { hooksUninstall } from './hooks/uninstall.ts';
 import { sessionAccept } from './session/accept.ts';
 import { sessionAdopt } from './session/adopt.ts';
 import { sessionCat } from './session/cat.ts';
@@ -35,6 +39,10 @@ import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
+import { snapshotDiff, snapshotList } from './snapshot/list.ts';
+import { snapshotRestore } from './snapshot/restore.ts';
+import { snapshotStatus } from './snapshot/status.ts';
+import { snapshot } from './snapshot/take.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
 
@@ -56,6 +64,11 @@ export const COMMANDS: readonly Command[] = [
   sessionExport,
   sessionRemove,
   autocommit,
+  snapshotList,
+  snapshotDiff,
+  snapshotStatus,
+  snapshotRestore,
+  snapshot,
   watch,
   sessionRecord,
   sessionExec,
@@ -79,6 +92,10 @@ export const COMMANDS: readonly Command[] = [
   cronInstall,
   cronRemove,
   cronShow,
+  hooksInstall,
+  hooksUninstall,
+  hooksStatus,
+  hook,
   shimInstall,
   shimUninstall,
   shimPrint,

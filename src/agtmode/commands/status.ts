@@ -2,10 +2,11 @@ import type { NotCaptured } from '../../autocommit/capture.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { EXIT, formatError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { type LoggedFailure, recentFailures } from '../../integrations/hooks-log.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords } from '../../session/record.ts';
+import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../session/status.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
@@ -13,7 +14,7 @@ import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
 import { printFindings } from '../output/findings.ts';
-import { json, paint, plural, shortAge, table } from '../output/format.ts';
+import { age, json, paint, plural, shortAge, showPath, table } from '../output/format.ts';
 import { printNotCaptured, sessionJson } from '../output/session.ts';
 import { sessionTable } from '../output/session-table.ts';
 
@@ -35,10 +36,18 @@ export const status = defineCommand({
     for (const view of views) sessions.push(await readStatus(context, repository, view));
     const findings = await checkRepository(repository, finishers);
     const settings = await context.settingValues();
+    const hookFailures = failuresOfHooks(context, repository, records);
     if (args.json) {
       const { commonDir, area = null } = repository;
       context.out(
-        json({ repository: commonDir, area, sessions: sessions.map(statusJson), settings, findings }),
+        json({
+          repository: commonDir,
+          area,
+          sessions: sessions.map(statusJson),
+          settings,
+          findings,
+          hook_failures: hookFailures,
+        }),
       );
       return EXIT.done;
     }
@@ -46,6 +55,7 @@ export const status = defineCommand({
     printSessions(context, sessions);
     printSettings(context, settings);
     printProblems(context, findings);
+    printHookFailures(context, hookFailures);
     return EXIT.done;
   },
 });
@@ -138,4 +148,23 @@ function printProblems(context: Context, findings: readonly Finding[]): void {
   const colours = paint(context.colour);
   context.out(`\n${colours('bold', plural(serious.length, 'problem'))}\n`);
   printFindings(context, serious);
+}
+
+function failuresOfHooks(
+  { env, now }: Context,
+  { worktree, commonDir }: Repository,
+  records: readonly SessionRecord[],
+): LoggedFailure[] {
+  const folders = [commonDir, ...(worktree === undefined ? [] : [worktree]), ...records.map(sessionFolder)];
+  return recentFailures(env, folders, now());
+}
+
+/** agt does not disturb an agent with its own failures, so a person reads of them here. */
+function printHookFailures(context: Context, failures: readonly LoggedFailure[]): void {
+  if (failures.length === 0) return;
+  const colours = paint(context.colour);
+  const last = `the last ${failures.length === 1 ? 'failure' : 'failures'} of hooks`;
+  context.out(`\n${colours('bold', `${last}, not older than a day`)}\n`);
+  for (const { tool, event, at, reason } of failures)
+    context.out(`${age(new Date(at), context.now())}, hook of ${tool} (${event}): ${showPath(reason)}\n`);
 }

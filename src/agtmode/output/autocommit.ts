@@ -3,7 +3,7 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
-import { printNotCaptured } from './session.ts';
+import { pathIn, printNotCaptured } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
 export interface AutocommitPrinting {
@@ -27,7 +27,7 @@ export function printAutocommit(
   }
   if (printing.listChanges) {
     const letters = { added: 'A', changed: 'M', deleted: 'D', mode: 'M' };
-    for (const { path, kind } of changes) context.out(`${letters[kind]} ${showPath(path)}\n`);
+    for (const { path, kind } of changes) context.out(`${letters[kind]} ${showPath(pathIn(record, path))}\n`);
   }
   const paths = plural(changes.length, 'path');
   if (outcome === 'would-commit') context.out(`${id}: would capture ${paths}\n`);
@@ -42,12 +42,25 @@ export function printProblems(
   const id = record.session_id;
   for (const warning of warnings) context.err(`warning: ${id}: ${warning}\n`);
   for (const { path, reason } of skipped)
-    context.err(`warning: ${id}: not captured: ${showPath(path)}: ${reason}\n`);
+    context.err(`warning: ${id}: not captured: ${showPath(pathIn(record, path))}: ${reason}\n`);
   printNotCaptured(context, record, failed);
   if (failed.length > 0) context.err(`error: ${id}: not everything could be captured\n`);
 }
 
 export function autocommitJson(record: SessionRecord, result: CaptureResult) {
-  const changes = result.changes.map(({ path, kind }) => ({ path, status: fileStatus(kind) }));
-  return { session_id: record.session_id, ...result, commit: result.commit ?? null, changes };
+  const named = <T extends { readonly path: string }>(entry: T) => ({
+    ...entry,
+    path: pathIn(record, entry.path),
+  });
+  return {
+    session_id: record.session_id,
+    ...result,
+    skipped: result.skipped.map(named),
+    failed: result.failed.map(named),
+    commit: result.commit ?? null,
+    changes: result.changes.map(({ path, kind }) => ({
+      path: pathIn(record, path),
+      status: fileStatus(kind),
+    })),
+  };
 }

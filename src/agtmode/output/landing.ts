@@ -192,7 +192,10 @@ export function printSync(context: Context, result: SyncResult, options: OutputO
   }
   const count = `${plural(commits, 'commit')} of ${branch}`;
   if (options['dry-run']) {
-    context.out(`would ${operation} ${count} into ${id}\n`);
+    if (conflicts.length > 0) {
+      const files = `${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`;
+      context.err(`error: ${branch} would conflict with ${id} in ${files}\n`);
+    } else context.out(`would ${operation} ${count} into ${id}\n`);
     return;
   }
   if (conflicts.length === 0) {

@@ -5,6 +5,7 @@ import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
+import { pathIn } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** `position`: where an undo or a redo has come to. Returns the exit code. */
@@ -28,7 +29,7 @@ export function printRestore(
         commit,
         changed,
         verified,
-        mismatches,
+        mismatches: mismatches.map((path) => pathIn(record, path)),
         undo,
         ...(position && { position: positionJson(position) }),
       }),
@@ -42,7 +43,7 @@ export function printRestore(
   if (verified) return EXIT.done;
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
-  for (const path of mismatches) context.err(`  ${showPath(path)}\n`);
+  for (const path of mismatches) context.err(`  ${showPath(pathIn(record, path))}\n`);
   return EXIT.failed;
 }
 
@@ -66,10 +67,10 @@ export function printRestorePreview(context: Context, preview: Preview, asJson: 
   const { record, snapshot, paths } = preview;
   const id = record.session_id;
   if (asJson) {
-    const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
+    const changes = paths.map(({ kind, path }) => ({ path: pathIn(record, path), status: fileStatus(kind) }));
     context.out(json({ session_id: id, snapshot: snapshot.commit, changes, dry_run: true }));
     return;
   }
-  for (const { kind, path } of paths) context.out(`${kind} ${showPath(path)}\n`);
+  for (const { kind, path } of paths) context.out(`${kind} ${showPath(pathIn(record, path))}\n`);
   context.out(`${id}: would restore ${plural(paths.length, 'path')} to ${shortOid(snapshot.commit)}\n`);
 }

@@ -80,18 +80,13 @@ function mergeCell(view: SessionStatus): Cell {
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
-  const { merge, exported, headCommit, record } = view;
+  const { merge, merged, exported, headCommit, record } = view;
   if (record.state === 'accepted' || headCommit === undefined) return [];
-  const home = record.landed !== undefined ? 'accepted' : isHome(view) ? 'merged' : undefined;
+  const home = record.landed !== undefined ? 'accepted' : merged ? 'merged' : undefined;
   if (home !== undefined && merge !== 'conflict') return [home];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
     ...((home ?? merge ?? []).length > 0 ? [home ?? merge ?? ''] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];
-}
-
-/** The user has the commits, and there is nothing besides: uncommitted files, or commits that a rebase will make again. */
-function isHome({ merged, dirty, operation }: SessionStatus): boolean {
-  return merged && (dirty ?? 0) === 0 && operation === undefined;
 }

@@ -1,6 +1,5 @@
 /** The stat cache for the next scan. */
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { ignoreText } from '../../snapshot/ignore-file.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { CachedDirectories } from '../stat-cache/cached-directories.ts';
@@ -8,7 +7,7 @@ import type { CachedFiles } from '../stat-cache/cached-files.ts';
 import { CachedFilesBuilder } from '../stat-cache/cached-files-builder.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import type { HashedFile } from './read-files.ts';
-import type { ScanOptions } from './scan-options.ts';
+import { rulesText, type ScanOptions } from './scan-options.ts';
 import type { Walked } from './walk.ts';
 
 export type NextCache = Pick<StatCache, 'files' | 'directories'>;
@@ -64,8 +63,8 @@ function splitRetained({ walked, options, retained }: ScanFindings): {
 function cacheDirectories(findings: ScanFindings): CachedDirectories | undefined {
   const { walked, encodedFiles, options, isComplete } = findings;
   if (!isComplete || options.topFolders !== TOP_FOLDERS) return undefined;
-  const excluded = walked.skipped.map(({ path }) => path).sort();
-  return walked.directoriesToCache.build(excluded, encodedFiles, ignoreText(options.ignore));
+  const excluded = [...walked.skipped.map(({ path }) => path), ...walked.leftOut].sort();
+  return walked.directoriesToCache.build(excluded, encodedFiles, rulesText(options));
 }
 
 function areSame(a: CachedDirectories | undefined, b: CachedDirectories | undefined): boolean {

@@ -1,6 +1,6 @@
 /** The input of a scan, and the form in which it names paths that it leaves out. */
 import type { IsInside } from '../../disk/is-inside.ts';
-import type { IgnoreFile } from '../../snapshot/ignore-file.ts';
+import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import type { Content, HashName } from './content.ts';
@@ -13,6 +13,10 @@ export interface ScanOptions {
   /** The sandbox is a link to the user's own checkout, and the only link to follow. */
   readonly isLinked?: boolean;
   readonly ignore: IgnoreFile | undefined;
+  /** Files that the scan takes for absent, without a word. */
+  readonly ignored?: IgnoredFiles | undefined;
+  /** The scan gives up if there are too many files (most-files.ts). */
+  readonly isLimited?: boolean;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince: number | undefined;
   /** Files that are read now and by the next scan, since their stat data may not show a change. */
@@ -22,6 +26,21 @@ export interface ScanOptions {
   readonly refreshed: RefreshedCache | undefined;
   /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */
   readonly store: (path: string, content: Content) => Promise<boolean>;
+}
+
+/** The files that git ignores in an attached folder. */
+export interface IgnoredFiles {
+  /** Changes with every file that git ignores, or no longer ignores. Empty if it ignores none. */
+  readonly text: string;
+  /** `path` is relative to the session folder, one byte per character. Ask about a directory before its entries. */
+  readonly leavesOut: (path: string) => boolean;
+}
+
+/** Changes if a scan may capture other files of the same folder than before. */
+export function rulesText({ ignore, ignored }: Pick<ScanOptions, 'ignore' | 'ignored'>): string {
+  return ignored === undefined || ignored.text === ''
+    ? ignoreText(ignore)
+    : `${ignoreText(ignore)}\0${ignored.text}`;
 }
 
 /** The stat cache of the last snapshot, and what of it is up to date. */

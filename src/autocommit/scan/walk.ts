@@ -14,14 +14,15 @@ import { isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import { BESIDE, isTemporaryEntry, TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { IGNORE_FILE, IGNORED, ignoreText } from '../../snapshot/ignore-file.ts';
+import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import {
   type CachedDirectories,
   CachedDirectoriesBuilder,
   directoryTimesAreReliable,
 } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
-import type { LeftOut, RefreshedCache, ScanOptions } from './scan-options.ts';
+import { MOST_FILES, TooManyFiles } from './most-files.ts';
+import { type LeftOut, type RefreshedCache, rulesText, type ScanOptions } from './scan-options.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
 export interface Walked {
@@ -34,6 +35,8 @@ export interface Walked {
   readonly emptyDirectories: readonly string[];
   /** Left out by rule. */
   readonly skipped: readonly LeftOut[];
+  /** Paths that git ignores in an attached folder. */
+  readonly leftOut: readonly string[];
   /** Entries that lstat refuses, and directories that cannot be listed. */
   readonly failed: readonly LeftOut[];
   /** The directories for the next stat cache. */
@@ -56,6 +59,7 @@ class Walker implements Walked {
   readonly directories = new Map<string, number>();
   readonly emptyDirectories: string[] = [];
   readonly skipped: LeftOut[] = [];
+  readonly leftOut: string[] = [];
   readonly failed: LeftOut[] = [];
   readonly directoriesToCache: CachedDirectoriesBuilder;
   hasNewTimes = false;
@@ -76,7 +80,7 @@ class Walker implements Walked {
     this.unchanged = unchangedFiles(options);
     this.kept = new Uint8Array(this.unchanged.length);
     const cached = this.refreshed?.cache.directories;
-    this.cachedDirectories = cached?.ignore === ignoreText(options.ignore) ? cached : undefined;
+    this.cachedDirectories = cached?.ignore === rulesText(options) ? cached : undefined;
     this.directoriesToCache = new CachedDirectoriesBuilder(reliableDevice(folder));
   }
 
@@ -113,15 +117,21 @@ class Walker implements Walked {
   private examine(path: string, row: number): void {
     const stat = this.lstat(path);
     if (stat === undefined) return;
-    const { ignore, maxFileSize } = this.options;
-    if (ignore?.ignores(path, stat.isDirectory())) this.skip(path, IGNORED);
+    const { ignore, ignored, maxFileSize } = this.options;
+    if (ignored?.leavesOut(path) === true) this.leftOut.push(path);
+    else if (ignore?.ignores(path, stat.isDirectory())) this.skip(path, IGNORED);
     else if (stat.isDirectory() && stat.dev !== this.device && isPseudoFileSystem(this.absolute(path)))
       this.skip(path, 'is a file system of the kernel, such as /proc');
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
     else if (stat.isFile() && stat.size > maxFileSize)
       this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
-    else if (stat.isFile() || stat.isSymbolicLink()) this.toRead.push(path);
+    else if (stat.isFile() || stat.isSymbolicLink()) this.noteToRead(path);
     else this.skip(path, kindOf(stat));
+  }
+
+  private noteToRead(path: string): void {
+    this.toRead.push(path);
+    if (this.options.isLimited === true && this.toRead.length > MOST_FILES) throw new TooManyFiles();
   }
 
   private listDirectory(path: string, stat: Stats, row: number): void {
@@ -158,7 +168,9 @@ class Walker implements Walked {
   }
 
   private isNewlyIgnored(path: string): boolean {
-    return this.cachedDirectories === undefined && this.options.ignore?.ignores(path, false) === true;
+    const { ignore, ignored } = this.options;
+    if (this.cachedDirectories !== undefined) return false;
+    return ignored?.leavesOut(path) === true || ignore?.ignores(path, false) === true;
   }
 
   private skip(path: string, reason: string): void {

@@ -3,13 +3,16 @@
  * every file itself and noted its stat data in the index. Files that differ from their blob (converted.ts) or were not
  * written are left for the autocommit to read.
  *
+ * The same works for the first snapshot of a user's own checkout, if the index is the one that the start commit was made
+ * of. There, git's rule about racy files counts: the index does not show a change in the clock tick in which it was written.
+ *
  * If anything is unexpected, no cache is made, and the autocommit reads everything.
  */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFileClock } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
-import { type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
+import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -34,33 +37,61 @@ export interface Seed {
   readonly statCache: string;
   /** The commit that git checked out. */
   readonly commit: string;
+  /** Of a checkout in which people work: its index when the commit was made. */
+  readonly index?: SeedIndex;
+}
+
+export interface SeedIndex {
+  readonly bytes: Buffer;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
 }
 
 /** To be called before anybody works in the sandbox. */
 export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const { folder, sandbox, commonDir, statCache, commit } = seed;
-  const gitDir = worktreeGitDir(sandbox);
-  if (gitDir === undefined) return;
-  const indexFile = join(gitDir, 'index');
-  const bytes = readFileSync(indexFile);
+  const index = seed.index ?? readIndexOf(sandbox);
+  if (index === undefined) return;
+  const { bytes } = index;
   const { entries, split } = parseIndex(bytes, commit.length / 2);
-  if (split || entries.some(({ stage }) => stage > 0)) return;
+  if (split || entries.some(({ stage, mode }) => stage > 0 || mode === DIRECTORY)) return;
   const paths = entries.map(({ path }) => path);
   const converted = await listConverted(inDirectory(git, sandbox), { worktree: sandbox, commonDir }, paths);
   if (converted === 'all') return;
 
-  const { files, unstorable } = seedFiles(bytes, entries, { converted, sandbox, commit });
-  const clock = await clockAfter(lstatSync(indexFile).ctimeMs, folder);
+  const { files, unstorable } = seedFiles(bytes, entries, {
+    ...{ converted, sandbox, commit },
+    trustedBefore: seed.index?.mtimeMs ?? Number.POSITIVE_INFINITY,
+  });
+  const clock = await clockAfter(index.ctimeMs, folder);
   // From now on every change gives a directory a time at or after the clock.
   const directories = seedDirectories(folder, files, entries);
-  const index = { digest: '', stat: '' }; // so that the first snapshot captures the index
-  writeStatCache(statCache, { commit, clock, index, files, directories, unstorable });
+  const captured = { digest: '', stat: '' }; // so that the first snapshot captures the index
+  writeStatCache(statCache, { commit, clock, index: captured, files, directories, unstorable });
+}
+
+/** Undefined if the sandbox is no linked worktree. */
+function readIndexOf(sandbox: string): SeedIndex | undefined {
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) return undefined;
+  const path = join(gitDir, 'index');
+  const bytes = readFileSync(path);
+  const { mtimeMs, ctimeMs } = lstatSync(path);
+  return { bytes, mtimeMs, ctimeMs };
+}
+
+interface SeedRules {
+  readonly converted: ReadonlySet<string>;
+  readonly sandbox: string;
+  readonly commit: string;
+  /** A file that has changed then or later may differ from what the index says. */
+  readonly trustedBefore: number;
 }
 
 function seedFiles(
   bytes: Buffer,
   entries: readonly IndexEntry[],
-  { converted, sandbox, commit }: { converted: ReadonlySet<string>; sandbox: string; commit: string },
+  { converted, sandbox, commit, trustedBefore }: SeedRules,
 ): { files: CachedFiles; unstorable: string[] } {
   const modes = sampleModes(entries, bytes, sandbox);
   const files = new CachedFilesBuilder(commit.length / 2, entries.length);
@@ -68,15 +99,23 @@ function seedFiles(
   for (const entry of entries) {
     const path = `sandbox/${entry.path}`;
     const mode = modes.get(entry.mode);
+    if ((entry.flags & INTENT_TO_ADD) !== 0) continue; // the commit does not have it
     if (entry.mode === SUBMODULE || encodePath(path) !== path) unstorable.push(path);
     else if (mode === undefined || entry.flags !== 0 || converted.has(entry.path))
       files.addUnread(path, entry.mode, entry.oid);
-    else files.add(path, { ...statOf(bytes, entry), mode }, entry.oid);
+    else {
+      const stat = statOf(bytes, entry);
+      const isTrusted = stat.mtimeMs < trustedBefore && stat.ctimeMs < trustedBefore;
+      if (isTrusted) files.add(path, { ...stat, mode }, entry.oid);
+      else files.addUnread(path, entry.mode, entry.oid);
+    }
   }
   return { files: files.build(), unstorable };
 }
 
 const SUBMODULE = 0o160000;
+/** In a sparse index. */
+const DIRECTORY = 0o040000;
 
 /** The directories that git made. Entries that git did not write, such as a hook's files, are excluded ones. */
 function seedDirectories(

@@ -1,7 +1,8 @@
 /** Asks one git process about many objects, and reads many blobs without holding a large one in memory. */
 import { spawn } from 'node:child_process';
 import { AgtError, EXIT } from '../../errors.ts';
-import { cannotRun, type Git, gitFailed, requireDescriptors } from '../run/git.ts';
+import { type Git, gitFailed, requireDescriptors } from '../run/git.ts';
+import { startGit } from '../run/start-git.ts';
 import { traceCommand } from '../run/trace.ts';
 
 /** The format must hold the type: git 2.39 crashes at a `contents` command without it. */
@@ -11,27 +12,10 @@ export const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objec
  * Returns the output of `git cat-file --batch-command` for these commands (`info REV`, `contents REV`). When the function
  * returns its promise, git has been started and has its input, so the caller can do other work in the meantime.
  */
-export function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
-  traceCommand(git.env, git.path, BATCH_COMMAND);
-  requireDescriptors(git);
-  const child = spawn(git.path, BATCH_COMMAND, { cwd: git.cwd, env: git.env });
-  const output = new Promise<Buffer>((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let stderr = '';
-    child.on('error', (error) => reject(cannotRun(git, error)));
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString();
-    });
-    child.on('close', (code) => {
-      const stdout = Buffer.concat(chunks);
-      if (code === 0) resolve(stdout);
-      else reject(gitFailed(BATCH_COMMAND, { exitCode: code ?? -1, stdout, stderr }));
-    });
-  });
-  child.stdin.on('error', () => undefined); // git has ended: its exit code is reported above
-  child.stdin.end(commands.map((command) => `${command}\n`).join(''));
-  return output;
+export async function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
+  const run = await startGit(git, BATCH_COMMAND, commands.map((command) => `${command}\n`).join(''));
+  if (run.exitCode !== 0) throw gitFailed(BATCH_COMMAND, run);
+  return run.stdout;
 }
 
 const BATCH = ['cat-file', '--batch', '--buffer'];

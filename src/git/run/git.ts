@@ -19,7 +19,7 @@ export interface Git {
   readonly userLocale: NodeJS.ProcessEnv;
 }
 
-interface GitRun {
+export interface GitRun {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: string;
@@ -171,9 +171,12 @@ export function resolveObject(git: Git, name: string): Promise<string | undefine
 /** As many lines of git's messages as fit on a screen with the prompt. */
 const MAX_HINTS = 20;
 
-/** The error for a git that ran and failed: its first line is the message, the others are hints. */
+/** The error for a git that ran and failed: its first line, without warnings, is the message, the others are hints. */
 export function gitFailed(args: readonly string[], run: GitRun): AgtError {
-  const [first = `exit code ${run.exitCode}`, ...rest] = run.stderr.split('\n').filter((line) => line !== '');
+  const lines = run.stderr.split('\n').filter((line) => line !== '');
+  const first =
+    lines.find((line) => !line.startsWith('warning: ')) ?? lines[0] ?? `exit code ${run.exitCode}`;
+  const rest = lines.filter((line) => line !== first);
   return new AgtError(`git ${commandIn(args)} failed: ${first.replace(/^(fatal|error): /, '')}`, {
     exitCode: EXIT.git,
     hints: rest.map((line) => line.replace(/^(hint|fatal|error): /, '')).slice(0, MAX_HINTS),

@@ -1,7 +1,7 @@
 import { isActive } from '../../filter/session-file.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import { retryAfterChange, retryWhileBusy } from '../../session/retry.ts';
 import { isEnded } from '../../session/state.ts';
 import { dropHistory } from './drop.ts';
@@ -54,7 +54,7 @@ export async function applyRetention(
 
 /** agt takes no lock for the other sessions, so it does not matter if they are in use. */
 function isAffected(record: SessionRecord, { thin }: RetentionRequest): boolean {
-  return isEnded(record) || (thin && isActive(record));
+  return isEnded(record) || isAttached(record) || (thin && isActive(record));
 }
 
 /** Undefined if there is nothing to do. */

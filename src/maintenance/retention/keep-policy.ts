@@ -12,7 +12,7 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored'>;
+type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored' | 'agent'>;
 
 /**
  * Keeps every snapshot of the last day, the last one of each hour of the last week, the last one of each
@@ -41,6 +41,21 @@ function slotOf(commit: string, time: number, now: number): string {
 /** For sessions whose `agt.retention` is over: agt keeps the snapshots that a person labelled. */
 export function keptWhenEnded(snapshots: readonly Marked[]): Set<string> {
   return new Set(labelled(snapshots, (label) => !isOwnLabel(label)));
+}
+
+/**
+ * For attached folders: agt keeps what is younger than `retention`, the newest snapshot, and those that a person labelled. A
+ * label beside the name of an agent comes from that agent's hook. `now` in Unix seconds, `retention` in seconds.
+ */
+export function keptOfFolder(snapshots: readonly Marked[], now: number, retention: number): Set<string> {
+  const [newest] = snapshots;
+  const byPerson = snapshots.filter(
+    ({ label, agent }) => label !== undefined && agent === undefined && !isOwnLabel(label),
+  );
+  const young = snapshots.filter(({ time }) => now - time.getTime() / 1000 <= retention);
+  return new Set(
+    [...(newest === undefined ? [] : [newest]), ...byPerson, ...young].map(({ commit }) => commit),
+  );
 }
 
 function labelled(snapshots: readonly Marked[], isWanted: (label: string) => boolean): string[] {

@@ -7,11 +7,11 @@ import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
 import { gitAnswer, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { type Chain, readChain } from './chain.ts';
 import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
-import { keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
+import { keptOfFolder, keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
 
 export interface RetentionRequest {
   /** Also thin the snapshots of active sessions. */
@@ -37,6 +37,7 @@ export async function planSession(
   { thin, now }: RetentionRequest,
 ): Promise<SessionPlan | undefined> {
   const seconds = now.getTime() / 1000;
+  if (isAttached(record)) return planFolder(repository, record, { thin, now });
   const isOver = retentionIsOver(repository, record, seconds);
   if (!isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(repository, record);
@@ -47,6 +48,21 @@ export async function planSession(
   if (isOver && kept.size === 0) return { ...plan, action: 'drop' };
   if (going === 0) return undefined;
   return { ...plan, action: isOver ? 'reduce' : 'thin' };
+}
+
+/** An attached folder has one history for good, of which agt keeps the last days. */
+async function planFolder(
+  repository: Repository,
+  record: SessionRecord,
+  { thin, now }: RetentionRequest,
+): Promise<SessionPlan | undefined> {
+  const seconds = now.getTime() / 1000;
+  const chain = await readChain(repository, record);
+  const { snapshots } = chain;
+  const young = keptOfFolder(snapshots, seconds, repository.settings.snapshotRetention);
+  const kept = thin ? young.intersection(keptWhenThinned(snapshots, seconds)) : young;
+  const going = snapshots.filter(({ commit }) => !kept.has(commit)).length;
+  return going === 0 ? undefined : { record, chain, kept, going, action: 'thin' };
 }
 
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */

@@ -28,6 +28,7 @@ import {
   inPlace,
   switchTo,
 } from './checkout.ts';
+import { putIgnoredBack } from './ignored-back.ts';
 import { putBack } from './put-back.ts';
 import { removeUntracked } from './set-aside.ts';
 
@@ -59,6 +60,7 @@ export async function leaveCheckout(
       failurePoint('in place: captured at the end');
     }
     await returnToUser(place, now);
+    await putIgnoredBack(place);
     conflicts = await putBack(place);
     if (conflicts.length === 0) await dropStash(place);
     dropSessionStash(place);

@@ -11,6 +11,7 @@ import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { FSYNC_ARGS, type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
+import { captureSession } from '../capture-session.ts';
 import { captureDirty, type DirtyPath, gitDir, type InPlace, removeFile, switchTo } from './checkout.ts';
 
 /** Afterwards the work branch is checked out, without any change. */
@@ -24,6 +25,13 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
   failurePoint('in place: untracked files removed');
   await switchTo(place, place.record.work_branch);
   failurePoint('in place: switched');
+  // The first step of the agent starts from here, not from the user's uncommitted work.
+  if (dirty.length > 0)
+    await captureSession(
+      place.session,
+      { ...place.record, state: 'active' },
+      { now, label: 'after the switch' },
+    );
 }
 
 export function removeUntracked({ checkout }: InPlace, dirty: readonly DirtyPath[]): void {

@@ -25,7 +25,7 @@ interface NewRequest {
   readonly withChanges?: boolean;
 }
 
-interface NewSession {
+export interface NewSession {
   readonly record: SessionRecord;
   /** The files that agt copied into the sandbox, because `.worktreeinclude` names them. */
   readonly included: readonly string[];

@@ -14,8 +14,8 @@ import { isActive } from '../../filter/session-file.ts';
 import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
-import { captureSession } from '../capture-session.ts';
-import { leaveCheckout, notPutBack } from '../in-place/leave.ts';
+import { captureSession, previewCapture } from '../capture-session.ts';
+import { leaveCheckout, notPutBack, requireReturnable } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
 import { complete, unfinishedError } from '../operation.ts';
@@ -134,19 +134,36 @@ export async function removeLocked(
 ): Promise<readonly string[]> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
-  const folder = sessionFolder(record);
-  refuseUnfinished(record, options);
-  if (!options.force && isActive(record))
-    refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
+  refuseInTheWay(repository, record, options);
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
-  if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
-  refuseMounts(folder);
   const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
   const left = await deleteFolder(session, record, options);
   const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(repository, record));
   await finish(session, session.read() ?? record, { deleteBranch, now: options.now });
   if (left.length > 0) throw leftFiles(record, left);
   return ignored;
+}
+
+function refuseInTheWay(repository: Repository, record: SessionRecord, options: RemovalOptions): void {
+  refuseUnfinished(record, options);
+  if (!options.force && isActive(record))
+    refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
+  if (record.checkout !== undefined) return;
+  if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
+  refuseMounts(sessionFolder(record));
+}
+
+/** For a dry run. @throws AgtError where a removal would refuse. */
+export async function requireRemovable(
+  repository: Repository,
+  record: SessionRecord,
+  options: RemovalOptions & { readonly wayOut?: string },
+): Promise<void> {
+  refuseInTheWay(repository, record, options);
+  if (!isActive(record)) return;
+  await requireReturnable(repository, record);
+  if (options.force || record.checkout !== undefined || !sandboxExists(repository, record)) return;
+  refuseLoss(record, await previewCapture(repository, record, { now: options.now }), options.wayOut);
 }
 
 /** The folder is gone. */

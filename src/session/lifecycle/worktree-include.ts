@@ -45,6 +45,12 @@ function readPatterns(path: string): string | undefined {
   }
 }
 
+/** The files that the `.worktreeinclude` at the top of a worktree names; `git` runs there. */
+export async function includedFiles(git: Git): Promise<string[]> {
+  const patterns = readPatterns(join(git.cwd, FILE));
+  return patterns === undefined ? [] : findIncludedFiles(git, patterns);
+}
+
 /** With more candidates, a listing of all ignored files costs less than a pathspec for each. */
 const MOST_PATHSPECS = 200;
 

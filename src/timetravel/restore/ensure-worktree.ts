@@ -6,11 +6,12 @@ import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { registerWorktree } from '../../session/register-worktree.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
 
@@ -19,6 +20,10 @@ type FoundFolder = 'files' | 'registered' | 'new';
 
 export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {
   if (sandboxExists(repository, record)) return 'files';
+  if (isAttached(record)) {
+    makeDirectories(record.checkout ?? record.sandbox);
+    return 'new';
+  }
   const wasEmpty = !holdsFiles(sessionFolder(record));
   mkdirSync(record.sandbox, { recursive: true });
   mendWorktrees(repository.commonDir);
@@ -37,6 +42,7 @@ export async function ensureWorktree(repository: Repository, record: SessionReco
 /** @throws AgtError if something is at the sandbox's place that is not to be replaced. */
 export function refuseToReplace(repository: Repository, record: SessionRecord): void {
   refuseForeign(record, sandboxPlace(repository, record));
+  if (isAttached(record)) return; // its .git is the user's, and agt leaves it alone
   if (!statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) return;
   throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
     hints: ['agt does not capture a .git directory; move it out of the sandbox with: agt doctor --fix'],

@@ -3,12 +3,7 @@
  * before and after, so the history only grows and every restore can be undone.
  */
 
-import type { CaptureResult } from '../../autocommit/capture.ts';
-import { applyPlan } from '../../checkout/apply.ts';
-import { prepareCheckout } from '../../checkout/checkout.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
-import type { CheckoutPlan } from '../../checkout/plan.ts';
-import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -17,12 +12,12 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
-import { type Git, gitAnswer } from '../../git/run/git.ts';
+import { gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
-import { type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isUnder } from '../../snapshot/folders.ts';
@@ -32,7 +27,7 @@ import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/meta
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
 import type { RestoreRequest } from './request.ts';
-import { openSessionFolder } from './session-folder.ts';
+import { type FilesToRestore, filesToTake, requireRoom, restoreFiles } from './restore-files.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -84,24 +79,17 @@ async function restore(
 }
 
 /** @throws AgtError if the session works in the user's own checkout. When it has ended, it comes back with a sandbox. */
-function refuseInPlace({ session_id: id, checkout }: SessionRecord): void {
-  if (checkout === undefined) return;
+function refuseInPlace({ session_id: id, working_copy }: SessionRecord): void {
+  if (working_copy !== 'in-place') return;
   throw new AgtError(`session "${id}" works in your own checkout, and agt does not go back there`, {
     hints: [`take an earlier snapshot into a sandbox: agt session fork ${id} --at SNAPSHOT`],
   });
 }
 
-interface RestoreStart {
-  /** The session as it will be after the restore: agt captures only active sessions. */
-  readonly record: SessionRecord;
+interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore. */
   readonly begun: SessionRecord;
   readonly snapshot: Snapshot;
-  readonly wanted: SnapshotMetadata;
-  /** The capture before the restore; undefined if the folder was empty. */
-  readonly before: CaptureResult | undefined;
-  /** From there to the snapshot; undefined if agt does not know it yet. */
-  readonly plan: CheckoutPlan | undefined;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -141,7 +129,15 @@ async function prepare(
   const begun = await beginWith(session, found, snapshot, request);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
-  return { record, begun, snapshot, wanted, before, plan };
+  return {
+    record,
+    begun,
+    snapshot,
+    wanted,
+    before,
+    plan,
+    taking: await filesToTake(repository, record, wanted),
+  };
 }
 
 async function beginWith(
@@ -159,17 +155,6 @@ async function beginWith(
     ...(tip === undefined ? {} : { tip }),
   } as const;
   return begin(session, found, intent);
-}
-
-/** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
-async function requireRoom(
-  { git }: Repository,
-  record: SessionRecord,
-  { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
-): Promise<CheckoutPlan> {
-  const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
-  await requireSpaceFor(git, plan, sessionFolder(record));
-  return plan;
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
@@ -193,54 +178,10 @@ async function bringBack(
     ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
   );
   const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
-  if (request.scope.includes('sandbox')) {
+  if (request.scope.includes('sandbox') && !isAttached(record)) {
     warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted)));
   }
   return { changed, warnings };
-}
-
-/** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
-const ATTEMPTS = 3;
-
-/** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
-async function restoreFiles(
-  session: LockedSession,
-  { record, wanted, before, plan: firstPlan }: RestoreStart,
-  { scope, now }: RestoreRequest,
-): Promise<{ changed: number; warnings: string[] }> {
-  const { git } = session.repository;
-  const paths = new Set<string>();
-  let captured = before?.commit;
-  let plan = firstPlan ?? (await planFrom(git, captured, wanted, scope));
-  for (let attempt = 1; ; attempt++) {
-    for (const path of pathsOf(plan)) paths.add(path);
-    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
-    if (changed.length === 0 || attempt === ATTEMPTS) {
-      const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
-      const warnings = [...refused, ...busy].map(
-        ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
-      );
-      return { changed: paths.size, warnings };
-    }
-    captured = (await captureSession(session, record, { now, unfinished: wanted.commit })).commit;
-    plan = await planFrom(git, captured, wanted, scope);
-  }
-}
-
-/** `captured` is the last snapshot; undefined if the folder is empty. */
-async function planFrom(
-  git: Git,
-  captured: string | undefined,
-  wanted: SnapshotMetadata,
-  scope: readonly string[],
-): Promise<CheckoutPlan> {
-  const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
-  return prepareCheckout(git, from, wanted, scope);
-}
-
-/** Every path that a plan changes. */
-function pathsOf(plan: CheckoutPlan): string[] {
-  return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
 }
 
 /** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
@@ -269,12 +210,12 @@ function workBranches(
 
 async function captureAndVerify(
   session: LockedSession,
-  { record, snapshot, wanted }: RestoreStart,
+  { record, snapshot, wanted, taking }: RestoreStart,
   { now, by, scope }: RestoreRequest,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
   const restored = { commit: snapshot.commit, by };
-  const { commit = '', failed } = await captureSession(session, record, { now, restored });
+  const { commit = '', failed } = await captureSession(session, record, { now, restored, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
   const branches = workBranches(repository, record, snapshot);
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, branches);

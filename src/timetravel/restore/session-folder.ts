@@ -1,5 +1,6 @@
 /** The session folder as the last capture left it, for a checkout that must not replace anything newer. */
 import type { Stats } from 'node:fs';
+import { linkedSandbox } from '../../autocommit/observe.ts';
 import { readContent } from '../../autocommit/scan/content.ts';
 import type { CachedFiles } from '../../autocommit/stat-cache/cached-files.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
@@ -14,21 +15,28 @@ export function openSessionFolder(repository: Repository, record: SessionRecord)
   const folder = Buffer.from(sessionFolder(record)).toString('latin1');
   return {
     path: folder,
+    linked: linkedSandbox(record),
     isCaptured: (path, stat) => {
       const row = files?.find(path) ?? -1;
       if (files === undefined || row < 0) return false;
       if (files.isSame(row, stat, Number.POSITIVE_INFINITY)) return true;
-      return Number.isNaN(files.mtimeMs(row)) && hasContent(folder, path, stat, files.oid(row));
+      return Number.isNaN(files.mtimeMs(row)) && hasContent(record, path, stat, files.oid(row));
     },
   };
 }
 
 /** Compares the content of a file whose stat data would not show a change. */
-function hasContent(folder: string, path: string, stat: Stats, oid: ReturnType<CachedFiles['oid']>): boolean {
+function hasContent(
+  record: SessionRecord,
+  path: string,
+  stat: Stats,
+  oid: ReturnType<CachedFiles['oid']>,
+): boolean {
   if (!stat.isFile()) return false;
   try {
     const hash = oid.length === 64 ? 'sha256' : 'sha1';
-    return readContent(`${folder}/${path}`, hash, insideCheck(folder)).oid === oid;
+    const folder = Buffer.from(sessionFolder(record)).toString('latin1');
+    return readContent(`${folder}/${path}`, hash, insideCheck(folder, linkedSandbox(record))).oid === oid;
   } catch {
     return false;
   }

@@ -1,13 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { parsePeriod } from '../../../src/config/values.ts';
-import { keptWhenEnded, keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
+import {
+  keptOfFolder,
+  keptWhenEnded,
+  keptWhenThinned,
+} from '../../../src/maintenance/retention/keep-policy.ts';
 
 const DAY = 86_400;
 /** Noon, UTC. */
 const NOW = 20_000 * DAY + DAY / 2;
 
-function snapshot(commit: string, age: number, marks: { label?: string; restored?: string } = {}) {
-  return { commit, time: new Date((NOW - age) * 1000), label: marks.label, restored: marks.restored };
+function snapshot(
+  commit: string,
+  age: number,
+  marks: { label?: string; restored?: string; agent?: string } = {},
+) {
+  const { label, restored, agent } = marks;
+  return { commit, time: new Date((NOW - age) * 1000), label, restored, agent };
 }
 
 describe('agt gc keeps', () => {
@@ -45,6 +54,21 @@ describe('agt gc keeps', () => {
       .map(({ commit }) => commit)
       .filter((commit) => !keptWhenThinned(snapshots, NOW).has(commit));
     expect(dropped).toEqual(['between', 'gone']);
+  });
+
+  test('of a folder the last days, the newest snapshot, and labels of a person but none of an agent', () => {
+    const old = [
+      snapshot('newest', 8 * DAY),
+      snapshot('mine', 9 * DAY, { label: 'before the clean-up' }),
+      snapshot('prompt', 10 * DAY, { label: 'fix the login', agent: 'pi' }),
+      snapshot('guard', 11 * DAY, { label: 'before git reset --hard' }),
+      snapshot('plain', 12 * DAY),
+    ];
+    expect([...keptOfFolder(old, NOW, 7 * DAY)]).toEqual(['newest', 'mine']);
+    const young = [snapshot('today', 60), snapshot('last week', 6 * DAY), ...old];
+    expect([...keptOfFolder(young, NOW, 7 * DAY)].sort()).toEqual(['last week', 'mine', 'today']);
+    expect(keptOfFolder(young, NOW, Number.POSITIVE_INFINITY).size).toBe(young.length);
+    expect(keptOfFolder([], NOW, DAY).size).toBe(0);
   });
 
   test('everything in a second run at the same time, and snapshots from the future', () => {

@@ -86,6 +86,13 @@ test('no repository; a second session in the same checkout; fs.workingCopy; a sa
     /^s2: reverted, because nobody has worked in it for \d+ hours; /,
   );
   expect(look(repository)).toEqual(before);
+  const run = agt(repository, 'run', 's3', '--new', '--', 'git', 'branch', '--show-current');
+  expect(run).toMatchObject({ exitCode: 0, stdout: 'agt/s3\n' });
+  expect(metadata(repository, 's3').working_copy).toBe('in-place');
+  expect(agt(repository, 'run', 's4', 's5', '--new', '--', 'true')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^error: several sessions cannot work in one checkout\n/),
+  });
 });
 
 test('in a linked worktree, and in an agt clone', () => {

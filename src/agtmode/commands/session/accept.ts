@@ -34,7 +34,10 @@ export const sessionAccept = defineCommand({
     edit: { type: 'boolean', alias: 'e', default: false, describe: 'edit the message first' },
     onto: { type: 'string', describe: 'the branch that takes the work (default: the user branch)' },
     'keep-commits': { type: 'boolean', default: false, describe: "merge the agent's own commits" },
-    commits: { ...MANY, describe: 'take only these commits, each as a commit of its own: names or A..B' },
+    commits: {
+      ...MANY,
+      describe: 'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls',
+    },
     include: {
       ...MANY,
       describe: 'take only changes of paths that match a glob; *.md matches in every directory',
@@ -70,7 +73,7 @@ export const sessionAccept = defineCommand({
       edit: args.edit,
       onto: args.onto,
       keepCommits: args['keep-commits'],
-      commits: (args.commits ?? []).flatMap((list) => list.split(/[\s,]+/)).filter((name) => name !== ''),
+      commits: (args.commits ?? []).flatMap((list) => list.split(',')),
       include: args.include ?? [],
       exclude: args.exclude ?? [],
       committedOnly: args['committed-only'],

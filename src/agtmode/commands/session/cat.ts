@@ -1,10 +1,10 @@
 import { usageError } from '../../../errors.ts';
 import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { sessionHere } from '../../session-here.ts';
 
 export const sessionCat = defineCommand({
   usage: 'session cat <id> [file]',
@@ -29,8 +29,7 @@ export const sessionCat = defineCommand({
     const given = givenSession({ id, session: args.session });
     if (!spec.includes(':'))
       throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
-    const repository = await context.repository();
-    const record = findSession(repository, given, context.cwd);
+    const { repository, record } = await sessionHere(context, given);
     const oid = await findFile(repository, record, spec, context.now(), (path, namesakes) =>
       pathInSession(record, path, context.cwd, namesakes),
     );

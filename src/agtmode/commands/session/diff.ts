@@ -2,7 +2,7 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { namedSession, sessionContaining, sessionOfFolder } from '../../../session/find-session.ts';
+import { namedSession } from '../../../session/find-session.ts';
 import { idProblem, type SessionId } from '../../../session/id.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
@@ -25,6 +25,7 @@ import {
 import type { Context } from '../../context.ts';
 import { json, showPath } from '../../output/format.ts';
 import { fileStatus } from '../../output/vocabulary.ts';
+import { type SessionHere, sessionHere, sessionIfAny } from '../../session-here.ts';
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
@@ -73,9 +74,8 @@ export const sessionDiff = defineCommand({
     ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
   ],
   run: async (args, context) => {
-    const repository = await context.repository();
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { record, snapshots } = chooseSession(repository, words, args.session, context.cwd);
+    const { repository, record, snapshots } = await chooseSession(context, words, args.session);
     const request = {
       ...(await chooseEnds(repository, record, snapshots, { ...args, now: context.now() })),
       pathspecs: (ambiguous: AmbiguousFolders) => {
@@ -90,22 +90,23 @@ export const sessionDiff = defineCommand({
 });
 
 /** The first word is the id of a session if there is one; otherwise a snapshot of the current directory's session. */
-function chooseSession(
-  repository: Repository,
+async function chooseSession(
+  context: Context,
   words: readonly string[],
   session: string | undefined,
-  cwd: string,
-): { record: SessionRecord; snapshots: readonly string[] } {
+): Promise<SessionHere & { readonly snapshots: readonly string[] }> {
   const [first, ...rest] = words;
   if (session !== undefined && first !== session)
-    return { record: namedSession(repository, session), snapshots: words };
-  if (first === undefined) return { record: sessionOfFolder(repository, cwd), snapshots: [] };
-  const named = idProblem(first) === undefined ? readRecord(repository, first as SessionId) : undefined;
-  if (named !== undefined) return { record: named, snapshots: rest };
-  const current = sessionContaining(repository, cwd);
-  if (current === undefined) return { record: namedSession(repository, first), snapshots: rest };
+    return { ...(await sessionHere(context, session)), snapshots: words };
+  if (first === undefined) return { ...(await sessionHere(context)), snapshots: [] };
+  const user = await context.repositoryIfAny();
+  const named = user && idProblem(first) === undefined ? readRecord(user, first as SessionId) : undefined;
+  if (user !== undefined && named !== undefined) return { repository: user, record: named, snapshots: rest };
+  const current = await sessionIfAny(context);
+  if (current === undefined || current.record.session_id === first)
+    return { ...(await sessionHere(context, first)), snapshots: rest };
   if (words.length > 2) throw usageError(`no session "${first}"`, 'usage: agt session diff [id] [a] [b]');
-  return { record: current, snapshots: words };
+  return { ...current, snapshots: words };
 }
 
 interface EndChoice {

@@ -1,10 +1,14 @@
-import { EXIT, usageError } from '../../../errors.ts';
-import { findSession } from '../../../session/find-session.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import type { AttachedSession } from '../../../session/attached/store.ts';
+import { isAttached } from '../../../session/record.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
+import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
 import { defineCommand, JSON_OPTION, QUIET_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { printNewSession, recordJson } from '../../output/session.ts';
+import { sessionHere } from '../../session-here.ts';
 
 export const sessionFork = defineCommand({
   usage: 'session fork [source]',
@@ -13,7 +17,7 @@ export const sessionFork = defineCommand({
   description:
     'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
     'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
-    'session stays as it is; it may have been removed.',
+    'session stays as it is; it may have been removed. In a folder with snapshots of its own (agt snapshot), fork those.',
   positionals: {
     source: { type: 'string', describe: 'session to fork (default: the session of the current directory)' },
   },
@@ -35,9 +39,9 @@ export const sessionFork = defineCommand({
     ['agt session fork fix-login --id try --count 3', 'create try-1, try-2 and try-3'],
   ],
   run: async (args, context) => {
-    const repository = await context.repository();
     const given = givenSession({ id: args.source, session: args.session });
-    const source = findSession(repository, given, context.cwd);
+    const { repository, record: source } = await sessionHere(context, given);
+    if (isAttached(source)) return forkHere(context, { repository, record: source }, args);
     const { records, warnings } = await forkSession(repository, source, {
       id: args.id,
       snapshot: args.at,
@@ -50,6 +54,31 @@ export const sessionFork = defineCommand({
     return EXIT.done;
   },
 });
+
+/** A folder with snapshots of its own: the fork is a session of the repository that the folder belongs to. */
+async function forkHere(
+  context: Context,
+  source: AttachedSession,
+  args: {
+    readonly id: string | undefined;
+    readonly at: string | undefined;
+    readonly count: string | undefined;
+    readonly json: boolean;
+  },
+): Promise<number> {
+  if (args.count !== undefined) throw usageError('--count is for forks of sessions', 'leave it out');
+  const user = await context.repositoryIfAny();
+  if (user === undefined) {
+    throw new AgtError(`${source.record.checkout} is in no git repository, and a sandbox needs one`, {
+      hints: ['to go back in the folder itself: agt snapshot restore', 'or make a repository: git init'],
+    });
+  }
+  const request = { id: args.id, snapshot: args.at, now: context.now() };
+  const { record, warnings } = await forkFolder(user, source, request);
+  for (const warning of warnings) context.err(`warning: ${warning}\n`);
+  printNewSession(context, record, args.json);
+  return EXIT.done;
+}
 
 /** Nobody races that many agents: a larger number is a mistake. */
 const MOST_FORKS = 100;

@@ -1,7 +1,6 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory, type Snapshot } from '../../../snapshot/history.ts';
 import { parseTime } from '../../../snapshot/parse-time.ts';
@@ -24,6 +23,7 @@ import {
 import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 import { fileStatus } from '../../output/vocabulary.ts';
+import { sessionHere } from '../../session-here.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
@@ -48,8 +48,7 @@ export const sessionLog = defineCommand({
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
   run: async (args, context) => {
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+    const { repository, record } = await sessionHere(context, givenSession(args));
     const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
       args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
@@ -109,6 +108,7 @@ function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[]
   const notes = [
     snapshot.label ?? '',
     toolNote(snapshot),
+    snapshot.agent === undefined ? '' : `(${snapshot.agent})`,
     snapshot.restored === undefined ? '' : `(restored ${shortOid(snapshot.restored)})`,
     snapshot.session === sessionId ? '' : `(in ${snapshot.session})`,
   ];
@@ -157,10 +157,13 @@ function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
     return {
       name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
       commit: snapshot.commit,
+      tree: snapshot.tree,
       at: snapshot.time.toISOString(),
       session_id: snapshot.session,
       label: snapshot.label ?? null,
       tool: snapshot.tool ?? null,
+      agent: snapshot.agent ?? null,
+      conversation: snapshot.conversation ?? null,
       call_id: snapshot.call?.id ?? null,
       summary: snapshot.call?.summary ?? null,
       outcome: snapshot.call?.outcome ?? null,

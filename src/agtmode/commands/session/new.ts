@@ -1,9 +1,7 @@
-import { EXIT, usageError } from '../../../errors.ts';
-import { newSessionInPlace } from '../../../session/in-place/new.ts';
-import { newSession } from '../../../session/lifecycle/new.ts';
+import { EXIT } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
-import type { Context } from '../../context.ts';
+import { createWanted } from '../../creating.ts';
 import { printNewSession } from '../../output/session.ts';
 import { runSetup } from '../../setup.ts';
 import { sweepFirst } from '../../sweeping.ts';
@@ -63,48 +61,16 @@ export const sessionNew = defineCommand({
     }
     const repository = await context.repository();
     await sweepFirst(context, repository);
-    if ((args['working-copy'] ?? (await settingOf(context))) === 'in-place') return newInPlace(args, context);
-    const { record, ...files } = await newSession(repository, {
+    const { record, files } = await createWanted(context, repository, {
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,
       profile: args.profile,
-      cwd: context.cwd,
-      now: context.now(),
       showProgress: context.interactive && !args.json && !args.quiet,
       withChanges: args['with-changes'],
+      replace: args.replace,
+      workingCopy: args['working-copy'],
     });
     printNewSession(context, record, args.json, files);
-    return args.setup ? runSetup(context, record) : EXIT.done;
+    return args.setup && files !== undefined ? runSetup(context, record) : EXIT.done;
   },
 });
-
-async function settingOf(context: Context): Promise<string | undefined> {
-  return (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
-}
-
-interface InPlaceArguments {
-  readonly name: string | undefined;
-  readonly id: string | undefined;
-  readonly from: string | undefined;
-  readonly profile: string | undefined;
-  readonly 'with-changes': boolean;
-  readonly replace: boolean;
-  readonly json: boolean;
-}
-
-async function newInPlace(args: InPlaceArguments, context: Context): Promise<number> {
-  if (args['with-changes'])
-    throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
-  if (args.from !== undefined)
-    throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
-  const { record, replaced } = await newSessionInPlace(await context.repository(), {
-    id: givenSession({ id: args.name, session: args.id }),
-    profile: args.profile,
-    now: context.now(),
-    replace: args.replace,
-  });
-  if (replaced !== undefined)
-    context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
-  printNewSession(context, record, args.json);
-  return EXIT.done;
-}

@@ -1,12 +1,12 @@
 import { EXIT } from '../../../errors.ts';
 import { isReadOnly, recordCall } from '../../../running/record-call.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { autocommitJson, printAutocommit } from '../../output/autocommit.ts';
 import { json } from '../../output/format.ts';
 import { requireTool, TOOL_OPTIONS } from '../../running.ts';
+import { sessionHere } from '../../session-here.ts';
 
 export const sessionRecord = defineCommand({
   usage: 'session record [id]',
@@ -32,8 +32,7 @@ export const sessionRecord = defineCommand({
   run: async (args, context) => {
     const tool = requireTool(args.tool);
     const waitMs = parseDuration('wait', args.wait);
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+    const { repository, record } = await sessionHere(context, givenSession(args));
     if (isReadOnly(tool, repository.settings.readOnlyTools)) {
       if (args.json) context.out(json({ session_id: record.session_id, outcome: 'read-only', commit: null }));
       return EXIT.done;

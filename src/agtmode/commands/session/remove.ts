@@ -3,7 +3,12 @@ import { createInterface } from 'node:readline/promises';
 import { AgtError, EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { planRemoval, type RemovalPlan, removeSession } from '../../../session/lifecycle/remove.ts';
+import {
+  planRemoval,
+  type RemovalPlan,
+  removeSession,
+  requireRemovable,
+} from '../../../session/lifecycle/remove.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
@@ -38,7 +43,7 @@ export const sessionRemove = defineCommand({
       type: 'boolean',
       alias: 'f',
       default: false,
-      describe: 'remove the session even if work is lost',
+      describe: 'also while a command of agt run works there, and even if work is lost',
     },
     'dry-run': DRY_RUN_OPTION,
     quiet: QUIET_OPTION,
@@ -59,9 +64,10 @@ export const sessionRemove = defineCommand({
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
     let ignored: readonly string[] = [];
-    if (!args['dry-run']) {
+    const options = { force: args.force, now: context.now() };
+    if (args['dry-run']) await requireRemovable(repository, record, options);
+    else {
       if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
-      const options = { force: args.force, now: context.now() };
       ignored = await interruptible(context, repository, record, () =>
         removeSession(repository, plan, options),
       );

@@ -1,5 +1,4 @@
 import { EXIT } from '../../../errors.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
@@ -22,6 +21,7 @@ import {
 } from '../../command-line/session-argument.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
+import { sessionHere } from '../../session-here.ts';
 
 export const sessionRestore = defineCommand({
   usage: 'session restore [id]',
@@ -57,8 +57,7 @@ export const sessionRestore = defineCommand({
     ['agt session restore fix-login --to "tests pass" --dry-run', 'show what would change'],
   ],
   run: async (args, context) => {
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+    const { repository, record } = await sessionHere(context, givenSession(args));
     const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const namesakes = await readAmbiguousFolders(repository.git, [snapshot.commit]);

@@ -3,12 +3,12 @@ import type { Repository } from '../../../repository/repository.ts';
 import { type CommandEnd, endAs } from '../../../running/command.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
-import { newSession } from '../../../session/lifecycle/new.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { defineCommand } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
+import { createWanted, isInPlace } from '../../creating.ts';
 import { paint } from '../../output/format.ts';
 import {
   commandArgument,
@@ -104,21 +104,17 @@ async function createSessions(
   { from, profile }: { readonly from: string | undefined; readonly profile: string | undefined },
 ): Promise<SessionRecord[]> {
   await context.git(); // fails if git is too old
+  if (ids.length > 1 && (await isInPlace(context, undefined)))
+    throw usageError('several sessions cannot work in one checkout', 'name one, or unset fs.workingCopy');
+  const wanted = { from, profile, showProgress: false, withChanges: false, replace: true };
   const records: SessionRecord[] = [];
   for (const id of ids.length === 0 ? [undefined] : ids) {
-    const { cwd } = context;
-    const { record } = await newSession(repository, {
-      id,
-      from,
-      profile,
-      cwd,
-      now: context.now(),
-      showProgress: false,
-      withChanges: false,
-    });
+    const asked = { ...wanted, id, workingCopy: undefined };
+    const { record, files } = await createWanted(context, repository, asked);
     context.err(`session ${record.session_id}\n`);
-    if ((await runSetup(context, record)) === EXIT.done) records.push(record);
-    else throw new AgtError('nothing was run');
+    if (files !== undefined && (await runSetup(context, record)) !== EXIT.done)
+      throw new AgtError('nothing was run');
+    records.push(record);
   }
   return records;
 }

@@ -18,7 +18,7 @@ export const sessionSync = defineCommand({
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
     'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. Exit with 1 ' +
-    'if there are conflicts.',
+    'if there are conflicts; --dry-run finds them without touching the sandbox.',
   positionals: { id: SESSION_ARGUMENT },
   options: {
     session: SESSION_OPTION,

@@ -1,5 +1,4 @@
 import { EXIT } from '../../../errors.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/request.ts';
@@ -15,6 +14,7 @@ import {
 import type { Context } from '../../context.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
+import { sessionHere } from '../../session-here.ts';
 
 const options = {
   session: SESSION_OPTION,
@@ -56,8 +56,7 @@ async function move(
   args: { id: string | undefined; session: string | undefined; 'dry-run': boolean; json: boolean },
   by: 'undo' | 'redo',
 ): Promise<number> {
-  const repository = await context.repository();
-  const record = findSession(repository, givenSession(args), context.cwd);
+  const { repository, record } = await sessionHere(context, givenSession(args));
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,

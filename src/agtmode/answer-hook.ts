@@ -1,0 +1,161 @@
+/**
+ * `agt hook`: an agent has called. Whatever fails here, the agent goes on: agt ends with 0 and writes the reason to
+ * hooks.log. Standard output reaches the model, so agt prints nothing but an answer that the agent asked for.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { isatty } from 'node:tty';
+import { EXIT, formatError, usageError } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
+import { type FileEvent, type HookEvent, parseEventJson } from '../integrations/event.ts';
+import { logFailure, writeLastEvent } from '../integrations/hooks-log.ts';
+import type { Integration } from '../integrations/integration.ts';
+import { folderPlace, type Place, sessionPlace } from '../integrations/place.ts';
+import { parsePromptCommand } from '../integrations/prompt-command.ts';
+import { recordEvent } from '../integrations/record-event.ts';
+import { findIntegration } from '../integrations/tools.ts';
+import { ownCommand } from '../process/invocation.ts';
+import { readStandardInput } from '../process/standard-input.ts';
+import { sessionContaining } from '../session/find-session.ts';
+import { type Context, openContext } from './context.ts';
+import { answerPrompt } from './prompt-answer.ts';
+import { folderHere } from './session-here.ts';
+import { answerWorktree } from './worktree-answer.ts';
+import { gitDirectory } from './write-shim.ts';
+
+/** agt calls itself with this word for work that the agent does not wait for. */
+const IN_BACKGROUND = '--background';
+
+export async function answerHook([tool = '', ...words]: readonly string[]): Promise<number> {
+  if (isatty(0)) {
+    throw usageError(
+      'agt hook reads an event of an agent from standard input',
+      'the settings of the agent call it: agt hooks install',
+    );
+  }
+  const env = withoutRepositoryVariables(process.env);
+  const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND) };
+  try {
+    return await answer(call, readStandardInput());
+  } catch (error) {
+    logFailure(env, { at: new Date().toISOString(), tool, event: '', cwd: '' }, error);
+    return EXIT.done;
+  }
+}
+
+interface HookCall {
+  readonly tool: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly isInBackground: boolean;
+}
+
+/** Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. */
+function withoutRepositoryVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
+  return env;
+}
+
+async function answer(call: HookCall, input: string): Promise<number> {
+  const { tool, env, isInBackground } = call;
+  const integration = findIntegration(tool);
+  if (integration === undefined) throw new Error(`agt knows no agent "${tool}"`);
+  const json = parseEventJson(input);
+  const event = isInBackground
+    ? (json as unknown as HookEvent)
+    : integration.readEvent(json, env, currentDirectory());
+  const about = { at: new Date().toISOString(), event: event.name, cwd: event.cwd };
+  if (!isInBackground) writeLastEvent(env, tool, about);
+  try {
+    await act(call, integration, event);
+    return EXIT.done;
+  } catch (error) {
+    logFailure(env, { ...about, tool }, error);
+    if (event.kind !== 'worktree-create') return EXIT.done;
+    // Without a worktree the agent cannot begin, and it shows the reason.
+    process.stderr.write(formatError(error, false));
+    return EXIT.failed;
+  }
+}
+
+/** An agent that removes a worktree may have removed the directory that it starts hooks in. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/';
+  }
+}
+
+async function act(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
+  if (event.kind === 'other') return;
+  const isRemoval = event.kind === 'worktree-remove';
+  const cwd = isRemoval ? event.path : event.cwd;
+  // An agent may remove a worktree that is gone already.
+  if (!isAbsolute(cwd) || !existsSync(cwd)) return;
+  process.chdir(cwd);
+  if (isRemoval || event.kind === 'worktree-create')
+    return answerWorktree(await openTolerantly(call, event), integration, event);
+  return record(call, integration, event);
+}
+
+async function record(call: HookCall, integration: Integration, event: FileEvent): Promise<void> {
+  const context = await openTolerantly(call, event);
+  const place = await placeOf(context);
+  if (place === undefined) return;
+  const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
+  if (command !== undefined && integration.blockPrompt !== undefined) {
+    context.out(integration.blockPrompt(await answerPrompt(context, command)));
+    return;
+  }
+  await recordEvent(place, {
+    event,
+    agent: integration.program,
+    worktrees: integration.worktrees,
+    now: context.now(),
+    isInBackground: call.isInBackground,
+    leaveToBackground: () => continueInBackground(call, event),
+    gitDirectory: () => gitDirectory(context),
+  });
+}
+
+/** Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. */
+async function placeOf(context: Context): Promise<Place | undefined> {
+  const { user, folder } = await folderHere(context);
+  const access = context.folderAccess();
+  const settings = user?.settings ?? access.readSettings(undefined);
+  if (!settings.hooks) return undefined;
+  const session = user && sessionContaining(user, context.cwd);
+  if (user === undefined || session === undefined)
+    return folderPlace(access, folder, user, settings.readOnlyTools);
+  return isActive(session) ? sessionPlace(user, session) : undefined;
+}
+
+/** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */
+async function openTolerantly({ tool, env }: HookCall, { name: event }: HookEvent): Promise<Context> {
+  const cwd = process.cwd();
+  const context = openContext(cwd, env);
+  try {
+    await context.repositoryIfAny();
+    return context;
+  } catch (error) {
+    logFailure(env, { at: new Date().toISOString(), tool, event, cwd }, error);
+    return openContext(cwd, env, true);
+  }
+}
+
+async function continueInBackground({ tool, env }: HookCall, event: HookEvent): Promise<void> {
+  const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
+  const child = spawn(program, args, {
+    cwd: event.cwd,
+    env,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.on('error', reject);
+    child.stdin.on('error', reject);
+    child.stdin.end(JSON.stringify(event), () => resolve());
+  });
+  child.unref();
+}

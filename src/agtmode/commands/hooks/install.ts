@@ -1,0 +1,119 @@
+import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.ts';
+import { installHooks } from '../../../integrations/install/install.ts';
+import { hookCommand } from '../../../integrations/install/settings.ts';
+import type { Integration } from '../../../integrations/integration.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import {
+  chosenTools,
+  hooksFile,
+  isInstalled,
+  PROJECT_OPTION,
+  requireStateDirectory,
+  stableCommand,
+  TOOLS_ARGUMENT,
+} from '../../hooks-files.ts';
+import { json, showPath } from '../../output/format.ts';
+
+export const hooksInstall = defineCommand({
+  usage: 'hooks install [tools..]',
+  group: 'setup',
+  summary: 'let an agent record every step with agt, wherever you start it',
+  description:
+    'Add hooks that call agt hook to the settings of an agent. From then on agt makes a snapshot before each prompt, ' +
+    'after each tool call that changes something, and at the end of each turn: in a session of agt there, elsewhere as ' +
+    'agt snapshot does. agt edits the text of the settings: comments and order stay, and its hooks come last. It ' +
+    'remembers the file as it was, so agt hooks uninstall brings back the very bytes. With --all, skip agents that are ' +
+    'not installed, and name them.',
+  positionals: { tools: TOOLS_ARGUMENT },
+  options: {
+    all: { type: 'boolean', default: false, describe: 'every agent that is installed' },
+    project: PROJECT_OPTION,
+    worktrees: {
+      type: 'boolean',
+      default: false,
+      describe: 'the worktrees that the agent makes become sessions (claude-code)',
+    },
+    'dry-run': DRY_RUN_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ['agt hooks install claude-code', 'record what Claude Code does'],
+    ['agt hooks install --all --dry-run', 'show which settings would change'],
+  ],
+  run: async (args, context) => {
+    const integrations = chosenTools(args);
+    const results: InstallResult[] = [];
+    for (const integration of integrations) {
+      const result = await installOne(context, integration, args);
+      results.push(result);
+      if (!args.json) print(context, result, args.all);
+    }
+    if (args.json) context.out(json(results.map(resultJson)));
+    const failed = (result: InstallResult) =>
+      result.error === undefined
+        ? result.outcome === 'agent-not-found' && !args.all
+          ? EXIT.failed
+          : EXIT.done
+        : exitCodeFor(result.error);
+    return worstExitCode(results.map(failed));
+  },
+});
+
+interface InstallArguments {
+  readonly project: boolean;
+  readonly worktrees: boolean;
+  readonly 'dry-run': boolean;
+}
+
+interface InstallResult {
+  readonly integration: Integration;
+  readonly outcome: string;
+  readonly file?: string;
+  readonly error?: unknown;
+}
+
+/** One agent whose settings agt cannot change does not keep it from the others. */
+async function installOne(
+  context: Context,
+  integration: Integration,
+  { project, worktrees, 'dry-run': dryRun }: InstallArguments,
+): Promise<InstallResult> {
+  if (!project && !isInstalled(integration, context)) return { integration, outcome: 'agent-not-found' };
+  try {
+    const file = await hooksFile(context, integration, { project, worktrees });
+    const command = hookCommand(stableCommand(context), integration.name);
+    const outcome = await installHooks(requireStateDirectory(context), file, command, dryRun);
+    const planned = dryRun && outcome !== 'unchanged' ? `would-be-${outcome}` : outcome;
+    return { integration, outcome: planned, file: file.path };
+  } catch (error) {
+    return { integration, outcome: 'failed', error };
+  }
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  installed: 'hooks installed in',
+  updated: 'hooks updated in',
+  unchanged: 'hooks are installed already in',
+  'would-be-installed': 'would install hooks in',
+  'would-be-updated': 'would update the hooks in',
+};
+
+function print(context: Context, { integration, outcome, file, error }: InstallResult, isAll: boolean): void {
+  const { title, program } = integration;
+  if (error !== undefined) context.err(formatError(error, false));
+  else if (file !== undefined) context.out(`${title}: ${SENTENCES[outcome]} ${showPath(file)}\n`);
+  else if (isAll) context.out(`${title}: not installed\n`);
+  else {
+    context.err(
+      `error: ${title} is not installed: there is no "${program}" on PATH, and it has no settings yet\n` +
+        `hint: start it once, or add hooks to a project: agt hooks install ${integration.name} --project\n`,
+    );
+  }
+}
+
+function resultJson({ integration, outcome, file = undefined, error }: InstallResult) {
+  const reason =
+    error === undefined ? undefined : { error: error instanceof Error ? error.message : String(error) };
+  return { tool: integration.name, outcome, file: file ?? null, ...reason };
+}

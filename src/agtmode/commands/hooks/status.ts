@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { EXIT } from '../../../errors.ts';
+import { readFailures, readLastEvent } from '../../../integrations/hooks-log.ts';
+import { findHooks } from '../../../integrations/install/install.ts';
+import { hookCommand } from '../../../integrations/install/settings.ts';
+import type { Integration } from '../../../integrations/integration.ts';
+import { INTEGRATIONS } from '../../../integrations/tools.ts';
+import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import {
+  chosenTools,
+  hooksFile,
+  isInstalled,
+  PROJECT_OPTION,
+  stableCommand,
+  TOOLS_ARGUMENT,
+} from '../../hooks-files.ts';
+import { age, json, showPath, table } from '../../output/format.ts';
+
+export const hooksStatus = defineCommand({
+  usage: 'hooks status [tools..]',
+  group: 'setup',
+  summary: 'show which agents have hooks of agt, and when the last event came',
+  description:
+    'Show for each agent whether the hooks are installed, the last event that came, and the last failure. Hooks that ' +
+    'call another agt, or one that is gone, are outdated: agt hooks install mends them.',
+  positionals: { tools: TOOLS_ARGUMENT },
+  options: { project: PROJECT_OPTION, json: JSON_OPTION },
+  examples: [['agt hooks status', 'show all agents']],
+  run: async (args, context) => {
+    const integrations =
+      (args.tools ?? []).length === 0 ? INTEGRATIONS : chosenTools({ tools: args.tools, all: false });
+    const lines: HookStatus[] = [];
+    for (const integration of integrations) lines.push(await statusOf(context, integration, args.project));
+    if (args.json) {
+      context.out(json(lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line }))));
+      return EXIT.done;
+    }
+    const now = context.now();
+    const rows = lines.map(({ integration, state, last_event: last }) => [
+      integration.name,
+      state.replaceAll('-', ' '),
+      last === null ? '' : `${age(new Date(last.at), now)} (${last.event})`,
+    ]);
+    context.out(table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows]));
+    for (const { integration, problem, last_failure: failure } of lines) {
+      if (problem !== null) context.err(`warning: ${integration.title}: ${problem}\n`);
+      if (failure === null) continue;
+      const when = age(new Date(failure.at), now);
+      context.err(`warning: ${integration.title}: a hook failed ${when}: ${showPath(failure.reason)}\n`);
+    }
+    return EXIT.done;
+  },
+});
+
+interface HookStatus {
+  readonly integration: Integration;
+  readonly state: 'installed' | 'outdated' | 'not-installed' | 'agent-not-found' | 'unknown';
+  readonly file: string;
+  readonly command: string | null;
+  readonly problem: string | null;
+  readonly last_event: { readonly at: string; readonly event: string; readonly cwd: string } | null;
+  readonly last_failure: { readonly at: string; readonly event: string; readonly reason: string } | null;
+}
+
+async function statusOf(context: Context, integration: Integration, project: boolean): Promise<HookStatus> {
+  const { name } = integration;
+  const file = await hooksFile(context, integration, { project, worktrees: false });
+  const last = readLastEvent(context.env, name);
+  const failure = readFailures(context.env).findLast(({ tool }) => tool === name);
+  const about = {
+    integration,
+    file: file.path,
+    last_event: last ?? null,
+    last_failure: failure === undefined || isOlder(failure.at, last?.at) ? null : failure,
+  };
+  try {
+    const command = (await findHooks(file)) ?? null;
+    const problem = command === null ? null : problemOf(context, name, command);
+    const state = stateOf(command !== null, problem, project || isInstalled(integration, context));
+    return { ...about, state, command, problem };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ...about, state: 'unknown', command: null, problem };
+  }
+}
+
+function stateOf(hasHooks: boolean, problem: string | null, isFound: boolean): HookStatus['state'] {
+  if (!hasHooks) return isFound ? 'not-installed' : 'agent-not-found';
+  return problem === null ? 'installed' : 'outdated';
+}
+
+function problemOf(context: Context, tool: string, command: string): string | null {
+  if (command === hookCommand(stableCommand(context), tool)) return null;
+  const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
+  const reason = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
+  return `${reason}; mend it: agt hooks install ${tool}`;
+}
+
+function isOlder(at: string, than: string | undefined): boolean {
+  return than !== undefined && Date.parse(at) < Date.parse(than);
+}

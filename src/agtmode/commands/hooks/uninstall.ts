@@ -1,0 +1,54 @@
+import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.ts';
+import { uninstallHooks } from '../../../integrations/install/install.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import {
+  chosenTools,
+  hooksFile,
+  PROJECT_OPTION,
+  requireStateDirectory,
+  TOOLS_ARGUMENT,
+} from '../../hooks-files.ts';
+import { json, showPath } from '../../output/format.ts';
+
+export const hooksUninstall = defineCommand({
+  usage: 'hooks uninstall [tools..]',
+  group: 'setup',
+  summary: 'remove the hooks that agt hooks install has added',
+  description:
+    'Bring back the settings of an agent as they were, byte for byte, if nobody has changed them since agt hooks ' +
+    'install. Otherwise remove only the hooks of agt. Snapshots stay.',
+  positionals: { tools: TOOLS_ARGUMENT },
+  options: {
+    all: { type: 'boolean', default: false, describe: 'every agent' },
+    project: PROJECT_OPTION,
+    'dry-run': DRY_RUN_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
+  run: async (args, context) => {
+    const results: { tool: string; outcome: string; file: string; error?: string }[] = [];
+    const exitCodes: number[] = [];
+    for (const integration of chosenTools(args)) {
+      const { name: tool, title } = integration;
+      const options = { project: args.project, worktrees: false };
+      const file = await hooksFile(context, integration, options);
+      const about = { tool, file: file.path };
+      try {
+        const outcome = await uninstallHooks(requireStateDirectory(context), file, args['dry-run']);
+        results.push({ ...about, outcome: args['dry-run'] ? `would-be-${outcome}` : outcome });
+        exitCodes.push(EXIT.done);
+        if (args.json) continue;
+        if (outcome === 'not-installed') context.out(`${title}: no hooks in ${showPath(file.path)}\n`);
+        else if (args['dry-run'])
+          context.out(`${title}: would remove the hooks from ${showPath(file.path)}\n`);
+        else context.out(`${title}: hooks removed from ${showPath(file.path)}\n`);
+      } catch (error) {
+        results.push({ ...about, outcome: 'failed', error: error instanceof Error ? error.message : '' });
+        exitCodes.push(exitCodeFor(error));
+        context.err(formatError(error, false));
+      }
+    }
+    if (args.json) context.out(json(results));
+    return worstExitCode(exitCodes);
+  },
+});

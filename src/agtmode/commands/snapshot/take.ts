@@ -1,0 +1,129 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { resolveObject } from '../../../git/run/git.ts';
+import { findAttached, realPath, settingsFile } from '../../../session/attached/store.ts';
+import type { AutocommitOptions } from '../../../session/capture-session.ts';
+import { sessionContaining } from '../../../session/find-session.ts';
+import { retryWhileBusy } from '../../../session/retry.ts';
+import { autocommit } from '../../../triggers/autocommit.ts';
+import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
+import { parseDuration } from '../../command-line/duration.ts';
+import { type Context, openContext } from '../../context.ts';
+import { autocommitJson, printAutocommit, printProblems } from '../../output/autocommit.ts';
+import { json, shortOid, showPath } from '../../output/format.ts';
+import { folderHere } from '../../session-here.ts';
+
+export const snapshot = defineCommand({
+  usage: 'snapshot [folder]',
+  group: 'snapshots',
+  summary: 'record any folder as a snapshot, with or without git',
+  description:
+    'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. Of a git ' +
+    'checkout agt takes the whole worktree. Files that git ignores stay out, but for those that .worktreeinclude names. ' +
+    'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: agt writes nothing into your ' +
+    'repository, and a restore writes files only. If nothing changed, do nothing. In the folder of a session, this is ' +
+    'agt autocommit. agt takes no snapshots of a home directory, of / and of more than 200,000 files.',
+  positionals: { folder: { type: 'string', describe: 'folder (default: the current directory)' } },
+  options: {
+    label: { type: 'string', describe: 'name the snapshot' },
+    tool: { type: 'string', describe: 'store the name of the tool that made the changes' },
+    agent: { type: 'string', describe: 'store the name of the agent' },
+    conversation: { type: 'string', describe: 'store the id of the conversation of the agent' },
+    ignored: { type: 'boolean', default: false, describe: 'take the files that git ignores as well' },
+    'if-changed': {
+      type: 'boolean',
+      default: false,
+      describe: 'if nothing but the label is new, add no snapshot',
+    },
+    wait: {
+      type: 'string',
+      default: '0',
+      describe: 'wait this many seconds if another agt is working on the folder',
+    },
+    'dry-run': DRY_RUN_OPTION,
+    quiet: QUIET_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ['agt snapshot', 'record the worktree or folder that you are in'],
+    ['agt snapshot ~/notes --label "before the clean-up"', 'record another folder, with a name'],
+    ['agt undo', 'go back to the snapshot before'],
+  ],
+  run: async (args, context) => {
+    for (const name of ['label', 'tool', 'agent', 'conversation'] as const)
+      if (args[name]?.trim() === '') throw usageError(`--${name} is empty`, 'give a text, or leave it out');
+    const options: AutocommitOptions = {
+      now: context.now(),
+      dryRun: args['dry-run'],
+      onlyIfChanged: args['if-changed'],
+      withIgnored: args.ignored,
+      ...(args.label === undefined ? {} : { label: args.label }),
+      ...(args.tool === undefined ? {} : { tool: args.tool }),
+      ...(args.agent === undefined ? {} : { agent: args.agent }),
+      ...(args.conversation === undefined ? {} : { conversation: args.conversation }),
+    };
+    const waitMs = parseDuration('wait', args.wait);
+    const taken = await take(context, args.folder, options, waitMs);
+    if (typeof taken === 'string') {
+      if (args.json)
+        context.out(json({ folder: taken, outcome: 'would-commit', commit: null, changes: null }));
+      else context.out(`would take the first snapshot of ${showPath(taken)}\n`);
+      return EXIT.done;
+    }
+    await print(context, taken, { asJson: args.json, listChanges: args['dry-run'] });
+    return taken.result.failed.length > 0 ? EXIT.failed : EXIT.done;
+  },
+});
+
+/** A path: the folder whose first snapshot agt would take. */
+async function take(
+  context: Context,
+  given: string | undefined,
+  options: AutocommitOptions,
+  waitMs: number,
+): Promise<FolderCapture | string> {
+  const place = given === undefined ? context : openContext(requireDirectory(context, given), context.env);
+  const user = await place.repositoryIfAny();
+  const record = user && sessionContaining(user, place.cwd);
+  if (user !== undefined && record !== undefined) {
+    const result = await retryWhileBusy(waitMs, () => autocommit(user, record, options));
+    return { session: { repository: user, record }, result, isNew: false };
+  }
+  const here = await folderHere(place);
+  const folder = given !== undefined && user === undefined ? place.cwd : here.folder;
+  const access = place.folderAccess();
+  if (options.dryRun === true && findAttached(access, folder, settingsFile(user)) === undefined)
+    return folder;
+  return captureFolder(access, { folder, user, waitMs }, options);
+}
+
+/** The real path. */
+function requireDirectory({ cwd }: Context, given: string): string {
+  const path = resolve(cwd, given);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true) return realPath(path);
+  const problem = stat === undefined ? 'there is no such folder' : 'it is no folder';
+  throw new AgtError(`cannot snapshot "${given}": ${problem}`, {
+    hints: ['give a folder, or leave it out for the current directory'],
+  });
+}
+
+async function print(
+  context: Context,
+  { session, result, isNew }: FolderCapture,
+  { asJson, listChanges }: { readonly asJson: boolean; readonly listChanges: boolean },
+): Promise<void> {
+  const { repository, record } = session;
+  if (asJson) {
+    const { commit } = result;
+    const tree = commit === undefined ? undefined : await resolveObject(repository.git, `${commit}^{tree}`);
+    const folder = record.checkout ?? record.sandbox;
+    context.out(json({ folder, ...autocommitJson(record, result), tree: tree ?? null }));
+    return;
+  }
+  if (!isNew) return printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges });
+  printProblems(context, record, result);
+  context.out(`${record.session_id}: first snapshot, ${shortOid(result.commit ?? '')}\n`);
+}

@@ -1,0 +1,60 @@
+/** Creates a session where fs.workingCopy says, for `session new` and `session run --new`. */
+import { usageError } from '../errors.ts';
+import type { Repository } from '../repository/repository.ts';
+import { newSessionInPlace } from '../session/in-place/new.ts';
+import { type NewSession, newSession } from '../session/lifecycle/new.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { Context } from './context.ts';
+
+interface Wanted {
+  readonly id: string | undefined;
+  readonly from: string | undefined;
+  readonly profile: string | undefined;
+  readonly withChanges: boolean;
+  readonly showProgress: boolean;
+  /** Revert an earlier session in the same checkout. */
+  readonly replace: boolean;
+  /** `in-place` or `worktree`; undefined: as fs.workingCopy says. */
+  readonly workingCopy: string | undefined;
+}
+
+interface Created {
+  readonly record: SessionRecord;
+  /** Undefined for a session in place. */
+  readonly files: Omit<NewSession, 'record'> | undefined;
+}
+
+export async function createWanted(
+  context: Context,
+  repository: Repository,
+  wanted: Wanted,
+): Promise<Created> {
+  const { cwd } = context;
+  if (await isInPlace(context, wanted.workingCopy))
+    return { record: await createInPlace(context, repository, wanted), files: undefined };
+  const { record, ...files } = await newSession(repository, { ...wanted, cwd, now: context.now() });
+  return { record, files };
+}
+
+/** Whether a new session works in the user's own checkout. */
+export async function isInPlace(context: Context, workingCopy: string | undefined): Promise<boolean> {
+  const setting = async () =>
+    (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
+  return (workingCopy ?? (await setting())) === 'in-place';
+}
+
+async function createInPlace(
+  context: Context,
+  repository: Repository,
+  { id, from, profile, withChanges, replace }: Wanted,
+): Promise<SessionRecord> {
+  if (withChanges)
+    throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
+  if (from !== undefined)
+    throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
+  const request = { id, profile, replace, now: context.now() };
+  const { record, replaced } = await newSessionInPlace(repository, request);
+  if (replaced !== undefined)
+    context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
+  return record;
+}

@@ -1,0 +1,24 @@
+/** Starts a git that works while this process does something else. */
+import { spawn } from 'node:child_process';
+import { cannotRun, type Git, type GitRun, requireDescriptors } from './git.ts';
+import { traceCommand } from './trace.ts';
+
+/** When the function returns its promise, git has been started and has its input. Any exit code is a result. */
+export function startGit(git: Git, args: readonly string[], input: string): Promise<GitRun> {
+  traceCommand(git.env, git.path, args);
+  requireDescriptors(git);
+  const child = spawn(git.path, args, { cwd: git.cwd, env: git.env });
+  const run = new Promise<GitRun>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let stderr = '';
+    child.on('error', (error) => reject(cannotRun(git, error)));
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    child.on('close', (code) => resolve({ exitCode: code ?? -1, stdout: Buffer.concat(chunks), stderr }));
+  });
+  child.stdin.on('error', () => undefined); // git has ended: its exit code is the result
+  child.stdin.end(input);
+  return run;
+}

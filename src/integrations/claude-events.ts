@@ -1,0 +1,51 @@
+/** Claude Code's events. Codex and Qwen Code have nearly the same ones. */
+import {
+  type EventJson,
+  firstWords,
+  type HookEvent,
+  objectOf,
+  type ReadEvent,
+  summaryOfCall,
+  textOf,
+} from './event.ts';
+
+export const readClaudeEvent: ReadEvent = (json, env, cwd): HookEvent => {
+  const name = textOf(json, 'hook_event_name') ?? '';
+  const event = { name, cwd: textOf(json, 'cwd') ?? cwd, conversation: textOf(json, 'session_id') };
+  const pid = processId(env['CLAUDE_PID']);
+  switch (name) {
+    case 'SessionStart':
+      return { ...event, kind: 'session-start', pid, environmentFile: env['CLAUDE_ENV_FILE'] };
+    case 'UserPromptSubmit':
+      return { ...event, kind: 'prompt', prompt: textOf(json, 'prompt') ?? '' };
+    case 'PostToolUse':
+    case 'PostToolUseFailure':
+      return { ...event, kind: 'tool', ...callOf(json, name === 'PostToolUse') };
+    case 'PreToolUse':
+    case 'SubagentStop':
+    case 'Stop':
+    case 'StopFailure':
+      return { ...event, kind: 'turn' };
+    case 'SessionEnd':
+      return { ...event, kind: 'session-end', pid };
+    case 'WorktreeCreate':
+      return { ...event, kind: 'worktree-create', worktree: textOf(json, 'name') ?? 'worktree', pid };
+    case 'WorktreeRemove':
+      return { ...event, kind: 'worktree-remove', path: textOf(json, 'worktree_path') ?? '', pid };
+    default:
+      return { ...event, kind: 'other' };
+  }
+};
+
+function callOf(json: EventJson, succeeded: boolean) {
+  return {
+    tool: firstWords(textOf(json, 'tool_name') ?? 'tool'),
+    callId: textOf(json, 'tool_use_id'),
+    summary: summaryOfCall(objectOf(json, 'tool_input')),
+    outcome: succeeded ? 'succeeded' : 'failed',
+  } as const;
+}
+
+function processId(text: string | undefined): number | undefined {
+  return text !== undefined && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
+}

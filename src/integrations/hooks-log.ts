@@ -1,0 +1,122 @@
+/**
+ * `agt/hooks.log`: the failures of hooks, one line each. An agent must not stop because agt has failed, and what a hook
+ * prints would reach its model. So agt writes it down here, and `agt status` and `agt hooks status` show it.
+ */
+import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { isAgtError, systemFailure } from '../errors.ts';
+import { hooksDirectory, stateDirectory } from './state-directory.ts';
+
+/** A longer log loses its first half. */
+const LARGEST_LOG = 256 * 1024;
+
+export interface LoggedFailure {
+  readonly at: string;
+  readonly tool: string;
+  readonly event: string;
+  /** The directory of the agent. */
+  readonly cwd: string;
+  readonly reason: string;
+}
+
+export function hooksLog(stateDir: string): string {
+  return join(stateDir, 'hooks.log');
+}
+
+/** Never throws: on a full disk there is nobody left to tell. */
+export function logFailure(
+  env: NodeJS.ProcessEnv,
+  failure: Omit<LoggedFailure, 'reason'>,
+  error: unknown,
+): void {
+  const stateDir = stateDirectory(env);
+  if (stateDir === undefined) return;
+  const line = `${JSON.stringify({ ...failure, reason: reasonOf(error) })}\n`;
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    const log = hooksLog(stateDir);
+    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) shorten(log);
+    appendFileSync(log, line, { mode: 0o600 });
+  } catch {
+    // nothing is left to do
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (isAgtError(error)) return [error.message, ...error.hints].join('; ');
+  return systemFailure(error) ?? (error instanceof Error ? error.message : String(error));
+}
+
+function shorten(log: string): void {
+  const text = readFileSync(log, 'utf8');
+  writeFileAtomic(log, text.slice(text.indexOf('\n', text.length / 2) + 1), { cache: true });
+}
+
+/** Oldest first; empty if nothing has failed. */
+export function readFailures(env: NodeJS.ProcessEnv): LoggedFailure[] {
+  const stateDir = stateDirectory(env);
+  if (stateDir === undefined) return [];
+  try {
+    return readFileSync(hooksLog(stateDir), 'utf8').split('\n').flatMap(parseLine);
+  } catch {
+    return [];
+  }
+}
+
+/** `agt status` shows failures of the last day, at most so many. */
+const SHOWN_MS = 24 * 60 * 60 * 1000;
+const MOST_SHOWN = 5;
+
+/** The latest failures of agents that worked in one of the folders. */
+export function recentFailures(
+  env: NodeJS.ProcessEnv,
+  folders: readonly string[],
+  now: Date,
+): LoggedFailure[] {
+  const isInside = (cwd: string) => folders.some((folder) => `${cwd}/`.startsWith(`${folder}/`));
+  return readFailures(env)
+    .filter(({ at, cwd }) => now.getTime() - Date.parse(at) < SHOWN_MS && isInside(cwd))
+    .slice(-MOST_SHOWN);
+}
+
+function parseLine(line: string): LoggedFailure[] {
+  try {
+    return [JSON.parse(line) as LoggedFailure];
+  } catch {
+    return []; // a power cut left a part of a line
+  }
+}
+
+/** The last event that a hook of a tool has brought. */
+export interface LastEvent {
+  readonly at: string;
+  readonly event: string;
+  readonly cwd: string;
+}
+
+function lastEventFile(stateDir: string, tool: string): string {
+  return join(hooksDirectory(stateDir), `${tool}.last`);
+}
+
+/** Only for hooks that agt has installed: otherwise nobody would ever delete the file. */
+export function writeLastEvent(env: NodeJS.ProcessEnv, tool: string, last: LastEvent): void {
+  const stateDir = stateDirectory(env);
+  if (stateDir === undefined || statSync(hooksDirectory(stateDir), { throwIfNoEntry: false }) === undefined)
+    return;
+  try {
+    writeFileAtomic(lastEventFile(stateDir, tool), JSON.stringify(last), { cache: true });
+  } catch {
+    // it is for information alone
+  }
+}
+
+export function readLastEvent(env: NodeJS.ProcessEnv, tool: string): LastEvent | undefined {
+  const stateDir = stateDirectory(env);
+  if (stateDir === undefined) return undefined;
+  try {
+    return JSON.parse(readFileSync(lastEventFile(stateDir, tool), 'utf8')) as LastEvent;
+  } catch {
+    return undefined;
+  }
+}

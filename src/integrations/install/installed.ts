@@ -1,0 +1,105 @@
+/**
+ * What `agt hooks install` remembers of a settings file: its bytes from before, and a digest of the result. So
+ * `uninstall` can bring back the very bytes, if nobody has changed the file since.
+ */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { hooksLog } from '../hooks-log.ts';
+import { hooksDirectory } from '../state-directory.ts';
+import { digestOf } from './settings-file.ts';
+
+export interface Installed {
+  readonly tool: string;
+  /** The settings file. */
+  readonly file: string;
+  /** Its content before, in base64; null if it was not there. */
+  readonly original: string | null;
+  /** Of the content that agt wrote. */
+  readonly digest: string;
+  /** Directories that agt made, also for other agents; the innermost last. */
+  readonly directories: readonly string[];
+}
+
+/** Hooks in the settings of a project have a file of their own. */
+function installedFile(stateDir: string, tool: string, file: string, isUsers: boolean): string {
+  const name = isUsers ? tool : `${tool}-${digestOf(Buffer.from(file)).slice(0, 12)}`;
+  return join(hooksDirectory(stateDir), `${name}.json`);
+}
+
+export class InstalledFiles {
+  private readonly stateDir: string;
+
+  constructor(stateDir: string) {
+    this.stateDir = stateDir;
+  }
+
+  read(tool: string, file: string, isUsers: boolean): Installed | undefined {
+    try {
+      const text = readFileSync(installedFile(this.stateDir, tool, file, isUsers), 'utf8');
+      const installed = JSON.parse(text) as Installed;
+      return installed.file === file ? installed : undefined;
+    } catch {
+      return undefined; // agt then removes its entries alone
+    }
+  }
+
+  /** Before the settings file itself changes. */
+  write(installed: Installed, isUsers: boolean): void {
+    const path = installedFile(this.stateDir, installed.tool, installed.file, isUsers);
+    writeFileAtomic(path, `${JSON.stringify(installed, null, 2)}\n`, { durable: true });
+    chmodSync(path, 0o600);
+    failurePoint('hooks: remembered');
+  }
+
+  forget(tool: string, file: string, isUsers: boolean): void {
+    rmSync(installedFile(this.stateDir, tool, file, isUsers), { force: true });
+    rmSync(join(hooksDirectory(this.stateDir), `${tool}.last`), { force: true });
+  }
+
+  /** Makes the directory. Returns what `Installed.directories` has to name now. */
+  makeDirectories(path: string): string[] {
+    const known = this.all().flatMap(({ directories }) => directories);
+    const made = [hooksDirectory(this.stateDir), path].flatMap((directory) => makeMissing(directory));
+    return [...new Set([...known, ...made])];
+  }
+
+  /** The last hooks take the log with them. */
+  dropLogIfLast(): void {
+    if (this.all().length === 0) rmSync(hooksLog(this.stateDir), { force: true });
+  }
+
+  /** Deletes the directories that agt has made, if they are empty. */
+  tidy(directories: readonly string[]): void {
+    for (const directory of [...directories].sort((a, b) => b.length - a.length)) {
+      try {
+        rmdirSync(directory);
+      } catch {
+        // it holds something else
+      }
+    }
+  }
+
+  private all(): Installed[] {
+    const directory = hooksDirectory(this.stateDir);
+    if (!existsSync(directory)) return [];
+    return readdirSync(directory)
+      .filter((name) => name.endsWith('.json'))
+      .flatMap((name) => {
+        try {
+          return [JSON.parse(readFileSync(join(directory, name), 'utf8')) as Installed];
+        } catch {
+          return [];
+        }
+      });
+  }
+}
+
+/** The directories that were missing, outermost first. */
+function makeMissing(path: string): string[] {
+  if (existsSync(path)) return [];
+  const above = dirname(path) === path ? [] : makeMissing(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+  return [...above, path];
+}

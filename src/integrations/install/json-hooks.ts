@@ -1,0 +1,142 @@
+/**
+ * Hooks in a settings file in JSON, in the shape that Claude Code has introduced: lists of groups by event. agt edits the
+ * text, so comments, order and spaces stay. Its group comes last: some agents know hooks by their position.
+ */
+import type { FormattingOptions, JSONPath } from 'jsonc-parser';
+import { AgtError } from '../../errors.ts';
+import { callsHook, type HookSettings } from './settings.ts';
+
+/** A hook of agt for one event. */
+export interface HookGroup {
+  readonly event: string;
+  /** Of the tools that it is for; default: the event has none. */
+  readonly matcher?: string;
+  /** What the agent wants to know besides the command. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+type Jsonc = typeof import('jsonc-parser');
+
+const LIST = 'hooks';
+
+export function jsonHooks(tool: string, groups: readonly HookGroup[]): HookSettings {
+  return {
+    add: async (text = '', command) => {
+      const jsonc = await import('jsonc-parser');
+      const added = addGroups(jsonc, removeGroups(jsonc, text, tool), groups, command);
+      // The same hooks already, perhaps in other spaces.
+      return JSON.stringify(settingsIn(jsonc, added)) === JSON.stringify(settingsIn(jsonc, text))
+        ? text
+        : added;
+    },
+    remove: async (text) => {
+      const jsonc = await import('jsonc-parser');
+      const left = removeGroups(jsonc, text, tool);
+      return /^\s*(\{\s*\}\s*)?$/.test(left) ? undefined : left;
+    },
+    find: async (text) => {
+      const hooks = groupsOf(settingsIn(await import('jsonc-parser'), text));
+      return hooks.flatMap(({ group }) => commandsOf(group)).find((command) => callsHook(command, tool));
+    },
+  };
+}
+
+function addGroups(jsonc: Jsonc, text: string, groups: readonly HookGroup[], command: string): string {
+  let changed = text.trim() === '' ? '{}\n' : text;
+  for (const { event, matcher, fields } of groups) {
+    const hook = { type: 'command', command, ...fields };
+    const group = matcher === undefined ? { hooks: [hook] } : { matcher, hooks: [hook] };
+    const isThere = Array.isArray(settingsIn(jsonc, changed)[LIST]?.[event]);
+    changed = isThere
+      ? edit(jsonc, changed, [LIST, event, -1], group)
+      : edit(jsonc, changed, [LIST, event], [group]);
+  }
+  return changed;
+}
+
+/** Lists that become empty go, too: agt has made them, or nobody misses them. */
+function removeGroups(jsonc: Jsonc, text: string, tool: string): string {
+  let changed = text;
+  const isOurs = (group: unknown) => commandsOf(group).some((command) => callsHook(command, tool));
+  for (const { event, index, group } of groupsOf(settingsIn(jsonc, text)).reverse()) {
+    if (!isOurs(group)) continue;
+    const { [event]: list = [], ...others } = settingsIn(jsonc, changed)[LIST] ?? {};
+    if (list.length > 1) changed = removeItem(jsonc, changed, [LIST, event], index);
+    else {
+      const emptied = Object.keys(others).length === 0 ? [LIST] : [LIST, event];
+      changed = edit(jsonc, changed, emptied, undefined);
+    }
+  }
+  return changed;
+}
+
+/** The library would also delete comments that follow. The list has other items. */
+function removeItem(jsonc: Jsonc, text: string, path: JSONPath, index: number): string {
+  const root = jsonc.parseTree(text, [], { allowTrailingComma: true });
+  const items = (root && jsonc.findNodeAtLocation(root, path))?.children ?? [];
+  const [before, item, after] = [items[index - 1], items[index], items[index + 1]];
+  if (item === undefined) return text;
+  const start = before === undefined ? item.offset : before.offset + before.length;
+  const end = before === undefined && after !== undefined ? after.offset : item.offset + item.length;
+  return text.slice(0, start) + text.slice(end);
+}
+
+/** The part of the settings that agt uses; `settingsIn` checks it. */
+interface Settings {
+  readonly hooks?: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** @throws AgtError if the text is not what such settings are. */
+function settingsIn(jsonc: Jsonc, text: string): Settings {
+  if (text.trim() === '') return {};
+  const errors: import('jsonc-parser').ParseError[] = [];
+  const value: unknown = jsonc.parse(text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error !== undefined) {
+    const line = text.slice(0, error.offset).split('\n').length;
+    throw new AgtError(`line ${line} is not valid JSON: ${readable(jsonc.printParseErrorCode(error.error))}`);
+  }
+  const isObject = (what: unknown): what is Record<string, unknown> =>
+    typeof what === 'object' && what !== null && !Array.isArray(what);
+  if (!isObject(value)) throw new AgtError('it does not hold a JSON object');
+  const { [LIST]: hooks } = value;
+  if (hooks === undefined) return {};
+  if (!isObject(hooks)) throw new AgtError(`"${LIST}" is not an object there`);
+  const wrong = Object.entries(hooks).find(([, list]) => !Array.isArray(list));
+  if (wrong !== undefined && !/^(enabled|disabled)$/.test(wrong[0]))
+    throw new AgtError(`"${LIST}.${wrong[0]}" is not a list there`);
+  return {
+    hooks: Object.fromEntries(Object.entries(hooks).filter(([, list]) => Array.isArray(list))),
+  } as Settings;
+}
+
+/** `PropertyNameExpected`: `property name expected`. */
+function readable(code: string): string {
+  return code.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
+}
+
+function groupsOf({ hooks = {} }: Settings) {
+  return Object.entries(hooks).flatMap(([event, list]) =>
+    list.map((group, index) => ({ event, index, group })),
+  );
+}
+
+function commandsOf(group: unknown): unknown[] {
+  const hooks = (group as { hooks?: unknown } | null)?.hooks;
+  return Array.isArray(hooks) ? hooks.map((hook) => (hook as { command?: unknown } | null)?.command) : [];
+}
+
+function edit(jsonc: Jsonc, text: string, path: JSONPath, value: unknown): string {
+  const options = { formattingOptions: formatOf(text), isArrayInsertion: path.at(-1) === -1 };
+  return jsonc.applyEdits(text, jsonc.modify(text, path, value, options));
+}
+
+/** As the rest of the file. */
+function formatOf(text: string): FormattingOptions {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  ';
+  return {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 4 : indent.length,
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  };
+}

@@ -1,0 +1,20 @@
+/** The settings of an agent as agt changes them: pure functions from text to text, for the file that holds the hooks. */
+import { singleQuoted } from '../../git/run/trace.ts';
+
+export interface HookSettings {
+  /** Undefined in place of a text: there is no such file. @throws AgtError if agt cannot change the text. */
+  readonly add: (text: string | undefined, command: string) => Promise<string>;
+  /** Undefined: nothing is left, and the file may go. */
+  readonly remove: (text: string) => Promise<string | undefined>;
+  /** The command that the hooks of agt there call; undefined if there are none. */
+  readonly find: (text: string) => Promise<string | undefined>;
+}
+
+/** The shell command that calls `agt hook`. A path in quotes may contain anything. */
+export function hookCommand(agt: readonly string[], tool: string): string {
+  return `${agt.map(singleQuoted).join(' ')} hook ${tool}`;
+}
+
+export function callsHook(command: unknown, tool: string): command is string {
+  return typeof command === 'string' && command.trim().endsWith(` hook ${tool}`);
+}

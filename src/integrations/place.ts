@@ -1,0 +1,75 @@
+/** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
+import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import { markFailed } from '../running/mark-failed.ts';
+import { FolderRefused } from '../session/attached/refuse.ts';
+import { type FolderAccess, folderId, stateHome, storeName } from '../session/attached/store.ts';
+import type { AutocommitOptions } from '../session/capture-session.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { isBusy, retryWhileBusy } from '../session/retry.ts';
+import { autocommit } from '../triggers/autocommit.ts';
+import { captureFolder } from '../triggers/capture-folder.ts';
+
+export interface Place {
+  /** The repository of the user that the place belongs to, if there is one. */
+  readonly user: Repository | undefined;
+  /** Undefined for a folder that is in no session. */
+  readonly record: SessionRecord | undefined;
+  readonly readOnlyTools: readonly string[];
+  /** Exists if the last capture was slow. */
+  readonly slowFile: string;
+  /** Leaves the change to the next event if another agt is busy too long. @throws the error of agt or git */
+  readonly capture: (options: AutocommitOptions) => Promise<void>;
+}
+
+/** Two tools of an agent may end at once. */
+export const LONGEST_WAIT_MS = 10_000;
+
+export function sessionPlace(user: Repository, record: SessionRecord): Place {
+  return {
+    user,
+    record,
+    readOnlyTools: user.settings.readOnlyTools,
+    slowFile: slowCaptureFile(user.agtDir, record.session_id),
+    capture: async (options) => {
+      try {
+        await unlessBusy(() => retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(user, record, options)));
+      } catch (error) {
+        await markFailed(user, record, error, options.now);
+        throw error;
+      }
+    },
+  };
+}
+
+/** `folder` is a real path. */
+export function folderPlace(
+  access: FolderAccess,
+  folder: string,
+  user: Repository | undefined,
+  readOnlyTools: readonly string[],
+): Place {
+  const store = folderStore(stateHome(access.env) ?? '', storeName(folder));
+  const request = { folder, user, waitMs: LONGEST_WAIT_MS, trustsRefusal: true };
+  return {
+    user,
+    record: undefined,
+    readOnlyTools,
+    slowFile: slowCaptureFile(agtDirectory(store), folderId(folder)),
+    capture: async (options) => {
+      try {
+        await unlessBusy(() => captureFolder(access, request, options));
+      } catch (error) {
+        if (!(error instanceof FolderRefused && error.isKnown)) throw error;
+      }
+    },
+  };
+}
+
+export async function unlessBusy(action: () => Promise<unknown>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+  }
+}

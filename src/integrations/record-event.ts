@@ -1,0 +1,148 @@
+/** Brings an event of an agent into the history of the place that the agent works in. */
+import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { readIfThere } from '../disk/lock-owner.ts';
+import { shellQuote } from '../git/run/trace.ts';
+import type { Repository } from '../repository/repository.ts';
+import { changeOwner } from '../running/change-owner.ts';
+import { isReadOnly } from '../running/record-call.ts';
+import { sweep } from '../running/sweep.ts';
+import type { AutocommitOptions } from '../session/capture-session.ts';
+import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
+import { promptLabel } from '../snapshot/own-labels.ts';
+import {
+  type FileEvent,
+  firstWords,
+  type PromptEvent,
+  type SessionEnd,
+  type SessionStart,
+  type ToolEvent,
+} from './event.ts';
+import type { Integration } from './integration.ts';
+import { LONGEST_WAIT_MS, type Place, unlessBusy } from './place.ts';
+import { sweepWorktrees } from './worktrees.ts';
+
+export interface RecordRequest {
+  readonly event: FileEvent;
+  /** The name of the agent's command, such as `claude`. */
+  readonly agent: string;
+  readonly now: Date;
+  readonly worktrees?: Integration['worktrees'];
+  /** This process of an agent is about to end. */
+  readonly ending?: number | undefined;
+  /** The event comes from another agt, which has left it to this process. */
+  readonly isInBackground: boolean;
+  /** Starts such a process. */
+  readonly leaveToBackground: () => Promise<void>;
+  /** The directory to put first on PATH so that `git` is agt's; undefined if it is already. */
+  readonly gitDirectory: () => Promise<string | undefined>;
+}
+
+/** Once a capture takes longer, the agent does not wait for those of its tools. */
+const SLOW_MS = 1_000;
+
+/** @throws the error of agt or git. The session is marked then. */
+export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
+  const { event } = request;
+  switch (event.kind) {
+    case 'session-start':
+      return begin(place, event, request);
+    case 'prompt':
+      return capture(place, request, labelOf(event));
+    case 'tool':
+      return recordTool(place, event, request);
+    case 'turn':
+      return capture(place, request);
+    case 'session-end':
+      return end(place, event, request);
+  }
+}
+
+async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
+  if (request.isInBackground) {
+    if (place.user !== undefined) await sweepAll(place.user, request);
+    return capture(place, request);
+  }
+  const { pid, environmentFile } = event;
+  if (pid !== undefined) {
+    const owner = ownerOf(pid, request.agent, request.now);
+    // A command that runs in the session already stays its owner: it has started the agent.
+    await setOwner(place, (present) => (present === undefined || ownerIsGone(present) ? owner : present));
+  }
+  await request.leaveToBackground();
+  if (environmentFile === undefined || place.record === undefined) return;
+  const directory = await request.gitDirectory();
+  if (directory !== undefined) putFirstOnPath(environmentFile, directory);
+}
+
+async function sweepAll(user: Repository, { worktrees, ending, now }: RecordRequest): Promise<void> {
+  await sweep(user, now);
+  if (worktrees !== undefined) await sweepWorktrees(user, worktrees.subagentPrefix, ending, now);
+}
+
+async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): Promise<void> {
+  if (request.isInBackground) {
+    if (place.user !== undefined) await sweepAll(place.user, { ...request, ending: pid });
+    return;
+  }
+  await capture(place, request);
+  if (pid === undefined) return;
+  await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
+  if (request.worktrees !== undefined && place.user !== undefined) await request.leaveToBackground();
+}
+
+async function setOwner(
+  { user, record }: Place,
+  change: (present: Owner | undefined) => Owner | undefined,
+): Promise<void> {
+  if (user === undefined || record === undefined) return;
+  await unlessBusy(() => changeOwner(user, record.session_id, change, LONGEST_WAIT_MS));
+}
+
+/** The tool empties the file for each conversation, but may send the event several times. */
+function putFirstOnPath(environmentFile: string, directory: string): void {
+  const line = `export PATH=${shellQuote(directory)}:"$PATH"\n`;
+  if (!readIfThere(environmentFile).includes(line)) appendFileSync(environmentFile, line);
+}
+
+/** The prompt comes again, empty, between the calls of some tools: then it is no step of the user. */
+function labelOf({ prompt }: PromptEvent): { label?: string } {
+  const words = firstWords(prompt);
+  return words === '' ? {} : { label: promptLabel(words) };
+}
+
+/** A call that failed is recorded even if it changed nothing: a person may look for it. */
+async function recordTool(place: Place, event: ToolEvent, request: RecordRequest): Promise<void> {
+  const { tool, outcome, callId: id, summary } = event;
+  if (isReadOnly(tool, place.readOnlyTools)) return;
+  if (!request.isInBackground && isThere(place.slowFile)) return request.leaveToBackground();
+  const onlyIfChanged = outcome === 'succeeded';
+  return capture(place, request, { tool, call: { outcome, id, summary }, onlyIfChanged });
+}
+
+async function capture(
+  place: Place,
+  { agent, event: { conversation }, now }: RecordRequest,
+  options: Partial<AutocommitOptions> = {},
+): Promise<void> {
+  const start = performance.now();
+  await place.capture({
+    now,
+    agent,
+    ...(conversation === undefined ? {} : { conversation }),
+    ...options,
+  });
+  rememberSpeed(place.slowFile, performance.now() - start > SLOW_MS);
+}
+
+function rememberSpeed(slowFile: string, isSlow: boolean): void {
+  if (isSlow === isThere(slowFile)) return;
+  if (isSlow) {
+    mkdirSync(dirname(slowFile), { recursive: true });
+    writeFileSync(slowFile, '');
+  } else rmSync(slowFile, { force: true });
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}

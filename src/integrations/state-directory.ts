@@ -1,0 +1,14 @@
+/** The directory of agt's own files about the user's agents: `$XDG_STATE_HOME/agt`, usually `~/.local/state/agt`. */
+import { join } from 'node:path';
+import { stateHome } from '../session/attached/store.ts';
+
+/** Undefined without a HOME. */
+export function stateDirectory(env: NodeJS.ProcessEnv): string | undefined {
+  const state = stateHome(env);
+  return state === undefined ? undefined : join(state, 'agt');
+}
+
+/** What agt knows about the hooks that it has installed. */
+export function hooksDirectory(stateDir: string): string {
+  return join(stateDir, 'hooks');
+}

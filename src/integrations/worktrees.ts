@@ -1,0 +1,111 @@
+/** Worktrees that an agent makes for itself or its subagents become sessions. */
+import { existsSync, realpathSync } from 'node:fs';
+import { isActive } from '../filter/session-file.ts';
+import { resolveObject } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { changeOwner } from '../running/change-owner.ts';
+import { checkId, type SessionId } from '../session/id.ts';
+import { newSession } from '../session/lifecycle/new.ts';
+import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
+import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
+import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
+import { LONGEST_WAIT_MS } from './place.ts';
+
+export interface WorktreeRequest {
+  readonly name: string;
+  readonly cwd: string;
+  readonly now: Date;
+  /** The session is for this kind of agent. */
+  readonly profile: string;
+  /** Begins the ids of such sessions. */
+  readonly prefix: string;
+  readonly pid: number | undefined;
+  readonly agent: string;
+}
+
+export interface Worktree {
+  readonly record: SessionRecord;
+  readonly isNew: boolean;
+}
+
+/** An agent that comes back with the same name gets the same sandbox. */
+export async function createWorktree(repository: Repository, request: WorktreeRequest): Promise<Worktree> {
+  const { cwd, now, profile, pid } = request;
+  const { id, present } = findFreeId(repository, idOf(request));
+  if (present !== undefined) return { record: present, isNew: false };
+  const options = { id, from: undefined, profile, cwd, now, showProgress: false };
+  const { record } = await newSession(repository, options);
+  if (pid !== undefined) {
+    const owner = ownerOf(pid, request.agent, now);
+    await changeOwner(repository, record.session_id, () => owner, LONGEST_WAIT_MS);
+  }
+  return { record, isNew: true };
+}
+
+/** Room for a number at the end. */
+const LONGEST_ID = 56;
+
+function idOf({ prefix, name }: WorktreeRequest): SessionId {
+  const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/\.{2,}/g, '.');
+  const id = `${prefix}${plain}`.slice(0, LONGEST_ID);
+  return checkId(id.replace(/(\.lock)?[.-]*$/i, ''));
+}
+
+/** A session that has ended keeps its name. */
+function findFreeId(repository: Repository, wanted: SessionId): { id: SessionId; present?: SessionRecord } {
+  for (let n = 1; ; n++) {
+    const id = (n === 1 ? wanted : `${wanted}-${n}`) as SessionId;
+    const record = readRecord(repository, id);
+    if (record === undefined) return { id };
+    if (isActive(record) && existsSync(record.sandbox)) return { id, present: record };
+  }
+}
+
+/** `path` may be gone already: that is what the agent wants. `pid`: the agent that calls is no reason to keep it. */
+export async function removeWorktree(
+  repository: Repository,
+  path: string,
+  pid: number | undefined,
+  now: Date,
+): Promise<void> {
+  const real = withoutLinks(path);
+  const record = listRecords(repository).records.find(
+    (session) => isActive(session) && withoutLinks(session.sandbox) === real,
+  );
+  if (record === undefined) {
+    if (existsSync(path)) throw new Error(`${path} is no sandbox of agt; agt leaves it alone`);
+    return;
+  }
+  const release = (owner: Owner | undefined) => (owner?.pid === pid ? undefined : owner);
+  await changeOwner(repository, record.session_id, release, LONGEST_WAIT_MS);
+  await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+}
+
+function withoutLinks(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/**
+ * No agent removes the worktrees of its subagents. agt removes those without a change once the agent has ended; `ending`
+ * is about to. Their snapshots stay.
+ */
+export async function sweepWorktrees(
+  repository: Repository,
+  prefix: string,
+  ending: number | undefined,
+  now: Date,
+): Promise<void> {
+  for (const record of listRecords(repository).records) {
+    const { owner, session_id: id } = record;
+    const isLeft = owner !== undefined && (owner.pid === ending || ownerIsGone(owner));
+    if (!id.startsWith(prefix) || !isLeft || !isActive(record) || record.intent !== undefined) continue;
+    if (!(await isUnchanged(repository, record))) continue;
+    await changeOwner(repository, id, (present) => (present?.pid === owner.pid ? undefined : present));
+    await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+  }
+}
+
+async function isUnchanged(repository: Repository, record: SessionRecord): Promise<boolean> {
+  if ((await resolveObject(repository.git, record.work_branch)) !== record.from_commit) return false;
+  return (await planRemoval(repository, record, true)).unsaved.length === 0;
+}

@@ -1,0 +1,90 @@
+/** `agt gc --folders`: shortens the histories of all attached folders, and frees the disk space of what goes. */
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { lastTidyFile } from '../../repository/layout.ts';
+import {
+  type AttachedSession,
+  type FolderAccess,
+  listStores,
+  openStore,
+  stateHome,
+} from '../../session/attached/store.ts';
+import { retryAfterChange } from '../../session/retry.ts';
+import { applyRetention } from './gc.ts';
+import { planRetention, reasonToSkip, type SessionPlan } from './plan.ts';
+import { pruneAndRepack } from './prune.ts';
+
+export interface FolderOutcome {
+  /** The store. */
+  readonly store: string;
+  readonly folder: string | undefined;
+  /** What went, or would go; undefined if nothing does. */
+  readonly plan?: SessionPlan | undefined;
+  /** Bytes of the object store that were freed, or that would be. */
+  readonly freed: number;
+  readonly refused?: string | undefined;
+  readonly error?: unknown;
+}
+
+export interface FoldersRequest {
+  readonly thin: boolean;
+  readonly now: Date;
+  /** In git's words. */
+  readonly pruneBefore: string;
+  readonly dryRun: boolean;
+}
+
+/**
+ * Only agt writes into a store, and no capture runs while agt deletes objects. An hour is for other readers, such as a fork
+ * of a snapshot that goes.
+ */
+export const PRUNE_FOLDERS_BEFORE = '1.hour.ago';
+
+/** One store after the other; if one fails, agt continues with the next. */
+export async function tidyFolders(access: FolderAccess, request: FoldersRequest): Promise<FolderOutcome[]> {
+  const outcomes: FolderOutcome[] = [];
+  for (const store of listStores(access)) {
+    let session: AttachedSession | undefined;
+    try {
+      session = openStore(access, store, undefined);
+      if (session !== undefined) outcomes.push(await tidyFolder(store, session, request));
+    } catch (error) {
+      outcomes.push({ store, folder: session?.record.checkout, freed: 0, error });
+    }
+  }
+  return outcomes;
+}
+
+async function tidyFolder(
+  store: string,
+  { repository, record }: AttachedSession,
+  { thin, now, pruneBefore, dryRun }: FoldersRequest,
+): Promise<FolderOutcome> {
+  const of = { store, folder: record.checkout };
+  if (dryRun) {
+    const { plans, total } = await retryAfterChange(() => planRetention(repository, { thin, now }));
+    const [plan] = plans;
+    return { ...of, plan, freed: total, refused: plan && (await reasonToSkip(repository, plan)) };
+  }
+  const { outcomes, failures } = await applyRetention(repository, { thin, now });
+  const { before, after } = await retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
+  const [outcome] = outcomes;
+  const freed = Math.max(0, before - after);
+  return { ...of, plan: outcome?.plan, freed, refused: outcome?.refused, error: failures[0]?.error };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Whether agt has not tidied the folders for a day. The next caller gets "no". */
+export function isTidyDue({ env }: FolderAccess, now: Date): boolean {
+  const state = stateHome(env);
+  if (state === undefined) return false;
+  const file = lastTidyFile(state);
+  const last = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (now.getTime() - last < DAY_MS) return false;
+  makeDirectories(dirname(file));
+  writeFileSync(file, '');
+  utimesSync(file, now, now);
+  return true;
+}

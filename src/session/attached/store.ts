@@ -1,0 +1,148 @@
+/**
+ * Stores of attached folders: one bare repository for each folder, outside of the folder and of the user's repositories.
+ * Its name comes from the real path of the folder, so every command finds it from there. Only its owner may read it.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { localConfigPath } from '../../config/local-config.ts';
+import type { Settings } from '../../config/settings.ts';
+import { errorCode } from '../../errors.ts';
+import { type Git, inDirectory } from '../../git/run/git.ts';
+import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
+import { openRepository, type Repository } from '../../repository/repository.ts';
+import { idProblem, type SessionId } from '../id.ts';
+import { listRecords, type SessionRecord } from '../record.ts';
+
+/** How agt reaches attached folders. */
+export interface FolderAccess {
+  readonly git: Git;
+  readonly env: NodeJS.ProcessEnv;
+  /** `local`: settings file of the user's repository, if the folder is in one. */
+  readonly readSettings: (local: string | undefined) => Settings;
+}
+
+/** A folder with its store. */
+export interface AttachedSession {
+  /** The store. */
+  readonly repository: Repository;
+  readonly record: SessionRecord;
+}
+
+/** Undefined if the environment names no home. A relative path does not count, as in the XDG specification. */
+export function stateHome(env: NodeJS.ProcessEnv): string | undefined {
+  const named = env['XDG_STATE_HOME'];
+  if (named !== undefined && isAbsolute(named)) return named;
+  return env['HOME'] ? join(env['HOME'], '.local', 'state') : undefined;
+}
+
+/** As long as people can read it. */
+const LONGEST_NAME = 48;
+const HASH_DIGITS = 12;
+
+/** An id for the session of a folder: its name, without characters that an id cannot have. */
+export function folderId(folder: string): SessionId {
+  const plain = basename(folder)
+    .normalize('NFKD')
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/\.{2,}/g, '.')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, LONGEST_NAME)
+    .replace(/(\.lock)?[.-]*$/i, '');
+  return (idProblem(plain) === undefined ? plain : 'folder') as SessionId;
+}
+
+/** The name of a store, without `.git`. `folder` is a real path. */
+export function storeName(folder: string): string {
+  return `${folderId(folder)}-${createHash('sha256').update(folder).digest('hex').slice(0, HASH_DIGITS)}`;
+}
+
+/** The folder that a command in `cwd` means: the worktree, or the nearest attached folder, or the directory itself. */
+export function folderAt(access: FolderAccess, worktree: string | undefined, cwd: string): string {
+  const directory = realPath(cwd);
+  if (worktree !== undefined) return realPath(worktree);
+  for (let folder = directory; ; folder = dirname(folder)) {
+    if (hasStore(access, folder)) return folder;
+    if (folder === dirname(folder)) return directory;
+  }
+}
+
+function hasStore({ env }: FolderAccess, folder: string): boolean {
+  const state = stateHome(env);
+  return state !== undefined && existsSync(folderStore(state, storeName(folder)));
+}
+
+/** Undefined if the folder is not attached. `local`: the settings file of the user's repository. */
+export function findAttached(
+  access: FolderAccess,
+  folder: string,
+  local: string | undefined,
+): AttachedSession | undefined {
+  const state = stateHome(access.env);
+  if (state === undefined) return undefined;
+  return openStore(access, folderStore(state, storeName(folder)), local);
+}
+
+/** Undefined if there is no such store. */
+export function openStore(
+  access: FolderAccess,
+  store: string,
+  local: string | undefined,
+): AttachedSession | undefined {
+  if (!existsSync(store)) return undefined;
+  const repository = storeRepository(access, store, local);
+  const record = listRecords(repository).records[0];
+  if (record === undefined) return undefined;
+  linkSandbox(record);
+  return { repository, record };
+}
+
+export function storeRepository(
+  { git, readSettings }: FolderAccess,
+  store: string,
+  local: string | undefined,
+): Repository {
+  const found = { commonDir: store, worktree: undefined };
+  const opened = openRepository(inDirectory(git, store), found, (own) => readSettings(local ?? own));
+  return { ...opened, sessionsDir: async () => attachedSessions(opened.agtDir) };
+}
+
+/** The settings file of the user's repository, if there is one. */
+export function settingsFile(user: Repository | undefined): string | undefined {
+  return user === undefined ? undefined : localConfigPath(user.commonDir);
+}
+
+/** The sandbox of the session folder is a link to the attached folder. */
+export function linkSandbox({ sandbox, checkout = '' }: Pick<SessionRecord, 'sandbox' | 'checkout'>): void {
+  if (lstatSync(sandbox, { throwIfNoEntry: false }) !== undefined) return;
+  mkdirSync(dirname(sandbox), { recursive: true });
+  try {
+    symlinkSync(checkout, sandbox);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error; // another agt was faster
+  }
+}
+
+/** Paths of all stores. */
+export function listStores({ env }: FolderAccess): string[] {
+  const state = stateHome(env);
+  if (state === undefined) return [];
+  const directory = foldersDirectory(state);
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith('.git') && !name.startsWith('.'))
+      .map((name) => join(directory, name))
+      .sort();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

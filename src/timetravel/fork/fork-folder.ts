@@ -1,0 +1,63 @@
+/**
+ * Forks an attached folder: a session with a sandbox of its own, in the user's repository, with the files of a snapshot. Its
+ * work branch starts at the commit that the folder was at, and git shows the rest as uncommitted changes.
+ */
+import { checkOutSnapshot } from '../../checkout/checkout.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { AttachedSession } from '../../session/attached/store.ts';
+import { checkId, generateId } from '../../session/id.ts';
+import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
+import { resolveStartPoint } from '../../session/lifecycle/start-point.ts';
+import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
+import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
+import { autocommit } from '../../triggers/autocommit.ts';
+
+interface FolderForkRequest {
+  readonly id: string | undefined;
+  /** Names a snapshot of the folder; undefined for the folder as it is now. */
+  readonly snapshot: string | undefined;
+  readonly now: Date;
+}
+
+/** `user` is the repository of the folder. */
+export async function forkFolder(
+  user: Repository,
+  { repository: store, record: source }: AttachedSession,
+  { id: given, snapshot: spec, now }: FolderForkRequest,
+): Promise<{ readonly record: SessionRecord; readonly warnings: readonly string[] }> {
+  const id = given === undefined ? generateId(now) : checkId(given);
+  await undoUnfinishedCreation(user, id);
+  await requireFreeId(user, id);
+  const captured = spec === undefined ? await autocommit(store, source, { now }) : undefined;
+  const snapshot = await resolveSnapshot(store.git, snapshotRefs(source), spec ?? '@', now);
+  const start = await resolveStartPoint(user, undefined, source.checkout ?? user.git.cwd);
+  const workCommit = (await commitOf(user, snapshot)) ?? start.commit;
+  const record = await createSession(user, {
+    id,
+    workCommit,
+    shadowCommit: workCommit,
+    userBranch: start.userBranch,
+    fromSpec: snapshot.commit,
+    now,
+    checkOut: false,
+    showProgress: false,
+    fill: async (made) => {
+      await checkOutSnapshot(store.git, snapshot.commit, sessionFolder(made));
+      failurePoint('fork: files written');
+      await gitText(inDirectory(user.git, made.sandbox), ['read-tree', 'HEAD']);
+    },
+  });
+  const first = await autocommit(user, record, { now });
+  const warnings = [...(captured?.warnings ?? []), ...first.warnings];
+  const missing = [...(captured?.failed ?? []), ...first.failed];
+  return { record, warnings: [...warnings, ...missing.map(({ path, reason }) => `${path} ${reason}`)] };
+}
+
+/** The commit of the user's HEAD then, unless somebody has deleted it. */
+async function commitOf({ git }: Repository, { head }: Snapshot): Promise<string | undefined> {
+  return head === undefined ? undefined : resolveObject(git, `${head}^{commit}`);
+}

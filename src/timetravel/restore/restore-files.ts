@@ -1,0 +1,98 @@
+/** Restores the files of a session, and captures first whatever it would replace. */
+import type { CaptureResult } from '../../autocommit/capture.ts';
+import { linkedSandbox } from '../../autocommit/observe.ts';
+import type { CaptureOptions } from '../../autocommit/request.ts';
+import { applyPlan } from '../../checkout/apply.ts';
+import { prepareCheckout } from '../../checkout/checkout.ts';
+import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { requireSpaceFor } from '../../checkout/required-space.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import type { Git } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { captureSession } from '../../session/capture-session.ts';
+import type { LockedSession } from '../../session/lock.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotTree } from '../../snapshot/tree.ts';
+import type { RestoreRequest } from './request.ts';
+import { openSessionFolder } from './session-folder.ts';
+
+/** For the captures of a restore: agt replaces no file that it has not captured, also if git ignores it by now. */
+export type Taking = Pick<CaptureOptions, 'alsoTake'>;
+
+export interface FilesToRestore {
+  /** The session as it will be after the restore: agt captures only active sessions. */
+  readonly record: SessionRecord;
+  readonly wanted: SnapshotMetadata;
+  /** The capture before the restore; undefined if the folder was empty. */
+  readonly before: CaptureResult | undefined;
+  /** From there to the snapshot; undefined if agt does not know it yet. */
+  readonly plan: CheckoutPlan | undefined;
+  readonly taking: Taking;
+}
+
+/** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
+const ATTEMPTS = 3;
+
+/** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
+export async function restoreFiles(
+  session: LockedSession,
+  { record, wanted, before, plan: firstPlan, taking }: FilesToRestore,
+  { scope, now }: RestoreRequest,
+): Promise<{ changed: number; warnings: string[] }> {
+  const { git } = session.repository;
+  const paths = new Set<string>();
+  let captured = before?.commit;
+  let plan = firstPlan ?? (await planFrom(git, captured, wanted, scope));
+  for (let attempt = 1; ; attempt++) {
+    for (const path of pathsOf(plan)) paths.add(path);
+    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
+    if (changed.length === 0 || attempt === ATTEMPTS) {
+      const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
+      const warnings = [...refused, ...busy].map(
+        ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
+      );
+      return { changed: paths.size, warnings };
+    }
+    const marks = { now, unfinished: wanted.commit, ...taking };
+    captured = (await captureSession(session, record, marks)).commit;
+    plan = await planFrom(git, captured, wanted, scope);
+  }
+}
+
+/** `captured` is the last snapshot; undefined if the folder is empty. */
+async function planFrom(
+  git: Git,
+  captured: string | undefined,
+  wanted: SnapshotMetadata,
+  scope: readonly string[],
+): Promise<CheckoutPlan> {
+  const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
+  return prepareCheckout(git, from, wanted, scope);
+}
+
+/** Every path that a plan changes. */
+function pathsOf(plan: CheckoutPlan): string[] {
+  return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
+}
+
+export async function filesToTake(
+  { git }: Repository,
+  record: SessionRecord,
+  { commit }: SnapshotMetadata,
+): Promise<Taking> {
+  if (!isAttached(record)) return {};
+  return { alsoTake: [...(await readSnapshotTree(git, commit)).files.keys()] };
+}
+
+/** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
+export async function requireRoom(
+  { git }: Repository,
+  record: SessionRecord,
+  { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
+): Promise<CheckoutPlan> {
+  const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
+  await requireSpaceFor(git, plan, sessionFolder(record), linkedSandbox(record));
+  return plan;
+}

@@ -1,0 +1,97 @@
+/** Claude Code itself, with hooks of agt. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { type AgentSpec, agentProblem, MODEL, TestAgent } from './agent.ts';
+import { describeAgent } from './every-agent.ts';
+import { script, script64 } from './model.ts';
+
+const claude: AgentSpec = {
+  name: 'claude-code',
+  program: `claude-code/node_modules/@anthropic-ai/claude-code-linux-${process.arch}/claude`,
+  prepare: () => {},
+  env: () => ({
+    ANTHROPIC_BASE_URL: MODEL,
+    ANTHROPIC_API_KEY: 'none',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }),
+  args: (prompt) => [
+    ...['-p', prompt, '--model', 'claude-sonnet-4-5', '--permission-mode', 'acceptEdits'],
+    ...['--allowedTools', 'Bash Write Edit Agent'],
+  ],
+  settings: '.claude/settings.json',
+};
+
+const problem = agentProblem(claude);
+beforeEach(({ skip }) => skip(problem !== undefined, problem));
+
+describeAgent(claude, {
+  shell: (command) => ({ tool: 'Bash', args: { command } }),
+  edit: (path, content) => ({ tool: 'Write', args: { file_path: path, content } }),
+  names: { shell: 'Bash', edit: 'Write' },
+  reportsFailure: true,
+  blocksPrompts: true,
+});
+
+test('git of the agent is that of agt', () => {
+  const agent = new TestAgent(claude);
+  const { sandbox, repository } = makeSession();
+  agent.agt(sandbox, 'hooks', 'install', 'claude-code');
+  const call = { tool: 'Bash', args: { command: 'command -v git > which' } };
+  expect(agent.run(sandbox, script([call])).exitCode).toBe(0);
+  expect(readFileSync(join(sandbox, 'which'), 'utf8').trim()).toBe(join(repository, '.git/agt/bin/git'));
+});
+
+test('worktrees of the agent and of its subagents are sessions', () => {
+  const agent = new TestAgent(claude);
+  const repository = makeRepository({ a: 'a\n' });
+  const sessions = () => readdirSync(join(`${repository}.agt/sessions`)).sort();
+  agent.agt(repository, 'hooks', 'install', 'claude-code', '--worktrees');
+  const write1 = { tool: 'Bash', args: { command: 'echo 1 > one' } };
+  expect(agent.run(repository, script([write1, { text: 'done' }]), '--worktree', 'fix').stdout).toBe(
+    'done\n',
+  );
+  expect(sessions()).toEqual(['cc-fix']);
+  const sandbox = join(`${repository}.agt/sessions/cc-fix/sandbox`);
+  expect(readFileSync(join(sandbox, 'one'), 'utf8')).toBe('1\n');
+  expect(agent.log(sandbox)).toContainEqual(expect.objectContaining({ tool: 'Bash', added: 1 }));
+
+  // The same name leads to the same sandbox. One subagent changes something, the other does not.
+  const subagent = (steps: Parameters<typeof script64>[0]) => ({
+    tool: 'Agent',
+    args: {
+      description: 'help',
+      prompt: script64(steps),
+      subagent_type: 'general-purpose',
+      isolation: 'worktree',
+      run_in_background: false,
+    },
+  });
+  const changing = subagent([{ tool: 'Bash', args: { command: 'echo 2 > two' } }, { text: 'x' }]);
+  const looking = subagent([{ tool: 'Bash', args: { command: 'ls' } }, { text: 'y' }]);
+  const both = agent.run(repository, script([changing, looking, { text: 'done' }]), '--worktree', 'fix');
+  expect(both.stdout).toBe('done\n');
+  const left = () => sessions().filter((id) => id.startsWith('cc-agent-'));
+  for (const end = Date.now() + 30_000; left().length > 1 && Date.now() < end; )
+    Atomics.wait(waiting, 0, 0, 50);
+  expect(left()).toHaveLength(1);
+  const [id = ''] = left();
+  expect(readFileSync(join(`${repository}.agt/sessions`, id, 'sandbox/two'), 'utf8')).toBe('2\n');
+  expect(existsSync(join(repository, 'two'))).toBe(false);
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(agent.failures()).toBe('');
+});
+
+const waiting = new Int32Array(new SharedArrayBuffer(4));
+
+test('a worktree that cannot be made is an error of the agent', () => {
+  const agent = new TestAgent(claude);
+  const folder = makeTempDir();
+  write(join(folder, 'a'), 'a');
+  agent.agt(folder, 'hooks', 'install', 'claude-code', '--worktrees');
+  const run = agent.run(folder, script([{ text: 'done' }]), '--worktree', 'fix');
+  expect(run.exitCode).toBe(1);
+  expect(run.stderr).toMatch(/not in a git repository/);
+});

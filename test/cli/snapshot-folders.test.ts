@@ -1,0 +1,158 @@
+/** What agt does with the stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readSettings } from '../../src/config/settings.ts';
+import { openGit } from '../../src/git/run/git.ts';
+import { captureFolder } from '../../src/triggers/capture-folder.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
+
+const STATE = join(process.env['HOME'] ?? '', '.local/state/agt/folders');
+const DAY_MS = 86_400_000;
+
+/** Snapshots a folder without git, with the clock so many days ago. */
+async function snapshotDaysAgo(folder: string, days: number, marks: { label?: string; agent?: string } = {}) {
+  const access = {
+    git: openGit(REAL_GIT, folder, process.env),
+    env: process.env,
+    readSettings: (local: string | undefined) => readSettings({ global: undefined, local }, process.env),
+  };
+  const now = new Date(Date.now() - days * DAY_MS);
+  return captureFolder(
+    access,
+    { folder: realpathSync(folder), user: undefined, waitMs: 0 },
+    { now, ...marks },
+  );
+}
+
+function storeOf(folder: string): string {
+  return (JSON.parse(agtOk(folder, 'snapshot', 'status', '--json')) as { store: string }).store;
+}
+
+const count = (store: string) => Number(git(store, 'rev-list', '--count', '--grep=Agt-Session', '--all'));
+
+describe('agt gc --folders and agt du --folders', () => {
+  const folder = makeTempDir('notes');
+  const other = makeTempDir('other');
+
+  beforeAll(async () => {
+    for (const [days, content, marks] of [
+      [20, 'first', {}],
+      [15, 'mine', { label: 'before the clean-up' }],
+      [12, 'prompt', { label: 'fix it', agent: 'pi' }],
+      [9, 'old', {}],
+      [1, 'young', {}],
+      [0, 'newest', {}],
+    ] as const) {
+      write(join(folder, 'a'), `${content}\n`.repeat(2000));
+      write(join(folder, 'large'), Buffer.alloc(200_000, content + Math.random()));
+      await snapshotDaysAgo(folder, days, marks);
+    }
+    write(join(other, 'x'), 'x\n');
+    await snapshotDaysAgo(other, 30);
+  });
+
+  it('shows each folder with its snapshots and its size', () => {
+    const { folders, total } = JSON.parse(agtOk(folder, 'du', '--folders', '--json'));
+    const mine = folders.find((one: { folder: string }) => one.folder === realpathSync(folder));
+    expect(mine).toMatchObject({ snapshots: 6, exists: true });
+    expect(total).toBeGreaterThanOrEqual(mine.bytes);
+    expect(agtOk('/', 'du', '--folders')).toContain('6 snapshots');
+    expect(agtOk(folder, 'du')).toContain('6 snapshots');
+  });
+
+  it('deletes what is older than agt.snapshotRetention, but no label of a person and not the newest', () => {
+    const store = storeOf(folder);
+    const before = (JSON.parse(agtOk(folder, 'snapshot', 'list', '--json')) as { tree: string }[]).map(
+      ({ tree }) => tree,
+    );
+    expect(agtOk('/', 'gc', '--folders', '-n')).toContain('would delete 3 of 6 snapshots');
+    expect(count(store)).toBe(6);
+    const { folders } = JSON.parse(agtOk('/', 'gc', '--folders', '--prune=now', '--json'));
+    const mine = folders.find((one: { store: string }) => one.store === store);
+    expect(mine).toMatchObject({ going: 3, error: null });
+    expect(mine.bytes).toBeGreaterThan(0);
+    expect(count(store)).toBe(3);
+    expect(count(storeOf(other))).toBe(1);
+    expect(git(store, 'fsck', '--strict')).not.toContain('missing');
+    // Trees keep their names, so that an entry in a conversation still leads to its snapshot.
+    expect(agtOk(folder, 'snapshot', 'restore', before[1] ?? '')).toContain('verified');
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toContain('young');
+    const gone = agt(folder, 'snapshot', 'restore', before.at(-1) ?? '');
+    expect(gone).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no snapshot') });
+    expect(agtOk(folder, 'snapshot', 'restore', 'before the clean-up')).toContain('verified');
+  });
+
+  it('does so once a day with --daily, and goes on after a store that it cannot read', () => {
+    rmSync(join(STATE, '.tidied'), { force: true });
+    const broken = join(STATE, 'broken-000000000000.git');
+    mkdirSync(join(broken, 'agt/sessions'), { recursive: true });
+    writeFileSync(
+      join(broken, 'agt/sessions/broken.json'),
+      '{"session_id":"broken","sandbox":"/x","state":"active",' +
+        '"branch":"refs/heads/agtsessions/broken","work_branch":"refs/heads/agt/broken","from_commit":"0","working_copy":"attached"}',
+    );
+    const first = agt('/', 'gc', '--folders', '--daily', '--json');
+    expect(first.exitCode).not.toBe(0);
+    expect(JSON.parse(first.stdout).folders.length).toBeGreaterThan(2);
+    expect(JSON.parse(agtOk('/', 'gc', '--folders', '--daily', '--json')).folders).toEqual([]);
+    rmSync(broken, { recursive: true });
+  });
+});
+
+describe('a fork of a folder with snapshots', () => {
+  const project = makeRepository({ '.gitignore': '*.log\n', a: 'one\n' });
+
+  it('is a session of its repository, with the files of the snapshot and the rest as uncommitted changes', () => {
+    write(join(project, 'a'), 'two\n');
+    write(join(project, 'new'), 'new\n');
+    agtOk(project, 'snapshot', '--label', 'half done');
+    rmSync(join(project, 'new'));
+    const { sandbox } = JSON.parse(agtOk(project, 'fork', '--id', 'try', '--at', 'half done', '--json'));
+    expect(git(sandbox, 'status', '--short').split('\n')).toEqual([' M a', '?? new']);
+    expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(project, 'rev-parse', 'HEAD'));
+    const now = JSON.parse(agtOk(project, 'fork', '--json')) as { sandbox: string };
+    expect(existsSync(join(now.sandbox, 'new'))).toBe(false);
+    expect(agtOk(sandbox, 'session', 'log')).toContain('@{0}');
+    expect(git(project, 'fsck', '--strict')).not.toContain('missing');
+    const plain = makeTempDir();
+    agtOk(plain, 'snapshot');
+    expect(agt(plain, 'fork')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('in no git repository'),
+    });
+  });
+});
+
+describe('several agts in one new folder', () => {
+  it('make one store, and each captures or says that another one does', async () => {
+    const folder = makeTempDir('race');
+    for (let i = 0; i < 50; i++) write(join(folder, `f${i}`), `${i}\n`);
+    const start = () =>
+      new Promise<number | null>((resolve) => {
+        spawn(AGT, ['snapshot', '--wait', '60', '-q'], { cwd: folder, stdio: 'ignore' }).on('close', resolve);
+      });
+    expect(await Promise.all(Array.from({ length: 4 }, start))).toEqual([0, 0, 0, 0]);
+    const store = storeOf(folder);
+    expect(count(store)).toBe(1);
+    expect(
+      git(
+        store,
+        'ls-tree',
+        '-r',
+        '--name-only',
+        `refs/agt/tip/${readdirSync(join(store, 'refs/agt/tip'))[0]}`,
+      ).split('\n').length,
+    ).toBe(51);
+    expect(readdirSync(STATE).filter((name) => name.startsWith('.new-'))).toEqual([]);
+  });
+});

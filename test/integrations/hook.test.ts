@@ -1,0 +1,232 @@
+/** agt hook: events of agents become snapshots, and nothing that fails reaches the agent. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+
+const stateDir = () => join(process.env['HOME'] ?? '', '.local/state/agt');
+
+function hook(cwd: string, event: string, fields: object = {}, env: Record<string, string> = {}) {
+  const input = JSON.stringify({ session_id: 'c1', cwd, hook_event_name: event, ...fields });
+  return run(AGT, ['hook', 'claude-code'], { cwd: '/', input, env });
+}
+
+const silent = { exitCode: 0, stdout: '', stderr: '' };
+
+function say(cwd: string, prompt: string) {
+  return hook(cwd, 'UserPromptSubmit', { prompt });
+}
+
+function toolOf(cwd: string, tool: string, input: object, event = 'PostToolUse', id = 'toolu_1') {
+  return hook(cwd, event, { tool_name: tool, tool_input: input, tool_use_id: id });
+}
+
+function log({ repository, id }: TestSession) {
+  return JSON.parse(agtOk(repository, 'session', 'log', id, '--json')) as Record<string, unknown>[];
+}
+
+const metadata = ({ repository, id }: TestSession) =>
+  JSON.parse(readFileSync(join(repository, '.git/agt/sessions', `${id}.json`), 'utf8'));
+
+function failures(): { reason: string; cwd: string; event: string }[] {
+  const text = existsSync(join(stateDir(), 'hooks.log'))
+    ? readFileSync(join(stateDir(), 'hooks.log'), 'utf8')
+    : '';
+  rmSync(join(stateDir(), 'hooks.log'), { force: true });
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = Date.now() + 60_000; !condition(); ) {
+    if (Date.now() > end) throw new Error('it did not happen within a minute');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('each prompt, each tool call that changes something or fails, and each end of a turn is a snapshot', () => {
+  const session = makeSession({ a: 'a\n', b: 'b\n' });
+  const { sandbox } = session;
+  write(join(sandbox, 'mine'), 'before the prompt\n');
+  expect(say(sandbox, '\n fix  the login form\nof the page')).toEqual(silent);
+  write(join(sandbox, 'c'), 'c\n');
+  expect(toolOf(sandbox, 'Write', { file_path: 'c', content: 'c\n' })).toEqual(silent);
+  expect(toolOf(sandbox, 'Bash', { command: 'ls' }, 'PostToolUse', 'toolu_2')).toEqual(silent);
+  rmSync(join(sandbox, 'a'));
+  expect(toolOf(join(sandbox, '.'), 'Bash', { command: 'rm a; false' }, 'PostToolUseFailure')).toEqual(
+    silent,
+  );
+  expect(toolOf(sandbox, 'Bash', { command: 'false' }, 'PostToolUseFailure')).toEqual(silent);
+  write(join(session.folder, 'xdg/log'), 'x');
+  expect(hook(sandbox, 'Stop')).toEqual(silent);
+  expect(hook(sandbox, 'Stop')).toEqual(silent);
+  expect(log(session)).toMatchObject([
+    { tool: null, added: 1 },
+    { tool: 'Bash', outcome: 'failed', summary: 'false', modified: 0 },
+    { tool: 'Bash', outcome: 'failed', summary: 'rm a; false', deleted: 1 },
+    { tool: 'Write', outcome: 'succeeded', call_id: 'toolu_1', summary: 'c', added: 1 },
+    { label: 'prompt: fix the login form', added: 1 },
+  ]);
+  expect(failures()).toEqual([]);
+});
+
+test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
+  const session = makeSession({ a: 'a\n' });
+  const { sandbox } = session;
+  const answer = (prompt: string) => {
+    const { stdout, exitCode } = say(sandbox, prompt);
+    expect(exitCode).toBe(0);
+    const { decision, reason } = JSON.parse(stdout) as { decision: string; reason: string };
+    expect(decision).toBe('block');
+    return reason;
+  };
+  expect(answer('agt redo')).toMatch(/^error: nothing to redo/);
+  say(sandbox, 'first');
+  write(join(sandbox, 'b'), 'b\n');
+  toolOf(sandbox, 'Write', { file_path: 'b' });
+  expect(answer('agt undo')).toMatch(/^s1: restored 1 path, verified\nnow at "prompt: first"/);
+  expect(existsSync(join(sandbox, 'b'))).toBe(false);
+  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path/);
+  expect(existsSync(join(sandbox, 'b'))).toBe(true);
+  expect(answer('agt restore "prompt: first"')).toMatch(/^s1: restored 1 path/);
+  expect(existsSync(join(sandbox, 'b'))).toBe(false);
+  expect(answer('agt restore nothing')).toMatch(/^error: no snapshot "nothing"/);
+  expect(answer('agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
+  expect(answer('agt states').split('\n')).toHaveLength(7);
+  for (const other of ['agt undo the last edit please', 'agt', 'please agt undo', 'agt accept'])
+    expect(say(sandbox, other)).toEqual(silent);
+});
+
+test('a conversation owns its session, and git on its PATH is that of agt', async () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  write(join(sandbox, 'a'), 'a\n');
+  const file = join(makeTempDir(), 'environment');
+  const env = { CLAUDE_PID: `${process.pid}`, CLAUDE_ENV_FILE: file };
+  write(file, 'export A=1\n');
+  for (const source of ['startup', 'resume'])
+    expect(hook(sandbox, 'SessionStart', { source }, env)).toEqual(silent);
+  expect(metadata(session).owner).toMatchObject({ pid: process.pid, command: 'claude' });
+  const bin = join(session.repository, '.git/agt/bin');
+  expect(readFileSync(file, 'utf8')).toBe(`export A=1\nexport PATH=${bin}:"$PATH"\n`);
+  const used = spawnSync('sh', ['-c', `. ${file}; command -v git`], { encoding: 'utf8' });
+  expect(used.stdout.trim()).toBe(join(bin, 'git'));
+  await until(() => log(session).length > 0);
+  expect(log(session)).toMatchObject([{ added: 1, label: null }]);
+  const removal = agt(session.repository, 'session', 'remove', session.id);
+  expect(removal.stderr).toMatch(/^error: "claude" runs in session "s1"/);
+  hook(sandbox, 'SessionEnd', {}, { CLAUDE_PID: '1' });
+  expect(metadata(session).owner).toBeDefined();
+  hook(sandbox, 'SessionEnd', {}, env);
+  expect(metadata(session).owner).toBeUndefined();
+});
+
+test('tools that end at once wait for each other', async () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  const { spawn } = await import('node:child_process');
+  await Promise.all(
+    [1, 2, 3].map((n) => {
+      write(join(sandbox, `f${n}`), `${n}`);
+      const child = spawn(AGT, ['hook', 'claude-code'], { stdio: ['pipe', 'ignore', 'ignore'] });
+      const call = { tool_name: `T${n}`, tool_use_id: `${n}`, tool_input: {} };
+      child.stdin.end(JSON.stringify({ cwd: sandbox, hook_event_name: 'PostToolUseFailure', ...call }));
+      return new Promise((resolve) => child.on('exit', resolve));
+    }),
+  );
+  expect(
+    log(session)
+      .map(({ tool }) => tool)
+      .sort(),
+  ).toEqual(['T1', 'T2', 'T3']);
+});
+
+test('variables of a project reach neither git nor agt', () => {
+  const session = makeSession();
+  const other = makeRepository({ other: '1' });
+  const evil = join(makeTempDir(), 'git');
+  write(evil, `#!/bin/sh\ntouch ${evil}.was-here\n`, 0o755);
+  write(join(session.sandbox, 'a'), 'a');
+  const env = { AGT_GIT_PATH: evil, GIT_DIR: join(other, '.git'), GIT_WORK_TREE: other, AGT_SESSION: 'x' };
+  expect(hook(session.sandbox, 'Stop', {}, env)).toEqual(silent);
+  expect(log(session)).toMatchObject([{ added: 1 }]);
+  expect(existsSync(`${evil}.was-here`)).toBe(false);
+  expect(git(other, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+test('a failure of agt is a line in hooks.log and in agt status; the agent hears nothing', () => {
+  const session = makeSession();
+  const bad = (input: string, ...words: string[]) => run(AGT, ['hook', ...words], { cwd: '/', input });
+  for (const [input, ...words] of [
+    ['no JSON', 'claude-code'],
+    ['[]', 'claude-code'],
+    ['', 'claude-code', '--unknown'],
+    ['{}', 'no-such-agent'],
+    ['{"cwd":"relative"}', 'claude-code'],
+    ['{"cwd":"/no/such","hook_event_name":"Stop"}', 'claude-code'],
+  ])
+    expect(bad(input ?? '', ...words)).toEqual(silent);
+  expect(failures()).toHaveLength(4);
+
+  agtOk(session.repository, 'config', 'set', 'agt.maxFileSize', '1m');
+  write(join(session.repository, '.git/agt/config'), '[agt]\n\tmaxFileSize = much\n');
+  write(join(session.sandbox, 'a'), 'a');
+  expect(hook(session.sandbox, 'Stop')).toEqual(silent);
+  rmSync(join(session.repository, '.git/agt/config'));
+  expect(log(session)).toHaveLength(1);
+  expect(failures()).toMatchObject([{ event: 'Stop', reason: expect.stringMatching(/maxFileSize/) }]);
+
+  rmSync(join(session.sandbox, '.git'));
+  expect(hook(session.sandbox, 'Stop')).toEqual(silent);
+  const status = agt(session.repository, 'status');
+  expect(status.stdout).toMatch(/hook of claude-code \(Stop\)/);
+  expect(JSON.parse(agtOk(session.repository, 'status', '--json')).hook_failures).toMatchObject([
+    { tool: 'claude-code', event: 'Stop', cwd: session.sandbox },
+  ]);
+  failures();
+});
+
+test('in any other folder the snapshots go to a store of its own', async () => {
+  const checkout = makeRepository({ a: 'a\n' });
+  const refs = git(checkout, 'for-each-ref');
+  const stores = join(stateDir(), 'folders');
+  expect(hook(checkout, 'SessionStart', {}, { CLAUDE_PID: `${process.pid}` })).toEqual(silent);
+  const snapshots = () =>
+    (existsSync(stores) ? readdirSync(stores) : [])
+      .filter((name) => /^project-.*\.git$/.test(name))
+      .flatMap(
+        (name) => run(REAL_GIT, ['log', '--all', '--format=%s%n%b'], { cwd: join(stores, name) }).stdout,
+      )
+      .join('');
+  await until(() => snapshots().includes('Agt-Agent: claude'));
+  say(checkout, 'look');
+  write(join(checkout, 'b'), 'b\n');
+  toolOf(checkout, 'Write', { file_path: 'b' });
+  expect(snapshots()).toMatch(
+    /^Write: b\n(.*\n)*Agt-Conversation: c1\n(.*\n)*Agt-Call: toolu_1\n(.*\n)*prompt: look\n/,
+  );
+  expect(git(checkout, 'for-each-ref')).toBe(refs);
+  expect(existsSync(join(checkout, '.git/agt'))).toBe(false);
+  const home = process.env['HOME'] ?? '';
+  for (const event of ['SessionStart', 'Stop', 'Stop']) expect(hook(home, event)).toEqual(silent);
+  expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^agt does not snapshot your home/) }]);
+});
+
+test('in a session that has ended, and with agt.hooks=false, agt does nothing', () => {
+  const session = makeSession();
+  write(join(session.sandbox, 'a'), 'a');
+  agtOk(session.repository, 'config', 'set', 'agt.hooks', 'false');
+  expect(say(session.sandbox, 'agt undo')).toEqual(silent);
+  expect(hook(session.sandbox, 'Stop')).toEqual(silent);
+  expect(log(session)).toEqual([]);
+  const ended = sessionIn(session.repository, 's2');
+  agtOk(session.repository, 'config', 'unset', 'agt.hooks');
+  agtOk(session.repository, 'session', 'remove', 's2');
+  mkdirSync(ended.sandbox, { recursive: true });
+  expect(hook(ended.sandbox, 'Stop')).toEqual(silent);
+  expect(failures()).toEqual([]);
+});

@@ -1,0 +1,216 @@
+/** agt hooks install, uninstall and status: the settings of agents change as text and come back byte for byte. */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { AGT, makeRepository, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
+
+const PROGRAMS = ['claude'];
+
+/** A HOME of its own, and a PATH with agents that do nothing. */
+class Home {
+  readonly dir = makeTempDir('home');
+  readonly bin = makeTempDir('bin');
+
+  constructor(programs = PROGRAMS) {
+    for (const program of programs) write(join(this.bin, program), '#!/bin/sh\n', 0o755);
+  }
+
+  agt(...args: string[]): Outcome {
+    return this.in(this.dir, ...args);
+  }
+
+  in(cwd: string, ...args: string[]): Outcome {
+    const env = { HOME: this.dir, PATH: `${this.bin}:${process.env['PATH']}` };
+    return run(AGT, ['hooks', ...args], { cwd, env });
+  }
+
+  ok(...args: string[]): string {
+    const outcome = this.agt(...args);
+    expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
+    return outcome.stdout;
+  }
+
+  /** Every file and directory, with rights, link and content. */
+  content(): string {
+    const script =
+      "find . -printf '%p %y %m %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum";
+    return spawnSync('sh', ['-c', script], { cwd: this.dir, encoding: 'utf8' }).stdout;
+  }
+}
+
+const EVENTS = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'SubagentStop',
+  'Stop',
+  'SessionEnd',
+];
+const line = { type: 'command', command: `'${AGT}' hook claude-code`, timeout: 30 };
+
+test('in a new home: hooks for each event, and nothing is left after uninstall', () => {
+  const home = new Home();
+  const before = home.content();
+  const file = join(home.dir, '.claude/settings.json');
+  expect(home.ok('install', 'claude-code', '-n')).toBe(`Claude Code: would install hooks in ${file}\n`);
+  expect(home.content()).toBe(before);
+  expect(home.ok('install', 'claude')).toBe(`Claude Code: hooks installed in ${file}\n`);
+  const { hooks } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(Object.keys(hooks)).toEqual(EVENTS);
+  expect(hooks.Stop).toEqual([{ hooks: [line] }]);
+  expect(hooks.PostToolUse[0].matcher).toMatch(/^Bash\|.*mcp__\.\*$/);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(home.ok('install', 'claude-code')).toMatch(/installed already/);
+  expect(home.ok('status')).toMatch(/^claude-code +installed/m);
+  expect(home.ok('uninstall', 'claude-code', '--dry-run')).toMatch(/^Claude Code: would remove/);
+  const hook = { cwd: home.dir, env: { HOME: home.dir }, input: '{"hook_event_name":"Other","cwd":"/"}' };
+  expect(run(AGT, ['hook', 'claude-code'], hook).exitCode).toBe(0);
+  expect(JSON.parse(home.ok('status', 'claude-code', '--json'))).toMatchObject([
+    { tool: 'claude-code', state: 'installed', problem: null, last_event: { event: 'Other', cwd: '/' } },
+  ]);
+  expect(run(AGT, ['hook', 'claude-code'], { ...hook, input: 'no' }).exitCode).toBe(0);
+  expect(home.agt('status').stderr).toMatch(/^warning: Claude Code: a hook failed .* ago: /);
+  expect(home.ok('uninstall', 'claude-code')).toBe(`Claude Code: hooks removed from ${file}\n`);
+  expect(home.content()).toBe(before);
+  expect(home.ok('uninstall', '--all')).toMatch(/^Claude Code: no hooks in /);
+  expect(home.content()).toBe(before);
+});
+
+const COMMENTED = `{
+\t// mine
+\t"model": "opus",\r
+\t"hooks": {
+\t\t"Stop": [
+\t\t\t{ "hooks": [{ "type": "command", "command": "say done" }] } /* first */
+\t\t],
+\t},
+}
+`;
+
+test('comments, order, spaces, rights and links of the settings stay', () => {
+  const home = new Home();
+  const real = join(home.dir, 'dotfiles/claude.json');
+  write(real, COMMENTED, 0o640);
+  mkdirSync(join(home.dir, '.claude'));
+  symlinkSync('../dotfiles/claude.json', join(home.dir, '.claude/settings.json'));
+  const before = home.content();
+  home.ok('install', 'claude-code');
+  const after = readFileSync(real, 'utf8');
+  expect(after).toContain('\t// mine\n\t"model": "opus",\r\n');
+  expect(after).toContain('/* first */');
+  expect(after.indexOf('say done')).toBeLessThan(after.indexOf("hook claude-code'") + after.length);
+  expect(after.match(/hook claude-code/g)).toHaveLength(EVENTS.length);
+  expect(/"Stop": \[\s+\{[^}]*say done[^}]*\}[^{]*\{[^}]*\{[^}]*hook claude-code/.test(after)).toBe(true);
+  expect(lstatSync(join(home.dir, '.claude/settings.json')).isSymbolicLink()).toBe(true);
+  expect(statSync(real).mode & 0o777).toBe(0o640);
+
+  // Somebody changes the file: agt removes its own hooks alone, and every other byte stays.
+  write(real, after.replace('opus', 'haiku'));
+  home.ok('uninstall', 'claude-code');
+  const left = readFileSync(real, 'utf8');
+  expect(left.replace(/\s/g, '')).toBe(COMMENTED.replace('opus', 'haiku').replace(/\s/g, ''));
+  write(real, COMMENTED);
+  expect(home.content()).toBe(before);
+
+  // The metadata of agt are gone, or the hooks are those of an older agt.
+  home.ok('install', 'claude-code');
+  write(real, readFileSync(real, 'utf8').replaceAll(AGT, '/gone/agt'));
+  rmSync(join(home.dir, '.local'), { recursive: true });
+  expect(home.agt('status')).toMatchObject({
+    stdout: expect.stringMatching(/^claude-code +outdated/m),
+    stderr: expect.stringMatching(/\/gone\/agt is gone; mend it: agt hooks install claude-code/),
+  });
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(readFileSync(real, 'utf8').match(/hook claude-code/g)).toHaveLength(EVENTS.length);
+  home.ok('uninstall', 'claude-code');
+  expect(readFileSync(real, 'utf8').replace(/\s/g, '')).toBe(COMMENTED.replace(/\s/g, ''));
+});
+
+test('agt leaves alone what it cannot read or parse, and says why; other agents go on', () => {
+  const home = new Home();
+  const file = join(home.dir, '.claude/settings.json');
+  for (const [text, reason] of [
+    ['{"a": 1\n"b": 2}', 'line 2 is not valid JSON: comma expected'],
+    ['[]', 'it does not hold a JSON object'],
+    ['{"hooks": 3}', '"hooks" is not an object'],
+    ['{"hooks": {"Stop": {}}}', '"hooks.Stop" is not a list'],
+    [Buffer.from([0x7b, 0xff, 0x7d]), 'is not UTF-8 text'],
+  ] as const) {
+    write(file, text as string);
+    const before = home.content();
+    const outcome = home.agt('install', 'claude-code');
+    expect(outcome.exitCode).toBe(1);
+    expect(outcome.stderr).toContain(reason);
+    expect(outcome.stderr).toContain(file);
+    expect(home.content()).toBe(before);
+  }
+  rmSync(file);
+  symlinkSync('nowhere', file);
+  expect(home.agt('install', 'claude-code').stderr).toMatch(/a link to a file that is not there/);
+  expect(home.agt('install', 'nothing')).toMatchObject({ exitCode: 2 });
+  expect(home.agt('install')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^error: no agent given/),
+  });
+  expect(home.agt('install', 'claude-code', '--all').exitCode).toBe(2);
+});
+
+test('an agent that is not installed is named', () => {
+  const home = new Home([]);
+  const before = home.content();
+  expect(home.agt('install', 'claude-code')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^error: Claude Code is not installed: there is no "claude" on PATH/),
+  });
+  expect(home.ok('install', '--all')).toMatch(/^Claude Code: not installed$/m);
+  expect(JSON.parse(home.ok('install', '--all', '--json'))[0]).toEqual({
+    tool: 'claude-code',
+    outcome: 'agent-not-found',
+    file: null,
+  });
+  expect(home.content()).toBe(before);
+});
+
+test('--project writes the settings of the project, --worktrees adds the hooks for worktrees', () => {
+  const home = new Home();
+  const project = makeRepository();
+  const file = join(project, '.claude/settings.local.json');
+  mkdirSync(join(project, 'sub'));
+  expect(home.in(join(project, 'sub'), 'install', 'claude', '--project', '--worktrees').stdout).toContain(
+    file,
+  );
+  const { hooks } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(Object.keys(hooks)).toEqual([...EVENTS, 'WorktreeCreate', 'WorktreeRemove']);
+  expect(home.ok('status')).toMatch(/^claude-code +not installed/m);
+  expect(home.in(project, 'status', '--project').stdout).toMatch(/^claude-code +installed/m);
+  expect(home.in(project, 'install', 'claude', '--project').stdout).toMatch(/hooks updated in/);
+  expect(Object.keys(JSON.parse(readFileSync(file, 'utf8')).hooks)).toEqual(EVENTS);
+  home.in(project, 'uninstall', 'claude', '--project');
+  expect(existsSync(join(project, '.claude'))).toBe(false);
+  expect(existsSync(join(home.dir, '.local'))).toBe(false);
+});
+
+test('a directory that cannot be written changes nothing', () => {
+  const home = new Home();
+  const directory = join(home.dir, '.claude');
+  write(join(directory, 'settings.json'), '{}');
+  const before = home.content();
+  // A file in place of the temporary one fails in the same way, for root too.
+  chmodSync(directory, 0o500);
+  const outcome = home.agt('install', 'claude-code');
+  if (process.getuid?.() !== 0) expect(outcome.exitCode).toBe(1);
+  chmodSync(directory, 0o755);
+  home.agt('uninstall', 'claude-code');
+  expect(home.content()).toBe(before);
+});

@@ -1,0 +1,71 @@
+/** `accept --commits` with recorded steps: each becomes a commit of its own, without the steps around it. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+test('takes single tool calls and snapshots, as git would store the files', () => {
+  const { repository, sandbox } = makeSession({
+    a: '1\n2\n3\n',
+    b: 'b\r\n',
+    gone: 'gone\n',
+    '.gitattributes': '* text=auto\n',
+    '.gitignore': 'ignored\n',
+  });
+  const call = (id: string, script: string, ...options: string[]) =>
+    agtOk(
+      repository,
+      ...['session', 'exec', 's1', '--tool', 'edit', '--call-id', id, ...options],
+      ...['--', 'sh', '-c', script],
+    );
+  call('c1', 'printf "1\\n2\\nthree\\n" >a; echo x >ignored');
+  call(
+    'c2',
+    'printf "b\\r\\nmore\\r\\n" >b; rm gone; mkdir sub; git init -q sub; echo y >sub/y',
+    '--summary',
+    'Edit b',
+  );
+  call('c3', 'printf "1\\n2\\nfour\\n" >a');
+  write(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'autocommit', 's1', '--label', 'a new file');
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'empty');
+  const tip = git(repository, 'rev-parse', 'main');
+
+  const accept = (list: string, ...options: string[]) =>
+    agt(repository, 'accept', 's1', '--keep', '--commits', list, ...options);
+  expect(accept('c3').stderr).toMatch(
+    /^error: session "s1" conflicts with "main" in 1 file.*\nhint: a: content\n/,
+  );
+  expect(accept('nothing').stderr).toMatch(
+    /^error: no commit "nothing" in the sandbox, and no such snapshot\n/,
+  );
+  const preview = JSON.parse(accept('c2,a new file', '--dry-run', '--json').stdout);
+  expect(preview.files.map(({ path, status }: Record<string, string>) => `${status} ${path}`)).toEqual([
+    'modified b',
+    'deleted gone',
+    'added new',
+  ]);
+  expect(git(repository, 'rev-parse', 'main')).toBe(tip);
+  expect(accept('c2,a new file')).toMatchObject({ exitCode: 0 });
+  expect(
+    git(
+      repository,
+      'log',
+      '--reverse',
+      '--format=%an|%s|%(trailers:key=Agt-Session,valueonly,separator=)',
+      `${tip}..main`,
+    ),
+  ).toBe('Ann Author|Edit b|s1\nAnn Author|a new file|s1');
+  expect(git(repository, 'cat-file', 'blob', 'main:b')).toBe('b\nmore');
+  expect(git(repository, 'ls-tree', '--name-only', '-r', 'main').split('\n')).toEqual([
+    '.gitattributes',
+    '.gitignore',
+    'a',
+    'b',
+    'new',
+  ]);
+  expect(git(repository, 'cat-file', 'blob', 'main:a')).toBe('1\n2\n3');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(agt(repository, 'accept', 's1', '--keep', '--commits', 'c1,c3').exitCode).toBe(0);
+  expect(git(repository, 'cat-file', 'blob', 'main:a')).toBe('1\n2\nfour');
+});
