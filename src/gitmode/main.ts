@@ -15,6 +15,7 @@ import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { type GitCall, planCommand } from './plan.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { updateFactsFile } from './shim/facts-file.ts';
+import { autostashMove } from './stash/autostash.ts';
 import { sandboxWords, stashRun } from './stash/stash.ts';
 import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
@@ -53,8 +54,12 @@ export async function runGitMode(words: string[]): Promise<number> {
   const { directory } = plan;
   const rewritten = sandboxWords(decision, plan.words, invocation);
   const gitEnv = { ...env, ...plan.env };
-  if (directory === undefined) return becomeGit(git.path, rewritten, gitEnv);
-  const clean = () => rmSync(directory, { recursive: true, force: true });
+  const move = autostashMove(decision.line, invocation);
+  if (directory === undefined && move === undefined) return becomeGit(git.path, rewritten, gitEnv);
+  const clean = () => {
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+    move?.();
+  };
   return runAsChild(git.path, rewritten, gitEnv, clean);
 }
 

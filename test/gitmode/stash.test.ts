@@ -1,5 +1,5 @@
 /** The stash of a session through its life: snapshots, restore, fork, removal, git gc, sessions in the user's own checkout. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
@@ -99,6 +99,38 @@ test('in an agt clone, with settings included from elsewhere and refs that are p
   expect(readFileSync(join(sandbox, 'd/new'), 'utf8')).toBe('new\n');
   expect(git(main, 'stash', 'list')).toMatch(/^stash@\{0\}: WIP on main: [^\n]*$/);
 });
+
+test.each(['clean', 'smudge'])(
+  'killed while git runs the filter "%s": nothing is lost, and the next stash works',
+  (filter) => {
+    const session = makeSession({ a: 'a\n' });
+    const { repository, sandbox } = session;
+    writeFileSync(join(repository, 'a'), 'of the user\n');
+    git(repository, 'stash', '-q');
+    writeFileSync(join(sandbox, 'a'), 'earlier\n');
+    mode(sandbox, 'stash', 'push', '-q', '-m', 'earlier');
+    write(join(repository, '.git/info/attributes'), 'a filter=deadly\n');
+    const flag = join(repository, '.git/deadly');
+    git(repository, 'config', `filter.deadly.${filter}`, `if test -e ${flag}; then kill -9 0; fi; cat`);
+    writeFileSync(join(sandbox, 'a'), 'work of the agent\n');
+    write(flag, '');
+    // In a process group of its own, which the filter kills.
+    const script = `exec '${process.execPath}' -e 'require("child_process").spawn(process.argv[1], ["stash"], {detached: true, stdio: "ignore"}).on("exit", (code, signal) => process.exit(signal === "SIGKILL" ? 0 : 1))' '${GIT_MODE}'`;
+    expect(run('sh', ['-c', script], { cwd: sandbox, env })).toMatchObject({ exitCode: 0 });
+    rmSync(flag);
+    expect(git(repository, 'show', 'agtsessions/s1:sandbox/a')).toBe('work of the agent');
+    expect(mode(sandbox, 'stash', 'list', '-p').includes('+work of the agent')).toBe(filter === 'smudge');
+    expect(git(repository, 'stash', 'list')).toMatch(/^stash@\{0\}: WIP on main: [^\n]*$/);
+    rmSync(join(git(sandbox, 'rev-parse', '--absolute-git-dir'), 'index.lock'), { force: true });
+    agtOk(repository, 'doctor', '--fix');
+    expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
+    agtOk(sandbox, 'session', 'restore', '--to', 'before git stash');
+    mode(sandbox, 'stash', '-q');
+    expect(mode(sandbox, 'stash', 'list').match(/earlier/g)).toHaveLength(1);
+    mode(sandbox, 'stash', 'pop', '-q');
+    expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('work of the agent\n');
+  },
+);
 
 test('where refs are no files, the agent cannot change the stash of the user', (context) => {
   const dir = makeTempDir('reftable');

@@ -35,7 +35,7 @@ beforeAll(() => {
   }
   agtOk(join(root, 'with', 'project'), 'session', 'new', '--id', 's1');
   // A snapshot before most lines would double the time; it changes nothing of what git does.
-  agtOk(join(root, 'with', 'project'), 'config', 'set', 'agt.guard', 'false');
+  agtOk(join(root, 'with', 'project'), 'config', 'set', '--global', 'agt.guard', 'false');
   const dir = makeTempDir('shim');
   const env = { PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}`, AGT_GIT_PATH: undefined };
   expect(run(AGT, ['shim', 'install', '--dir', dir], { cwd: '/', env }).exitCode).toBe(0);
@@ -69,6 +69,16 @@ function put(path: string, text: string): void {
   for (const side of ['with', 'none']) writeFileSync(join(root, side, SANDBOX, path), text);
 }
 
+/** By real git, which is faster. */
+function tidy(branch?: string): void {
+  for (const side of ['with', 'none']) {
+    const sandbox = join(root, side, SANDBOX);
+    git(sandbox, 'reset', '-q', '--hard');
+    git(sandbox, 'clean', '-fdxq');
+    if (branch !== undefined) git(sandbox, 'switch', '-q', branch);
+  }
+}
+
 const path = () => `${dirname(REAL_GIT)}:${process.env['PATH']}`;
 
 /** What git mode, or real git in the twin, says of the stash and the refs in the user's worktree. */
@@ -91,16 +101,7 @@ function ofUser(side: 'with' | 'same'): string {
 
 describe('in a sandbox', () => {
   test('git stash in all its forms equals a worktree where the user has stashed nothing', () => {
-    for (const line of [
-      'stash list',
-      'stash',
-      'stash pop',
-      'stash show',
-      'stash drop',
-      'stash apply 1',
-      'stash clear',
-    ])
-      inBoth(line);
+    for (const line of ['stash', 'stash pop', 'stash show', 'stash clear']) inBoth(line);
     put('a', 'one\n');
     inBoth('stash');
     put('a', 'staged\n');
@@ -115,8 +116,6 @@ describe('in a sandbox', () => {
     expect(inBoth('stash list')).toContain('stash@{2}: WIP on agt/s1');
     for (const line of [
       'stash list --stat',
-      'stash list -1 --format=%gd:%gs',
-      'stash show',
       'stash show -p 1',
       'stash show stash@{2}',
       'stash show -u stash@{1}',
@@ -125,11 +124,9 @@ describe('in a sandbox', () => {
     expect(ofUser('with')).toBe(ofUser('same'));
     inBoth('stash apply --index 1');
     inBoth('stash pop');
-    inBoth('reset -q --hard');
-    inBoth('clean -q -f -d -x');
+    tidy();
     inBoth('stash pop --index stash@{1}');
-    inBoth('reset -q --hard');
-    inBoth('clean -q -f -d -x');
+    tidy();
     for (const line of ['stash list', 'stash drop 7', 'stash pop nonsense', 'stash apply refs/stash'])
       inBoth(line);
     put('a', 'in the way\n');
@@ -137,29 +134,25 @@ describe('in a sandbox', () => {
     inBoth('commit -q -a -m "in the way"');
     inBoth('stash pop'); // conflicts
     inBoth('stash list');
-    inBoth('reset -q --hard');
+    tidy();
     inBoth('stash branch from-stash');
-    inBoth('reset -q --hard');
+    tidy();
     put('a', 'for a branch\n');
     inBoth('stash');
-    inBoth('switch -q agt/s1');
+    tidy('agt/s1');
     inBoth('stash branch agt/s1');
     inBoth('stash branch from-entry 0');
     inBoth('stash branch from-nothing');
-    inBoth('stash branch');
-    inBoth('reset -q --hard');
-    inBoth('switch -q agt/s1');
+    tidy();
+    tidy('agt/s1');
     put('a', 'part one\n');
     put('c', 'part two\n');
     inBoth('stash push -p', { input: 'y\nn\n' });
-    inBoth('stash create');
     inBoth('stash store -m stored HEAD');
-    inBoth('stash list');
     inBoth('stash save "old form"');
     inBoth('stash clear');
-    inBoth('stash list');
     for (const side of ['with', 'none'])
-      git(join(root, side, 'project'), 'branch', '-q', '-D', 'from-stash', 'from-entry', 'from-nothing');
+      git(join(root, side, 'project'), 'branch', '-q', '-D', 'from-stash', 'from-entry');
     expect(ofUser('with')).toBe(ofUser('same'));
   });
 
@@ -172,6 +165,25 @@ describe('in a sandbox', () => {
     inBoth('stash');
     inBoth('stash pop');
     inBoth('reset -q --hard');
+    inBoth('branch -q -D side');
+  });
+
+  test.each([
+    ['the executable', () => GIT_MODE],
+    ['the shim', () => shim],
+  ])('the stash of the user is in no list, through %s', (_, program) => {
+    for (const line of [
+      'for-each-ref',
+      'for-each-ref --format=%(refname) refs/heads refs/stash',
+      'show-ref',
+      'log --all --oneline --decorate',
+      'rev-list --all --count',
+      'rev-parse --all',
+      'rev-list --glob=refs/ --count',
+      'describe --all --always',
+      'log --oneline -3 --decorate',
+    ])
+      inBoth(line, { program: program() });
   });
 
   test.each([
@@ -183,6 +195,8 @@ describe('in a sandbox', () => {
       put('new', `${text} untracked\n`);
       inBoth(`stash push -q -u -m ${text}`);
     }
+    for (const line of ['rev-list --all', 'log --all --no-decorate', 'rev-list --reflog --all --count'])
+      inBoth(line, { program: program() });
     for (const line of [
       'show stash@{0}',
       'show --format=%H stash',
@@ -210,6 +224,30 @@ describe('in a sandbox', () => {
       inBoth(line, { program: program() });
     inBoth('clean -fdxq');
     inBoth('stash clear');
+  });
+
+  test('what --autostash cannot apply again goes into the stash of the session', () => {
+    put('a', 'committed\n');
+    inBoth('commit -q -a -m "for a conflict"');
+    inBoth('switch -q -c conflicting HEAD~');
+    put('a', 'not committed\n');
+    inBoth('rebase -q --autostash agt/s1');
+    expect(inBoth('stash list')).toContain('stash@{0}: autostash');
+    inBoth('reset -q --hard HEAD~');
+    put('a', 'again\n');
+    inBoth('-c merge.autostash -c merge.conflictStyle=merge merge -q agt/s1');
+    inBoth('stash list');
+    inBoth('reset -q --hard HEAD~');
+    put('c', 'not in the way\n');
+    inBoth('rebase -q --autostash agt/s1');
+    inBoth('merge --no-commit --no-ff --autostash other');
+    inBoth('stash drop 1');
+    inBoth('reset -q --hard');
+    inBoth('switch -q agt/s1');
+    inBoth('branch -q -D conflicting');
+    inBoth('stash list -p');
+    inBoth('stash clear');
+    expect(ofUser('with')).toBe(ofUser('same'));
   });
 
   test('through an alias, the shim, a subdirectory and -C', () => {

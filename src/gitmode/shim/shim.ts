@@ -227,6 +227,10 @@ agt_in_session() {
     agt_up=$agt_up/..
   done
 }
+# A repository inside a sandbox has a stash of its own anyway.
+agt_has_own_stash() {
+  [ -e "$agt_git/agt-in-place" ] || { [ -e "$agt_git/commondir" ] && agt_in_session; }
+}
 case $agt_stash,$agt_command in
 ${caseList(NAMING_STASH.map((name) => `1,${name}`))} if agt_in_session; then agt_exec "$@"; fi ;;
 esac

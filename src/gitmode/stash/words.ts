@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
-import { packedRefNames, readPackedRefs } from '../../git/files/ref-files.ts';
+import { hasRef } from '../../git/files/ref-files.ts';
 import { TAKE_NEXT_WORD } from '../rules/revisions.ts';
 
 /** A revision, or a range of two. The name ends where git's operators begin. */
@@ -64,9 +64,5 @@ export function withSessionStash(command: string, args: readonly string[], place
 
 function isStash(word: string, { gitDir, commonDir, cwd }: Place): boolean {
   if (existsSync(resolve(cwd, word))) return false;
-  return (
-    existsSync(join(gitDir, SESSION_STASH)) ||
-    existsSync(join(commonDir, SHARED_STASH)) ||
-    packedRefNames(readPackedRefs(commonDir), SHARED_STASH).includes(SHARED_STASH)
-  );
+  return existsSync(join(gitDir, SESSION_STASH)) || hasRef(commonDir, SHARED_STASH);
 }
