@@ -3,10 +3,20 @@
  * Its name comes from the real path of the folder, so every command finds it from there. Only its owner may read it.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
 import type { Settings } from '../../config/settings.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
 import { errorCode } from '../../errors.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
@@ -121,6 +131,13 @@ export function linkSandbox({ sandbox, checkout = '' }: Pick<SessionRecord, 'san
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error; // another agt was faster
   }
+}
+
+/** The directory of all stores, which only its owner may read. @throws AgtError */
+export function makeFoldersDirectory(state: string): void {
+  const directory = foldersDirectory(state);
+  makeDirectories(directory);
+  if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700);
 }
 
 /** Paths of all stores. */
