@@ -13,6 +13,7 @@ import { attachedSessions, folderStore, newStorePrefix, statCacheFile } from '..
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, writeRecord } from '../record.ts';
 import { type Baseline, copyObjects, emptyTree, readBaseline, seedBaseline } from './baseline.ts';
+import { identityOf } from './moved.ts';
 import {
   type AttachedSession,
   type FolderAccess,
@@ -143,6 +144,7 @@ function describe(
     provider: 'git',
     working_copy: 'attached',
     checkout: folder,
+    ...identityOf(folder),
     state: 'active',
   };
 }

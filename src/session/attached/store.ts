@@ -9,7 +9,9 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
+  rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs';
@@ -23,6 +25,7 @@ import { attachedSessions, folderStore, foldersDirectory } from '../../repositor
 import { openRepository, type Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../id.ts';
 import { listRecords, type SessionRecord } from '../record.ts';
+import { takeOverMoved } from './moved.ts';
 
 /** How agt reaches attached folders. */
 export interface FolderAccess {
@@ -90,7 +93,9 @@ export function findAttached(
 ): AttachedSession | undefined {
   const state = stateHome(access.env);
   if (state === undefined) return undefined;
-  return openStore(access, folderStore(state, storeName(folder)), local);
+  const store = folderStore(state, storeName(folder));
+  if (!existsSync(store)) takeOverMoved(listStores(access), folder, store);
+  return openStore(access, store, local);
 }
 
 /** Undefined if there is no such store. */
@@ -124,7 +129,10 @@ export function settingsFile(user: Repository | undefined): string | undefined {
 
 /** The sandbox of the session folder is a link to the attached folder. */
 export function linkSandbox({ sandbox, checkout = '' }: Pick<SessionRecord, 'sandbox' | 'checkout'>): void {
-  if (lstatSync(sandbox, { throwIfNoEntry: false }) !== undefined) return;
+  if (lstatSync(sandbox, { throwIfNoEntry: false }) !== undefined) {
+    if (readlinkSync(sandbox) === checkout) return;
+    rmSync(sandbox);
+  }
   mkdirSync(dirname(sandbox), { recursive: true });
   try {
     symlinkSync(checkout, sandbox);
