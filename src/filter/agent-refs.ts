@@ -44,6 +44,12 @@ export function stashRef(sessionId: string): string {
   return `${STASHES}${sessionId}`;
 }
 
+/** All worktrees share this ref. */
+export const SHARED_STASH = 'refs/stash';
+
+/** The stash of the session in whose sandbox git runs. It is a ref of that worktree alone. */
+export const SESSION_STASH = 'refs/worktree/stash';
+
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {
   return `${shadowNamespace(prefixes)}${sessionId}`;
 }

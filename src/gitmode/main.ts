@@ -15,6 +15,8 @@ import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { type GitCall, planCommand } from './plan.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { updateFactsFile } from './shim/facts-file.ts';
+import { autostashMove } from './stash/autostash.ts';
+import { sandboxWords, stashRun } from './stash/stash.ts';
 import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
 
@@ -34,8 +36,9 @@ export async function runGitMode(words: string[]): Promise<number> {
   const invocation = openInvocation(git, line, env);
   let publishes = COMMANDS.get(line.command)?.publishes;
   let plan: GitCall | FilteredOutput = { words: given };
+  let decision: Decision = { plan: undefined, line };
   try {
-    const decision = decide(invocation);
+    decision = decide(invocation);
     plan = decision.plan ?? plan;
     publishes ||= COMMANDS.get(decision.line.command)?.publishes;
     if (publishes) requirePrefixes(invocation);
@@ -45,11 +48,18 @@ export async function runGitMode(words: string[]): Promise<number> {
     warn(`nothing is hidden: ${reasonOf(error)}`);
   }
   for (const { error } of invocation.problems) warn(error.message);
+  const stash = stashRun(decision.line, invocation, git.path);
+  if (stash !== undefined) return stash();
   if ('printFiltered' in plan) return plan.printFiltered();
-  const { words: rewritten, directory } = plan;
+  const { directory } = plan;
+  const rewritten = sandboxWords(decision, plan.words, invocation);
   const gitEnv = { ...env, ...plan.env };
-  if (directory === undefined) return becomeGit(git.path, rewritten, gitEnv);
-  const clean = () => rmSync(directory, { recursive: true, force: true });
+  const move = autostashMove(decision.line, invocation);
+  if (directory === undefined && move === undefined) return becomeGit(git.path, rewritten, gitEnv);
+  const clean = () => {
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+    move?.();
+  };
   return runAsChild(git.path, rewritten, gitEnv, clean);
 }
 

@@ -156,6 +156,9 @@ export function inPlaceFile(gitDir: string): string {
   return join(gitDir, 'agt-in-place');
 }
 
+/** Start of the names of the temporary git directories for `git stash`, in the git directory of a sandbox. */
+export const STASH_DIRECTORIES = 'agt-stash-';
+
 /** Facts that git mode leaves for the shim, in the git directory of a worktree. */
 export function shimFactsFile(gitDir: string): string {
   return join(gitDir, 'agt-shim');

@@ -67,11 +67,15 @@ export const GIT_DIR_FILES: readonly string[] = [
   'refs/bisect',
   'refs/rewritten',
   'refs/worktree',
+  'logs/refs/worktree',
 ];
 
 /** Files that hold names of commits that git needs in order to continue or to go back. */
 const COMMIT_FILES =
   /^((MERGE|CHERRY_PICK|REVERT|REBASE|ORIG)_HEAD|MERGE_AUTOSTASH|rebase-(merge|apply)\/(orig-head|onto|autostash)|sequencer\/(head|abort-safety)|refs\/.*)$/;
+
+/** The old commit and the new one. */
+const REFLOG_LINE = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /gm;
 
 /** In bytes. git's own are far smaller, and agt holds all of them in memory. */
 const LARGEST = 256 * 1024 * 1024;
@@ -146,11 +150,13 @@ export function gitDirDigest({ files }: GitDirFiles): string {
   return hash.digest('hex');
 }
 
-/** Commits that the files name. */
+/** Commits that the files name; those of reflogs are the entries of the session's stash. */
 export function commitsOf({ files }: GitDirFiles): string[] {
-  const named = [...files]
-    .filter(([path]) => COMMIT_FILES.test(path))
-    .flatMap(([, bytes]) => bytes.toString().match(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/gm) ?? []);
+  const named = [...files].flatMap(([path, bytes]) => {
+    if (path.startsWith('logs/'))
+      return [...bytes.toString('latin1').matchAll(REFLOG_LINE)].map(([, oid]) => oid ?? '');
+    return COMMIT_FILES.test(path) ? (bytes.toString().match(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/gm) ?? []) : [];
+  });
   return [...new Set(named)];
 }
 

@@ -1,10 +1,14 @@
+/** In the user's own checkout: the snapshot of the user's uncommitted work, and the one from which the agent starts. */
+export const BEFORE_THE_SESSION = 'before the session';
+export const AFTER_THE_SWITCH = 'after the switch';
+
 /** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
 export function isOwnLabel(label: string): boolean {
   return OWN_LABEL.test(label) || label.startsWith(PROMPT);
 }
 
 const OWN_LABEL =
-  /^before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*)$/;
+  /^(after the switch|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
 
 const PROMPT = 'prompt: ';
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -97,6 +97,36 @@ describe('agt session new', () => {
     expect(existsSync(join(sandbox, 'local/a.json'))).toBe(true);
     expect(existsSync(join(sandbox, 'node_modules'))).toBe(false);
     expect(existsSync(join(sandbox, 'notes.txt'))).toBe(false);
+  });
+
+  test('copies no link that .worktreeinclude lists, and writes through none in the sandbox; it names them', () => {
+    const repository = makeRepository({
+      '.gitignore': 'secret*\n/local/\n',
+      '.worktreeinclude': 'secret*\nlocal/\n',
+    });
+    const elsewhere = makeTempDir('elsewhere');
+    git(repository, 'switch', '-q', '-c', 'linked');
+    symlinkSync(elsewhere, join(repository, 'local'));
+    git(repository, 'add', '-f', 'local');
+    git(repository, 'commit', '-q', '-m', 'a link in the place of a directory');
+    git(repository, 'switch', '-q', 'main');
+    write(join(repository, 'local/settings'), 'mine\n');
+    write(join(repository, 'secret.txt'), 'secret\n');
+    symlinkSync('secret.txt', join(repository, 'secret-link'));
+    const made = agt(repository, 'session', 'new', 's1', '--from', 'linked');
+    expect(made).toMatchObject({ exitCode: 0 });
+    expect(made.stdout).toContain('copied   secret.txt\n');
+    expect(made.stderr).toBe(
+      'note: local/settings was not copied, though .worktreeinclude names it: a directory on its way is none in the sandbox\n' +
+        'note: secret-link was not copied, though .worktreeinclude names it: it is a symbolic link\n',
+    );
+    expect(readdirSync(elsewhere)).toEqual([]);
+    const { included, not_included, sandbox } = JSON.parse(
+      agtOk(repository, 'session', 'new', 's2', '--json'),
+    );
+    expect(included).toEqual(['local/settings', 'secret.txt']);
+    expect(not_included).toEqual([{ path: 'secret-link', reason: 'it is a symbolic link' }]);
+    expect(existsSync(join(sandbox, 'secret-link'))).toBe(false);
   });
 
   test.each([

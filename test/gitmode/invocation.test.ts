@@ -28,7 +28,7 @@ describe.skipIf(!straceWorks)(`what a call opens${straceWorks ? '' : `: ${NO_STR
     repositorySettings = join(session.repository, '.git/agt/config');
   });
 
-  test.each(['status', 'commit -m x', 'add .', 'reset -q', 'clean -n', 'stash list'])(
+  test.each(['status', 'commit -m x', 'add .', 'reset -q', 'clean -n'])(
     'git %s: nothing of the repository, although this is a sandbox',
     (line) => {
       const opened = filesOpenedBy(line, session.sandbox);

@@ -42,7 +42,7 @@ const OPERATION = [
   ],
   ...['BISECT_NAMES', 'BISECT_START', 'BISECT_TERMS', 'BISECT_ANCESTORS_OK', 'BISECT_EXPECTED_REV'],
 ];
-const OTHERS = ['ORIG_HEAD', 'info/sparse-checkout', 'config.worktree'];
+const OTHERS = ['ORIG_HEAD', 'info/sparse-checkout', 'config.worktree', 'logs/refs/worktree'];
 /** Longer texts are kept as a digest. */
 const LONGEST_TEXT = 400;
 /** Flags of an index entry that a person sets: assume-unchanged, intent-to-add, skip-worktree. */

@@ -81,7 +81,7 @@ function namedCommits(life: Life, session: LifeSession, { name }: GitStep): stri
   const ofRefs = [...life.refs]
     .filter(([ref]) => /^refs\/(heads|tags)\//.test(ref))
     .map(([, commit]) => commit);
-  const stashLog = join(life.repository, '.git/logs/refs/stash');
+  const stashLog = join(gitDirectory(session.sandbox), 'logs/refs/worktree/stash');
   const logs = [
     ...(name.startsWith('stash') ? [stashLog] : []),
     ...(/^(reflog expire|gc|prune)/.test(name)

@@ -77,12 +77,13 @@ export function printNotCaptured(
 /** Readable paths, relative to the sandbox. */
 interface NewFiles {
   readonly included: readonly string[];
+  readonly notIncluded: readonly { readonly path: string; readonly reason: string }[];
   /** Uncommitted work of the user that is in the sandbox, and that is not. */
   readonly taken: readonly string[];
   readonly left: readonly string[];
 }
 
-const NO_FILES: NewFiles = { included: [], taken: [], left: [] };
+const NO_FILES: NewFiles = { included: [], notIncluded: [], taken: [], left: [] };
 
 export function printNewSession(
   context: Context,
@@ -90,9 +91,14 @@ export function printNewSession(
   asJson: boolean,
   files?: NewFiles,
 ): void {
-  const { included, taken, left } = files ?? NO_FILES;
+  const { included, notIncluded, taken, left } = files ?? NO_FILES;
   if (asJson) {
-    const listed = files && { included, taken_along: taken, left_behind: left };
+    const listed = files && {
+      included,
+      not_included: notIncluded,
+      taken_along: taken,
+      left_behind: left,
+    };
     context.out(json({ ...recordJson(record), ...listed }));
     return;
   }
@@ -107,6 +113,8 @@ export function printNewSession(
     ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),
   ];
   context.out(`${lines.join('\n')}\n`);
+  for (const { path, reason } of notIncluded)
+    context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
   if (left.length === 0) return;
   context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left)}\n`);
   if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../../disk/read-file.ts';
+import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
 import { readSmallFile } from './read-small-file.ts';
 
 export const HEADS = 'refs/heads/';
@@ -39,6 +39,14 @@ export function packedRefNames(packedRefs: Buffer, prefix: string): string[] {
     offset = packedRefs.indexOf(wanted, offset + 1);
   }
   return names;
+}
+
+/** Whether there is a loose or a packed ref of this full name. */
+export function hasRef(commonDir: string, name: string): boolean {
+  return (
+    statOrUndefined(join(commonDir, name))?.isFile() === true ||
+    packedRefNames(readPackedRefs(commonDir), name).includes(name)
+  );
 }
 
 /** Full names of the loose refs below a directory of refs such as `refs/heads/agt/`. */

@@ -8,12 +8,14 @@ import { expandAlias } from '../command-line/alias.ts';
 import { type CommandLine, parseCommandLine } from '../command-line/parse.ts';
 import { COMMANDS } from '../commands.ts';
 import { type GitAccess, type Invocation, openInvocation } from '../invocation.ts';
+import { inSession } from '../stash/words.ts';
 import { openView } from '../view/repository-view.ts';
 import { captureSession, warnNotCaptured } from './capture.ts';
 import { commitsAtRisk, isDestructive } from './destructive.ts';
 import {
   type GuardedSession,
   isSame,
+  sessionOfWorktree,
   sessionsHere,
   sessionsOfRemovedWorktrees,
   sessionsOfWrittenFiles,
@@ -34,7 +36,9 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
     const sessions = sessionsAtRisk(line, invocation).filter((session) => isGuarded(session, invocation));
     if (sessions.length === 0) return;
     const { git, repository, env } = invocation;
-    const keep = commitsAtRisk(line).flatMap((question) => newestCommits(question, git));
+    const isSandbox = repository !== undefined && sessionOfWorktree(repository) !== undefined;
+    const questions = commitsAtRisk(line).map((words) => (isSandbox ? words.map(inSession) : words));
+    const keep = questions.flatMap((question) => newestCommits(question, git));
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
     for (const session of sessions) {
       // A repository inside a sandbox has commits that the repository of the session has not.

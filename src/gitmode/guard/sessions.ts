@@ -78,7 +78,7 @@ function sessionAround(path: string): GuardedSession | undefined {
 }
 
 /** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */
-function sessionOfWorktree(repository: DiscoveredRepository): GuardedSession | undefined {
+export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSession | undefined {
   const { gitDir, commonDir } = repository;
   const inPlace = sessionInCheckout(repository);
   if (inPlace !== undefined) return inPlace;

@@ -24,7 +24,7 @@ export function decorationOptions(options: readonly string[], view: View): strin
   const hidden = view.namespaces.flatMap((namespace) =>
     current?.startsWith(namespace) || !areAscii([namespace])
       ? hiddenGlobsIn(namespace, current)
-      : [namespace.slice(0, -1)],
+      : [namespace.replace(/\/$/, '')],
   );
   return [
     ...hidden.map((pattern) => `--decorate-refs-exclude=${pattern}`),

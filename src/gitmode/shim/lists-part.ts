@@ -2,7 +2,7 @@
  * The part of the shim's text for lists of refs: branch, tag, for-each-ref. Their words do not depend on the refs that
  * there are, but on the names of the remotes and on the branch that is checked out here.
  */
-import { localNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
+import { localNamespaces, type Prefixes, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { globsOutside, pathGlobsOutside } from '../../filter/globs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import type { OptionTable } from '../command-line/options.ts';
@@ -20,7 +20,8 @@ export function listsPart(prefixes: Prefixes): string {
   const branches = globsOutside(relative(HEADS));
   const initials = [...new Set(namesOf(prefixes).map((name) => name[0]))].join('');
   const ownDirectories = localNamespaces([prefixes]).filter((namespace) => namespace.split('/').length === 3);
-  const elsewhere = pathGlobsOutside([HEADS, TAGS, REMOTES, ...ownDirectories], 'refs/');
+  const elsewhere = (hidden: readonly string[]) =>
+    pathGlobsOutside([HEADS, TAGS, REMOTES, ...ownDirectories, ...hidden], 'refs/');
   const directory = (root: string) => `for-each-ref,${withoutSlash(root)} | for-each-ref,${root}`;
   return `${remotesPart(prefixes)}
 
@@ -103,7 +104,8 @@ agt_list() {
   *,hidden,,, | *,visible,,, | *,visible,,1,1) exec "$agt_real" "$@" ;;
   for-each-ref,,*)
     agt_facts "$@"
-    agt_add='${elsewhere.join(' ')}'
+    agt_add='${elsewhere([]).join(' ')}'
+    if agt_has_own_stash; then agt_add='${elsewhere([SHARED_STASH]).join(' ')}'; fi
     agt_paths_of_branches "$@"
     agt_paths_of_tags
     agt_paths_of_remotes "$@"

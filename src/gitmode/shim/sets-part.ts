@@ -1,5 +1,5 @@
 /** The part of the shim's text for options that name a set of refs: `--all`, `--branches`, `--tags`, `--remotes`. */
-import { localNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
+import { localNamespaces, type Prefixes, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { SHORTLOG_OPTIONS } from '../rules/rev-list.ts';
 import { COUNT, TAKE_NEXT_WORD } from '../rules/revisions.ts';
@@ -71,6 +71,7 @@ agt_exclude_all() {
   agt_add=''
 ${local.map((namespace) => exclude(namespace, '')).join('\n')}
 ${ofRemotes(REMOTES)}
+  if agt_has_own_stash; then agt_add="$agt_add --exclude=${SHARED_STASH}"; fi
 }
 agt_exclude_branches() {
   agt_add=''

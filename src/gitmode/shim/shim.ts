@@ -16,6 +16,7 @@ import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { singleQuoted } from '../../git/run/trace.ts';
 import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../repository/layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
+import { NAMING_STASH } from '../stash/words.ts';
 import { factsPart } from './facts-part.ts';
 import { listsPart } from './lists-part.ts';
 import { otherPrefixesPart } from './prefixes-part.ts';
@@ -61,7 +62,7 @@ case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
 '')
   if [ -x ${singleQuoted(git)} ] && ! [ ${singleQuoted(settingsFile)} -nt "$0" ] && ! [ ${singleQuoted(executable)} -nt "$0" ]; then
     case \${1-},$* in
-    *' --output='* | *' --output '* | *' --am'*) ;;
+    *' --output='* | *' --output '* | *' --am'* | *stash*) ;;
     ${[...first, ...amending].map((name) => `${name},*`).join(' | ')}) exec ${singleQuoted(git)} "$@" ;;
     esac
     agt_fresh=1
@@ -77,7 +78,10 @@ case " $* " in
   *' --output='* | *' --output '*) agt_sets=agt ;;
 *' --all'* | *' --branches'* | *' --tags'* | *' --remotes'*) agt_sets=some ;;
 esac
-case $agt_fresh,$agt_sets,\${1-} in
+# In a sandbox the stash is the session's own.
+agt_stash=''
+case " $* " in *' '[+^]stash* | *' stash '* | *stash[@^~:]* | *stash..* | *..stash* | *refs/stash*) agt_stash=1 ;; esac
+case $agt_fresh,$agt_sets$agt_stash,\${1-} in
 ${caseList(refSets.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
 1,,branch | 1,,remote)
   case "$*" in
@@ -139,7 +143,7 @@ agt_plain() {
 
 # The usual place of the repository: the current directory.
 agt_command=\${1-} agt_dir='' agt_from='' agt_flags='' agt_config='' agt_before=1 agt_git='' agt_other='' agt_file=''
-case $agt_sets\${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-},$agt_command in
+case $agt_sets$agt_stash\${GIT_DIR-}\${GIT_COMMON_DIR-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-},$agt_command in
 ${caseList([...walks, ...decorating].map((word) => `,${word}`))}
   if [ -e .git/agt ] && [ -f .git/HEAD ]; then
     agt_git=.git agt_common=.git
@@ -186,16 +190,17 @@ case $agt_command in
 esac
 
 agt_passed='${['', '', ...alwaysGit, ''].join(' ')}'
-case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
-case $agt_command,$* in
-*' --am'*) ;;
-${caseList(amending.map((name) => `${name},*`))} exec "$agt_real" "$@" ;;
-esac
-case $agt_sets,$agt_command in
-${caseList(refSets.map((word) => `,${word}`))}
-  exec "$agt_real" "$@"
-  ;;
-esac
+agt_pass() {
+  case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
+  case $agt_command,$* in
+  *' --am'*) ;;
+  ${caseList(amending.map((name) => `${name},*`))} exec "$agt_real" "$@" ;;
+  esac
+  case $agt_sets,$agt_command in
+  ${caseList(refSets.map((word) => `,${word}`))} exec "$agt_real" "$@" ;;
+  esac
+}
+case $agt_stash in '') agt_pass "$@" ;; esac
 
 # git prefers a program of this name to an alias.
 agt_known='${['', ...COMMANDS.keys(), ''].join(' ')}'
@@ -222,6 +227,14 @@ agt_in_session() {
     agt_up=$agt_up/..
   done
 }
+# A repository inside a sandbox has a stash of its own anyway.
+agt_has_own_stash() {
+  [ -e "$agt_git/agt-in-place" ] || { [ -e "$agt_git/commondir" ] && agt_in_session; }
+}
+case $agt_stash,$agt_command in
+${caseList(NAMING_STASH.map((name) => `1,${name}`))} if agt_in_session; then agt_exec "$@"; fi ;;
+esac
+case $agt_stash in 1) agt_pass "$@" ;; esac
 case $agt_command in
 ${caseList([...commandsWith('guard'), ...amending])}
   if agt_in_session; then agt_exec "$@"; fi

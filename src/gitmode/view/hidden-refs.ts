@@ -6,8 +6,10 @@ import {
   namesBelowRemotes,
   namespaceOf,
   remoteNamespaces,
+  SHARED_STASH,
 } from '../../filter/agent-refs.ts';
 import {
+  hasRef,
   looseRefNames,
   packedRefNames,
   REMOTES,
@@ -36,10 +38,14 @@ interface Sources {
   /** Names of configured remotes. */
   readonly remotes: () => readonly string[];
   readonly heads: Heads;
+  /** Whether this is a sandbox: the session has a stash of its own. */
+  readonly hasOwnStash: () => boolean;
   readonly ask: GitAccess['ask'];
 }
 
-export function findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, ask }: Sources): HiddenRefs {
+export function findHiddenRefs(sources: Sources): HiddenRefs {
+  const { commonDir, refFiles, prefixes, remotes, heads, ask } = sources;
+  const hasOwnStash = once(() => refFiles && sources.hasOwnStash());
   const remoteSet = once(() => new Set(remotes()));
   const hiddenNamespaceOf = (ref: string) => namespaceOf(ref, prefixes, remoteSet());
   const isAgentRef = (ref: string) => hiddenNamespaceOf(ref) !== undefined;
@@ -47,13 +53,15 @@ export function findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, 
     const branch = heads.current();
     return branch !== undefined && isAgentRef(branch) ? branch : undefined;
   });
-  const isHidden = (ref: string) => ref !== currentAgentBranch() && isAgentRef(ref);
+  const isHidden = (ref: string) =>
+    ref === SHARED_STASH ? hasOwnStash() : ref !== currentAgentBranch() && isAgentRef(ref);
   const allRefs = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
   const candidates = () => (refFiles ? candidateNames(commonDir, prefixes, remotes()) : allRefs());
   return {
     namespaces: once(() => {
       const found = candidates().flatMap((ref) => (isHidden(ref) ? (hiddenNamespaceOf(ref) ?? []) : []));
-      return [...new Set(found)].sort();
+      const stash = hasOwnStash() && hasRef(commonDir, SHARED_STASH) ? [SHARED_STASH] : [];
+      return [...new Set([...found, ...stash])].sort();
     }),
     currentAgentBranch,
     isAgentRef,

@@ -10,6 +10,7 @@ import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
 import { agtDirectory } from '../../repository/layout.ts';
+import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';
 import { readHeads } from './heads.ts';
@@ -30,7 +31,8 @@ export function openView(invocation: Invocation): View | undefined {
   const refFiles = hasRefFiles(commonDir, env);
   const heads = readHeads(repository, refFiles, ask);
   const prefixes = prefixesInUse(agtDirectory(commonDir), settings);
-  const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, ask });
+  const hasOwnStash = () => sessionOfWorktree(repository) !== undefined;
+  const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, hasOwnStash, ask });
   const worktrees = once(() => findHiddenWorktrees(repository, heads, refs.isAgentRef));
   const configuration = once(() => readConfiguration(ask));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });

@@ -8,7 +8,7 @@ import { globsExcept } from '../../filter/globs.ts';
 import type { GitAccess } from '../invocation.ts';
 
 export interface View extends GitAccess {
-  /** Hidden directories of refs, with their slash, that hold at least one hidden ref. */
+  /** Hidden directories of refs, with their slash, that hold at least one hidden ref; in a sandbox also `refs/stash`. */
   readonly namespaces: readonly string[];
   /** The branch that is checked out here, if it is an agent's: it stays visible. */
   readonly currentAgentBranch: string | undefined;

@@ -15,7 +15,12 @@ import { errorCode } from '../../errors.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { locksDirectory, sessionCaches, sessionLockFile } from '../../repository/layout.ts';
+import {
+  locksDirectory,
+  STASH_DIRECTORIES,
+  sessionCaches,
+  sessionLockFile,
+} from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { removeEmptyParents } from '../../session/lifecycle/empty-parents.ts';
 import { withSessionLock } from '../../session/lock.ts';
@@ -113,6 +118,7 @@ const NAMED_BY_PROCESS: readonly (readonly [glob: string, pid: RegExp])[] = [
   ['{.,worktrees/*}/agt-import.*', /\.(\d+)$/],
   ['{.,worktrees/*}/agt-shim.*', /\.(\d+)$/],
   ['{.,worktrees/*}/agt-index-*', /agt-index-(\d+)-/],
+  [`{.,worktrees/*}/${STASH_DIRECTORIES}*`, /(\d+)$/],
 ];
 
 function namedByProcess(commonDir: string): string[] {

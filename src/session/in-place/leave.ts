@@ -3,10 +3,11 @@
  * set aside. The intent says how far it has come, so the next command goes on after a kill.
  */
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
-import { stashRef } from '../../filter/agent-refs.ts';
+import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { branchUser } from '../../git/files/branch-user.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -27,6 +28,7 @@ import {
   inPlace,
   switchTo,
 } from './checkout.ts';
+import { putIgnoredBack } from './ignored-back.ts';
 import { putBack } from './put-back.ts';
 import { removeUntracked } from './set-aside.ts';
 
@@ -58,8 +60,10 @@ export async function leaveCheckout(
       failurePoint('in place: captured at the end');
     }
     await returnToUser(place, now);
+    await putIgnoredBack(place);
     conflicts = await putBack(place);
     if (conflicts.length === 0) await dropStash(place);
+    dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });
     begun = inPhase(session, begun, 'deleting');
     failurePoint('in place: put back');
@@ -102,6 +106,12 @@ async function dropStash({ git, record }: InPlace): Promise<void> {
   const ref = stashRef(record.session_id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
+}
+
+/** The last snapshot has its entries. */
+function dropSessionStash(place: InPlace): void {
+  for (const path of [SESSION_STASH, join('logs', SESSION_STASH)])
+    rmSync(join(gitDir(place), path), { force: true });
 }
 
 function phaseOf({ intent }: SessionRecord) {

@@ -3,36 +3,17 @@
  * branch may have new commits, such as an accepted session. A path that these or somebody else changed is a conflict: then
  * nothing is put back. Killed in between, it can be done again.
  */
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, readlinkSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { parentPath } from '../../disk/parent-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
+import { INTENT_TO_ADD, parseIndex } from '../../git/files/index-file.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../../git/run/git.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
-import { decodePath } from '../../snapshot/tree-names.ts';
-import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn, removeFile } from './checkout.ts';
-
-interface Wanted {
-  /** Undefined: the user had deleted the file. */
-  readonly file: { readonly isLink: boolean; readonly content: Buffer; readonly mode: number } | undefined;
-  readonly path: string;
-}
+import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn } from './checkout.ts';
+import { changedPaths, isBlocked, readVersions, type Wanted, write } from './user-files.ts';
 
 /** @returns readable paths that are in the way. Then the work stays under its ref. */
 export async function putBack(place: InPlace): Promise<string[]> {
@@ -59,39 +40,10 @@ export async function putBack(place: InPlace): Promise<string[]> {
 }
 
 async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {
-  const snapshot = `${stash}^4`;
-  const { modes } = await readSnapshotMetadata(git, snapshot);
   const untracked = (await listTree(git, `${stash}^3`, { recurse: 'files' })).map(({ path }) => path);
   const changed = [stash, `${stash}^2`].map((tree) => changedPaths(git, base, tree));
   const paths = new Set([...untracked, ...(await Promise.all(changed)).flat()]);
-  const files = new Map(
-    (await listTree(git, `${snapshot}:sandbox`, { recurse: 'files' })).map((entry) => [
-      decodePath(entry.path),
-      entry,
-    ]),
-  );
-  const wanted: Wanted[] = [];
-  for (const path of paths) {
-    const entry = files.get(path);
-    if (entry === undefined) {
-      wanted.push({ path, file: undefined });
-      continue;
-    }
-    const usual = entry.mode === '100755' ? modes.usual.program : modes.usual.file;
-    const content = await gitBytes(git, ['cat-file', 'blob', entry.oid]);
-    const mode = modes.others.get(`sandbox/${path}`) ?? usual;
-    wanted.push({ path, file: { isLink: entry.mode === '120000', content, mode } });
-  }
-  return wanted;
-}
-
-async function changedPaths(git: Git, from: string, to: string): Promise<string[]> {
-  const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to, '--'];
-  const output = await gitBytes(git, args);
-  return output
-    .toString('latin1')
-    .split('\0')
-    .filter((path) => path !== '');
+  return readVersions(git, `${stash}^4`, [...paths]);
 }
 
 function isAsWanted(checkout: string, { path, file }: Wanted): boolean {
@@ -106,38 +58,6 @@ function isAsWanted(checkout: string, { path, file }: Wanted): boolean {
   );
 }
 
-/** Whether something that is no directory is on the way, such as an ignored link, or a directory is in the place. */
-function isBlocked(checkout: string, path: string): boolean {
-  for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
-    const stat = lstatIn(checkout, parent);
-    if (stat !== undefined && !stat.isDirectory()) return true;
-  }
-  return lstatIn(checkout, path)?.isDirectory() === true;
-}
-
-function write(checkout: string, { path, file }: Wanted): void {
-  if (file === undefined) {
-    removeFile(checkout, path);
-    return;
-  }
-  const parent = parentPath(path);
-  mkdirSync(pathIn(checkout, parent === '' ? '.' : parent), { recursive: true });
-  const temporary = pathIn(checkout, `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`);
-  rmSync(temporary, { force: true });
-  if (file.isLink) symlinkSync(file.content, temporary);
-  else {
-    const fd = openSync(temporary, 'wx', file.mode | 0o600);
-    try {
-      for (let offset = 0; offset < file.content.length; ) offset += writeSync(fd, file.content, offset);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    chmodSync(temporary, file.mode);
-  }
-  renameSync(temporary, pathIn(checkout, path));
-}
-
 /** With new commits on the branch, agt stages again what was staged. */
 async function putIndexBack(
   place: InPlace,
@@ -145,8 +65,9 @@ async function putIndexBack(
   { base, tip }: { readonly base: string; readonly tip: string },
 ): Promise<void> {
   const { git } = place;
+  const index = await gitBytes(git, ['cat-file', 'blob', `${stash}^4:_/index`]);
   if (tip === base) {
-    replaceIndex(gitDir(place), await gitBytes(git, ['cat-file', 'blob', `${stash}^4:_/index`]));
+    replaceIndex(gitDir(place), index);
     return;
   }
   const changed = new Set(await changedPaths(git, base, `${stash}^2`));
@@ -161,6 +82,16 @@ async function putIndexBack(
   ];
   const input = Buffer.from(lines.join(''), 'latin1');
   if (lines.length > 0) await gitText(git, ['update-index', '-z', '--index-info'], { input });
+  await intendToAdd(git, index, base.length / 2);
+}
+
+/** `git add --intent-to-add`: no tree has such files. */
+async function intendToAdd(git: Git, index: Buffer, oidLength: number): Promise<void> {
+  const entries = parseIndex(index, oidLength).entries.filter(({ flags }) => (flags & INTENT_TO_ADD) !== 0);
+  if (entries.length === 0) return;
+  const input = Buffer.from(entries.map(({ path }) => `${path}\0`).join(''), 'latin1');
+  const paths = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  await gitText(git, ['--literal-pathspecs', 'add', '--force', '--intent-to-add', ...paths], { input });
 }
 
 /** As git does it: under the lock. */

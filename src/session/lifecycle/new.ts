@@ -12,7 +12,7 @@ import { type SessionRecord, sessionFolder } from '../record.ts';
 import { createSession } from './create.ts';
 import { resolveStartPoint } from './start-point.ts';
 import { readUserChanges, requirePortable, takeAlong } from './user-changes.ts';
-import { copyIncludedFiles } from './worktree-include.ts';
+import { copyIncludedFiles, type Included, type SkippedFile } from './worktree-include.ts';
 
 interface NewRequest {
   readonly id: string | undefined;
@@ -29,6 +29,8 @@ export interface NewSession {
   readonly record: SessionRecord;
   /** The files that agt copied into the sandbox, because `.worktreeinclude` names them. */
   readonly included: readonly string[];
+  /** Those that it names and that agt did not copy. */
+  readonly notIncluded: readonly SkippedFile[];
   /** Uncommitted paths of the user's worktree, as shown to people: those in the sandbox, and those that are not. */
   readonly taken: readonly string[];
   readonly left: readonly string[];
@@ -41,7 +43,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
   const start = await resolveStartPoint(repository, request.from, request.cwd);
   const found = await readUserChanges(repository, start.commit, request.cwd);
   const changes = request.withChanges ? requirePortable(found, request.from) : undefined;
-  let included: string[] = [];
+  let included: Included = { copied: [], skipped: [] };
   let left: readonly string[] = found?.paths ?? [];
   const record = await createSession(repository, {
     id,
@@ -61,7 +63,13 @@ export async function newSession(repository: Repository, request: NewRequest): P
     },
   });
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
-  return { record, included, taken: taken.map(displayPath), left: left.map(displayPath) };
+  return {
+    record,
+    included: included.copied,
+    notIncluded: included.skipped,
+    taken: taken.map(displayPath),
+    left: left.map(displayPath),
+  };
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */

@@ -2,20 +2,12 @@
  * `.worktreeinclude`: a file of gitignore patterns at the top of the user's worktree. agt copies the files
  * that it names and that git ignores (`.env`, local settings) into a new sandbox, by reflink if the file
  * system has those. Tracked files come with the checkout. Untracked files that are not ignored are the user's
- * work in progress; agt leaves them.
+ * work in progress; agt leaves them. It copies no symbolic link: the agent would write through it into the user's file.
  */
-import {
-  constants,
-  copyFileSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  symlinkSync,
-} from 'node:fs';
+import { constants, copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ignore from 'ignore';
-import { errorCode } from '../../errors.ts';
+import { errorCode, systemFailure } from '../../errors.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { type Git, gitBytes, inDirectory } from '../../git/run/git.ts';
 import type { LockedSession } from '../lock.ts';
@@ -23,17 +15,32 @@ import type { SessionRecord } from '../record.ts';
 
 const FILE = '.worktreeinclude';
 
-/** Returns the copied paths, relative to the sandbox. */
+/** Paths are relative to the sandbox. */
+export interface Included {
+  readonly copied: readonly string[];
+  readonly skipped: readonly SkippedFile[];
+}
+
+export interface SkippedFile {
+  readonly path: string;
+  readonly reason: string;
+}
+
 export async function copyIncludedFiles(
   { repository }: LockedSession,
   { sandbox }: SessionRecord,
-): Promise<string[]> {
+): Promise<Included> {
+  const none = { copied: [], skipped: [] };
   const source = repository.worktree ?? (await listWorktrees(repository.git)).find(({ bare }) => !bare)?.path;
-  if (source === undefined || source === sandbox) return [];
+  if (source === undefined || source === sandbox) return none;
   const patterns = readPatterns(join(source, FILE));
-  if (patterns === undefined) return [];
-  const included = await findIncludedFiles(inDirectory(repository.git, source), patterns);
-  return included.filter((path) => copyFile(join(source, path), join(sandbox, path)));
+  if (patterns === undefined) return none;
+  const found = await findIncludedFiles(inDirectory(repository.git, source), patterns);
+  const results = found.flatMap((path) => copyFile(path, source, sandbox) ?? []);
+  return {
+    copied: results.flatMap((result) => (typeof result === 'string' ? result : [])),
+    skipped: results.filter((result) => typeof result !== 'string'),
+  };
 }
 
 function readPatterns(path: string): string | undefined {
@@ -112,12 +119,32 @@ function toGlobName(name: string): string {
   return /^\*{2,}$/.test(name) ? '**' : name.replace(/\*+/g, '*');
 }
 
-function copyFile(from: string, to: string): boolean {
-  const stat = lstatSync(from, { throwIfNoEntry: false });
-  if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return false;
-  if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
-  mkdirSync(dirname(to), { recursive: true });
-  if (stat.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
-  else copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  return true;
+/** The path, or why it was not copied; undefined if the checkout has such a file. */
+function copyFile(path: string, source: string, sandbox: string): string | SkippedFile | undefined {
+  const [from, to] = [join(source, path), join(sandbox, path)];
+  const skipped = (reason: string) => ({ path, reason });
+  try {
+    const stat = lstatSync(from);
+    if (stat.isSymbolicLink()) return skipped('it is a symbolic link');
+    if (!stat.isFile()) return skipped('it is no file');
+    if (!leadsInto(sandbox, path)) return skipped('a directory on its way is none in the sandbox');
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return undefined;
+    mkdirSync(dirname(to), { recursive: true });
+    copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    return path;
+  } catch (error) {
+    const reason = systemFailure(error);
+    if (reason === undefined) throw error;
+    if (errorCode(error) !== 'EEXIST') rmSync(to, { force: true });
+    return skipped(reason);
+  }
+}
+
+/** False if the checkout has a file or a link in place of a directory: agt writes through no link. */
+function leadsInto(sandbox: string, path: string): boolean {
+  const parts = path.split('/').slice(0, -1);
+  return parts.every((_, i) => {
+    const stat = lstatSync(join(sandbox, ...parts.slice(0, i + 1)), { throwIfNoEntry: false });
+    return stat === undefined || stat.isDirectory();
+  });
 }

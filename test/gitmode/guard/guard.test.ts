@@ -23,7 +23,7 @@ const sessionWithWork = copiesOf(() => {
   git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
   git(session.sandbox, 'branch', 'x');
   put('a', 'stashed\n');
-  git(session.sandbox, 'stash');
+  expect(run(GIT_MODE, ['stash', '-q'], { cwd: session.sandbox }).exitCode).toBe(0);
   put('a', 'work\n');
   put('new', 'untracked\n');
   put('x.o', 'ignored\n');
@@ -77,14 +77,14 @@ describe.each([
   });
 
   test.each([
-    ['stash drop', 'stash@{0}'],
-    ['stash clear', 'stash@{0}'],
+    ['stash drop', 'refs/worktree/stash@{0}'],
+    ['stash clear', 'refs/worktree/stash@{0}'],
     ['tag -d only', 'only'],
     ['branch -D x', 'x'],
     ['update-ref -d refs/heads/x', 'x'],
     ['checkout -q -B x main', 'x'],
     ['switch -q -C x main', 'x'],
-    ['stash pop -q', 'stash@{0}'],
+    ['stash pop -q', 'refs/worktree/stash@{0}'],
   ])('git %s: the commit that loses its ref stays reachable', (line, name) => {
     const session = sessionWithWork();
     git(session.sandbox, 'switch', '-q', 'x');

@@ -76,7 +76,9 @@ function statusText({ repository, record }: SessionHere, status: Status, now: Da
     ...(current + 1 < steps.length
       ? [['position', `${current + 1} of ${steps.length}; agt redo goes forward`]]
       : []),
-    ...(record.intent === undefined ? [] : [['unfinished', `${record.intent.operation}; see: agt doctor`]]),
+    ...(record.intent === undefined
+      ? []
+      : [['unfinished', `${record.intent.operation}; the same command goes on, agt undo goes back`]]),
     [
       'changed',
       changes.length === 0

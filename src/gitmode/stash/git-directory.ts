@@ -1,0 +1,154 @@
+/**
+ * A temporary git directory of a sandbox, in which `refs/stash` is the session's own stash. All worktrees share that ref,
+ * and no option or variable of git names another one.
+ *
+ *     agt-stash-<pid>/git/      links to the entries of the sandbox's git directory; `commondir` names the next one
+ *     agt-stash-<pid>/common/   links to the entries of the common directory, but
+ *       refs, logs/refs         are <git directory>/refs/worktree and logs/refs/worktree
+ *       packed-refs             has all refs of the repository but refs/stash
+ *
+ * So git itself writes the entries to their lasting place, under its own locks: a kill at any moment leaves what a kill of
+ * git leaves. Only for commands that write no other ref.
+ */
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { SHARED_STASH } from '../../filter/agent-refs.ts';
+import { parseGitConfig } from '../../git/files/config-file.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { STASH_DIRECTORIES } from '../../repository/layout.ts';
+import type { GitAccess } from '../invocation.ts';
+
+interface GitDirectories {
+  readonly gitDir: string;
+  readonly commonDir: string;
+}
+
+export interface StashDirectory {
+  /** The git directory for git. */
+  readonly path: string;
+  /** To be called when git is done. */
+  close(): void;
+}
+
+/** Refs of one worktree; git keeps them in the worktree's own git directory. */
+const OF_WORKTREE = /^refs\/(bisect|rewritten|worktree)\//;
+
+/** Undefined if git cannot list the refs: it also refuses the user's command, and says why. */
+export function openStashDirectory(place: GitDirectories, ask: GitAccess['ask']): StashDirectory | undefined {
+  const listed = ask(['for-each-ref', '--format=%(objectname) %(refname)']);
+  if (listed.exitCode !== 0) return undefined;
+  const directory = join(place.gitDir, `${STASH_DIRECTORIES}${process.pid}`);
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  remove();
+  try {
+    const refs = listed.stdout.split('\n').filter((line) => isOther(line.slice(line.indexOf(' ') + 1)));
+    const linked = build(directory, place, refs);
+    const path = join(directory, 'git');
+    const close = () => {
+      bringBack(path, place.gitDir, linked);
+      removeEmptyDirectories(join(place.gitDir, 'refs/worktree'));
+      remove();
+    };
+    return { path, close };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function isOther(ref: string): boolean {
+  return ref !== '' && ref !== SHARED_STASH && !OF_WORKTREE.test(ref);
+}
+
+/** Returns the names of the links in the git directory. */
+function build(directory: string, { gitDir, commonDir }: GitDirectories, refs: readonly string[]): string[] {
+  const own = join(directory, 'git');
+  const common = join(directory, 'common');
+  for (const dir of [join(own, 'refs'), join(common, 'logs')]) mkdirSync(dir, { recursive: true });
+  for (const [link, path] of [
+    ['refs', 'refs/worktree'],
+    ['logs/refs', 'logs/refs/worktree'],
+  ] as const) {
+    mkdirSync(join(gitDir, path), { recursive: true });
+    symlinkSync(join(gitDir, path), join(common, link));
+  }
+  writeFileSync(join(common, 'packed-refs'), ['# pack-refs with: sorted ', ...refs, ''].join('\n'));
+  writeConfig(common, commonDir);
+  linkEntries(commonDir, common, ['HEAD', 'config', 'logs', 'packed-refs', 'refs']);
+  const linked = linkEntries(gitDir, own, ['HEAD', 'commondir', 'refs']);
+  for (const name of ['bisect', 'rewritten'])
+    if (existsSync(join(gitDir, 'refs', name)))
+      symlinkSync(join(gitDir, 'refs', name), join(own, 'refs', name));
+  for (const [from, to] of [
+    [commonDir, common],
+    [gitDir, own],
+  ] as const)
+    writeFileSync(join(to, 'HEAD'), readSmallFile(join(from, 'HEAD')) ?? '');
+  // git reads the directory of the refs from this file alone.
+  writeFileSync(join(own, 'commondir'), `${common}\n`);
+  return linked;
+}
+
+/** Relative paths of included files count from the directory of the file that includes them. */
+function writeConfig(common: string, commonDir: string): void {
+  const path = join(commonDir, 'config');
+  const text = readSmallFile(path) ?? '';
+  if (!/^\s*\[\s*include/im.test(text)) {
+    symlinkSync(path, join(common, 'config'));
+    return;
+  }
+  // git reads the format of a repository without its included files.
+  const format = parseGitConfig(text)
+    .filter(({ key }) => /^(core\.repositoryformatversion$|extensions\.)/.test(key))
+    .map(({ key, value }) => `[${key.replace('.', ']\n\t')} = ${value}\n`);
+  const include = `[include]\n\tpath = "${path.replace(/["\\]/g, '\\$&')}"\n`;
+  writeFileSync(join(common, 'config'), [...format, include].join(''));
+}
+
+function linkEntries(from: string, to: string, except: readonly string[]): string[] {
+  const names = readdirSync(from).filter(
+    (name) => !except.includes(name) && !name.endsWith('.lock') && !name.startsWith(STASH_DIRECTORIES),
+  );
+  for (const name of names) symlinkSync(join(from, name), join(to, name));
+  return names;
+}
+
+/** What git wrote or deleted beside the links: ORIG_HEAD, AUTO_MERGE, the files of a merge that `reset --hard` ends. */
+function bringBack(own: string, gitDir: string, linked: readonly string[]): void {
+  const present = new Set(readdirSync(own));
+  for (const name of present) {
+    const path = join(own, name);
+    if (['HEAD', 'commondir', 'refs'].includes(name) || lstatSync(path).isSymbolicLink()) continue;
+    if (!name.endsWith('.lock')) renameSync(path, join(gitDir, name));
+  }
+  for (const name of linked) {
+    const path = join(gitDir, name);
+    if (!present.has(name) && statSync(path, { throwIfNoEntry: false })?.isFile())
+      rmSync(path, { force: true });
+  }
+}
+
+/** git makes the directory of a branch's lock there. */
+function removeEmptyDirectories(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    const path = join(directory, entry.name);
+    removeEmptyDirectories(path);
+    try {
+      rmdirSync(path);
+    } catch {
+      // it holds refs
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Takes lines out of the reflog of a ref, and sets the ref to the last entry that stays, as `git reflog delete --rewrite
+ * --updateref` does. That names an entry by its number, which another git may have changed meanwhile. This names it by
+ * its text, under the locks that git itself takes.
+ */
+import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRegularFile } from '../../disk/read-file.ts';
+import { errorCode } from '../../errors.ts';
+
+/** As long as git waits for the lock of a ref, in milliseconds. */
+const WAIT_MS = 1000;
+const POLL_MS = 20;
+
+/** One byte per character; none if there is no log. */
+export function reflogLines(commonDir: string, ref: string): string[] {
+  try {
+    return readRegularFile(logOf(commonDir, ref)).toString('latin1').split('\n').filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** @throws Error if another git holds a lock for too long. */
+export function removeReflogLines(commonDir: string, ref: string, removed: readonly string[]): void {
+  const file = join(commonDir, ref);
+  const log = logOf(commonDir, ref);
+  const locks = new Locks();
+  try {
+    locks.take(file);
+    locks.take(log);
+    const lines = reflogLines(commonDir, ref);
+    const kept = linked(lines.filter((line) => !removed.includes(line)));
+    const last = kept.at(-1);
+    if (last === undefined) {
+      rmSync(log, { force: true });
+      rmSync(file, { force: true });
+      return;
+    }
+    locks.replace(log, kept.map((line) => `${line}\n`).join(''));
+    if (removed.includes(lines.at(-1) ?? '')) locks.replace(file, `${newOf(last)}\n`);
+  } finally {
+    locks.release();
+  }
+}
+
+function logOf(commonDir: string, ref: string): string {
+  return join(commonDir, 'logs', ref);
+}
+
+/** The old commit of each entry is the new one of the entry before. */
+function linked(lines: readonly string[]): string[] {
+  return lines.map((line, i) => {
+    const before = lines[i - 1];
+    const old = before === undefined ? '0'.repeat(newOf(line).length) : newOf(before);
+    return `${old}${line.slice(line.indexOf(' '))}`;
+  });
+}
+
+function newOf(line: string): string {
+  return line.split(' ')[1] ?? '';
+}
+
+/** Lock files of git. */
+class Locks {
+  private readonly taken = new Set<string>();
+
+  take(file: string): void {
+    const lock = `${file}.lock`;
+    const end = Date.now() + WAIT_MS;
+    for (;;) {
+      try {
+        closeSync(openSync(lock, 'wx'));
+        this.taken.add(lock);
+        return;
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST' || Date.now() > end) throw error;
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+    }
+  }
+
+  /** The lock becomes the file. */
+  replace(file: string, text: string): void {
+    const lock = `${file}.lock`;
+    writeFileSync(lock, text, 'latin1');
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode;
+    if (mode !== undefined) chmodSync(lock, mode & 0o777);
+    renameSync(lock, file);
+    this.taken.delete(lock);
+  }
+
+  release(): void {
+    for (const lock of this.taken) rmSync(lock, { force: true });
+  }
+}

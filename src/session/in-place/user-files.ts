@@ -1,0 +1,90 @@
+/** Files of the user in a snapshot, and how agt writes them into the checkout again: the exact bytes and permissions. */
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
+import { parentPath } from '../../disk/parent-path.ts';
+import { listTree } from '../../git/objects/ls-tree.ts';
+import { type Git, gitBytes } from '../../git/run/git.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { decodePath } from '../../snapshot/tree-names.ts';
+import { lstatIn, pathIn, removeFile } from './checkout.ts';
+
+export interface Wanted {
+  /** Undefined: there was no such file. */
+  readonly file: { readonly isLink: boolean; readonly content: Buffer; readonly mode: number } | undefined;
+  readonly path: string;
+}
+
+/** As the snapshot has them. */
+export async function readVersions(git: Git, snapshot: string, paths: readonly string[]): Promise<Wanted[]> {
+  const { modes } = await readSnapshotMetadata(git, snapshot);
+  const files = new Map(
+    (await listTree(git, `${snapshot}:sandbox`, { recurse: 'files' })).map((entry) => [
+      decodePath(entry.path),
+      entry,
+    ]),
+  );
+  const wanted: Wanted[] = [];
+  for (const path of paths) {
+    const entry = files.get(path);
+    if (entry === undefined) {
+      wanted.push({ path, file: undefined });
+      continue;
+    }
+    const usual = entry.mode === '100755' ? modes.usual.program : modes.usual.file;
+    const content = await gitBytes(git, ['cat-file', 'blob', entry.oid]);
+    const mode = modes.others.get(`sandbox/${path}`) ?? usual;
+    wanted.push({ path, file: { isLink: entry.mode === '120000', content, mode } });
+  }
+  return wanted;
+}
+
+/** `filter`: as of `git diff --diff-filter`. */
+export async function changedPaths(git: Git, from: string, to: string, filter = ''): Promise<string[]> {
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', `--diff-filter=${filter}`];
+  const output = await gitBytes(git, [...args, from, to, '--']);
+  return output
+    .toString('latin1')
+    .split('\0')
+    .filter((path) => path !== '');
+}
+
+/** Whether something that is no directory is on the way, such as an ignored link, or a directory is in the place. */
+export function isBlocked(checkout: string, path: string): boolean {
+  for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
+    const stat = lstatIn(checkout, parent);
+    if (stat !== undefined && !stat.isDirectory()) return true;
+  }
+  return lstatIn(checkout, path)?.isDirectory() === true;
+}
+
+export function write(checkout: string, { path, file }: Wanted): void {
+  if (file === undefined) {
+    removeFile(checkout, path);
+    return;
+  }
+  const parent = parentPath(path);
+  mkdirSync(pathIn(checkout, parent === '' ? '.' : parent), { recursive: true });
+  const temporary = pathIn(checkout, `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`);
+  rmSync(temporary, { force: true });
+  if (file.isLink) symlinkSync(file.content, temporary);
+  else {
+    const fd = openSync(temporary, 'wx', file.mode | 0o600);
+    try {
+      for (let offset = 0; offset < file.content.length; ) offset += writeSync(fd, file.content, offset);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    chmodSync(temporary, file.mode);
+  }
+  renameSync(temporary, pathIn(checkout, path));
+}

@@ -1,0 +1,98 @@
+/** `agt snapshot` and `agt undo` in a folder without a session, killed between their steps: the same command does its work. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+const MOST = process.env['AGT_TEST_STEPS'] ?? '4';
+
+/** Runs agt with a state directory of its own; returns the signal that ended it. */
+function killable(cwd: string, state: string, command: readonly string[], env: Record<string, string>) {
+  const own = { ...process.env, AGT_GIT_PATH: REAL_GIT, XDG_STATE_HOME: state, ...env };
+  return spawnSync(process.execPath, [KILLABLE, ...command], { cwd, env: own }).signal;
+}
+
+function pointsOf(cwd: string, state: string, command: readonly string[]): string[] {
+  const list = join(makeTempDir('points'), 'list');
+  expect(killable(cwd, state, command, { AGT_TEST_LIST_POINTS: list })).toBe(null);
+  const all = readFileSync(list, 'utf8').trim().split('\n');
+  const wanted = MOST === 'all' ? all.length : Math.min(Number(MOST), all.length);
+  return Array.from({ length: wanted }, (_, n) => all[Math.floor((n * all.length) / wanted)] as string);
+}
+
+function run(cwd: string, state: string, ...command: string[]): string {
+  process.env['XDG_STATE_HOME'] = state;
+  try {
+    return agtOk(cwd, ...command);
+  } finally {
+    delete process.env['XDG_STATE_HOME'];
+  }
+}
+
+function storeIn(state: string): string {
+  const folders = join(state, 'agt/folders');
+  const [name = ''] = readdirSync(folders).filter((one) => one.endsWith('.git') && !one.startsWith('.'));
+  return join(folders, name);
+}
+
+function isWhole(store: string): void {
+  const report = git(store, 'fsck', '--strict', '--no-dangling');
+  expect(report.replace(/^notice: .*$/gm, '').trim()).toBe('');
+}
+
+test('a first snapshot that was killed: none, or the whole one', { timeout: 120_000 }, () => {
+  const project = makeRepository({ a: 'a\n', b: 'b\n' });
+  write(join(project, 'untracked'), 'u\n');
+  const points = pointsOf(project, makeTempDir('state'), ['snapshot']);
+  expect(points.length).toBeGreaterThan(3);
+  for (const point of points) {
+    const state = makeTempDir('state');
+    expect(killable(project, state, ['snapshot'], { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
+    run(project, state, 'snapshot');
+    expect(run(project, state, 'session', 'cat', '@:untracked'), point).toBe('u');
+    isWhole(storeIn(state));
+    expect(git(project, 'status', '--short')).toBe('?? untracked');
+  }
+});
+
+test('an undo that was killed: the same command finishes it, and nothing is lost', {
+  timeout: 120_000,
+}, () => {
+  const folder = makeTempDir('notes');
+  const state = makeTempDir('state');
+  for (const round of ['one', 'two']) {
+    for (const name of ['a', 'b', 'sub/c']) write(join(folder, name), `${round} ${name}\n`);
+    if (round === 'two') write(join(folder, 'late'), 'late\n');
+    run(folder, state, 'snapshot');
+  }
+  write(join(folder, 'a'), 'uncaptured\n');
+  run(folder, state, 'snapshot', '--label', 'three');
+  write(join(folder, 'newest'), 'newest\n');
+  const saved = makeTempDir('saved');
+  const copy = (from: string, to: string) =>
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  for (const [i, directory] of [folder, state].entries()) copy(directory, join(saved, `${i}`));
+  const prepare = () => {
+    for (const [i, directory] of [folder, state].entries()) {
+      rmSync(directory, { recursive: true });
+      copy(join(saved, `${i}`), directory);
+    }
+  };
+  const points = pointsOf(folder, state, ['undo']);
+  expect(points.length).toBeGreaterThan(3);
+  for (const [turn, point] of points.entries()) {
+    prepare();
+    expect(killable(folder, state, ['undo'], { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
+    if (turn % 2 === 0) run(folder, state, 'undo');
+    else expect(run(folder, state, 'doctor', '--fix'), point).toContain('nothing is wrong');
+    const store = storeIn(state);
+    isWhole(store);
+    const kept = git(store, 'log', '--all', '--format=', '--name-only', '--diff-filter=A').split('\n');
+    expect(existsSync(join(folder, 'newest')) || kept.includes('sandbox/newest'), point).toBe(true);
+    expect(run(folder, state, 'snapshot', 'restore', 'three'), point).toContain('verified');
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('uncaptured\n');
+    expect(run(folder, state, 'snapshot', 'status', '--json')).toContain('"unfinished": null');
+  }
+});
