@@ -1,7 +1,7 @@
 /** opencode. Its documentation: https://opencode.ai/docs/plugins */
 import { join } from 'node:path';
 import { type EventJson, firstWords, type HookEvent, objectOf, summaryOfCall, textOf } from './event.ts';
-import { COMMAND, ownFile } from './install/own-file.ts';
+import { ownFile } from './install/own-file.ts';
 import type { Integration } from './integration.ts';
 
 const NAME = 'opencode';
@@ -10,9 +10,9 @@ const NAME = 'opencode';
  * The plugin. It starts agt with the event on standard input. opencode may end right after the last event, and agt goes
  * on then. An agt that fails or takes too long changes nothing for the agent.
  */
-const PLUGIN = `import { spawn } from 'node:child_process';
+const plugin = (command: string) => `import { spawn } from 'node:child_process';
 
-const COMMAND = ${COMMAND};
+const COMMAND = ${JSON.stringify(command)};
 const LONGEST_WAIT_MS = 30_000;
 const LONGEST_PROMPT = 2_000;
 
@@ -107,6 +107,6 @@ export const opencode: Integration = {
     join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), 'opencode'),
   file: 'plugins/agt.js',
   projectFile: '.opencode/plugins/agt.js',
-  settings: () => ownFile(NAME, PLUGIN),
+  settings: () => ownFile(NAME, plugin),
   note: 'opencode installs a package for plugins when it next starts, which takes a moment, or a minute offline',
 };
