@@ -7,7 +7,7 @@ import type { Integration } from './integration.ts';
 
 const NAME = 'pi';
 
-/** The text of extensions/pi/agt.ts; the bundler puts it here. */
+/** The text of the extension in extensions/pi; the bundler puts it here. */
 declare const AGT_PI_EXTENSION: string | undefined;
 
 const PROGRAM_LINE = "const AGT = 'agt';";

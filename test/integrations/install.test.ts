@@ -227,7 +227,7 @@ const FILES = {
 } as const;
 
 test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte', (name, [path, settings]) => {
-  for (const given of [undefined, settings]) {
+  for (const given of new Set([undefined, settings])) {
     const home = new Home();
     if (given !== undefined) write(join(home.dir, path), given);
     const before = home.content();
