@@ -22,6 +22,8 @@ export interface Integration {
   readonly projectFile: string;
   readonly settings: (options: HookOptions) => HookSettings;
   readonly trust?: Trust;
+  /** A person has to know this about the hooks. */
+  readonly note?: string;
   /** If its worktrees can be sessions: how the ids of these begin, and of those for subagents. */
   readonly worktrees?: { readonly prefix: string; readonly subagentPrefix: string };
 }

@@ -41,8 +41,13 @@ export function agentProblem({ program }: AgentSpec): string | undefined {
   return isolated.status === 0 ? undefined : 'unshare(1) and ip(8) cannot make a network of its own here';
 }
 
+/** Where scripts/install-agents.ts installs a package. */
+export function agentDirectory(name: string): string {
+  return join(root, 'node_modules/.agents', name);
+}
+
 function programPath(program: string): string {
-  return join(root, 'node_modules/.agents', program);
+  return agentDirectory(program);
 }
 
 /** An agent with a HOME of its own. */

@@ -45,7 +45,8 @@ export class Pi {
     this.cwd = cwd;
     const settings = join(home, '.pi/agent');
     mkdirSync(join(settings, 'extensions'), { recursive: true });
-    copyFileSync(EXTENSION, join(settings, 'extensions/agt.ts'));
+    if (agt === dirname(AGT)) run(AGT, ['hooks', 'install', 'pi'], { cwd: home, env: { HOME: home } });
+    else copyFileSync(EXTENSION, join(settings, 'extensions/agt.ts'));
     write(join(settings, 'extensions/tree.js'), TREE);
     const stub = {
       baseUrl: `${MODEL}/v1`,
