@@ -1,6 +1,8 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
 import { formatError } from '../errors.ts';
+import { LONGEST_WAIT_MS } from '../integrations/place.ts';
 import type { PromptCommand } from '../integrations/prompt-command.ts';
+import { retryWhileBusy } from '../session/retry.ts';
 import { runCommand } from './command-line/command.ts';
 import { sessionLog } from './commands/session/log.ts';
 import { sessionRestore } from './commands/session/restore.ts';
@@ -18,7 +20,8 @@ export async function answerPrompt(context: Context, command: PromptCommand): Pr
   const own: Context = { ...context, out: print, err: print, colour: false, showsProgress: false };
   try {
     const [run, args] = commandOf(command);
-    await runCommand(run, args, own);
+    // The hook of the same agent's start may still be capturing.
+    await retryWhileBusy(LONGEST_WAIT_MS, () => runCommand(run, args, own));
   } catch (error) {
     text += formatError(error, false);
   }

@@ -51,7 +51,7 @@ export async function repositoryHere(context: Context): Promise<Repository> {
 }
 
 /** The attached folder that the current directory is in. */
-async function attachedHere(context: Context): Promise<AttachedSession | undefined> {
+export async function attachedHere(context: Context): Promise<AttachedSession | undefined> {
   const { folder, user } = await folderHere(context);
   return findAttached(context.folderAccess(), folder, settingsFile(user));
 }

@@ -10,9 +10,15 @@ import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { NO_INDEX, readRefsOfAttached } from './attached-refs.ts';
 import { buildManifest } from './build-manifest.ts';
-import { type LastSnapshot, loadStatCache, readLastSnapshot, statCacheSize } from './last-snapshot.ts';
+import {
+  type LastSnapshot,
+  type LoadedCache,
+  loadStatCache,
+  readLastSnapshot,
+  statCacheSize,
+} from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
-import type { CaptureOptions, CaptureTarget } from './request.ts';
+import type { CaptureOptions, CaptureTarget, IgnoredRequest } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
@@ -48,9 +54,11 @@ export async function observeFolder(
   const { attached } = target;
   const refsRead =
     attached === undefined ? readRefsAtStart(git, target) : readRefsOfAttached(git, target, attached);
-  const ignoredRead = options.withIgnored ? undefined : attached?.readIgnored(options.alsoTake);
-  for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const loaded = loadStatCache(target);
+  const ignoredRead = options.withIgnored
+    ? undefined
+    : attached?.readIgnored(ignoredRequest(loaded, options));
+  for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
   if (upToDate === undefined) threads.stop();
   const mapped = mappedFiles(target);
@@ -87,6 +95,12 @@ export async function observeFolder(
     ownerOf: (path) => ownerOf(`${folder}/${path}`),
   });
   return { refs, last, index, scanned, clock, manifest };
+}
+
+function ignoredRequest({ cache }: LoadedCache, { alsoTake = [] }: CaptureOptions): IgnoredRequest {
+  const ends = '/.git';
+  const excluded = cache?.directories?.excluded.filter((path) => path.endsWith(ends)) ?? [];
+  return { alsoTake, nested: excluded.map((path) => path.slice(0, -ends.length)) };
 }
 
 /**

@@ -28,8 +28,15 @@ export interface CaptureTarget {
 export interface AttachedFolder {
   /** The commit of the user's HEAD; undefined if there is none. git has been started when the function returns. */
   readonly readHead: () => Promise<string | undefined>;
-  /** The files that git ignores there, but for `alsoTake`. git has been started when the function returns, too. */
-  readonly readIgnored: (alsoTake?: readonly string[]) => Promise<IgnoredFiles>;
+  /** The files that git ignores there. git has been started when the function returns, too. */
+  readonly readIgnored: (request: IgnoredRequest) => Promise<IgnoredFiles>;
+}
+
+export interface IgnoredRequest {
+  /** Files to take all the same; relative to the session folder, one byte per character. */
+  readonly alsoTake: readonly string[];
+  /** Repositories in the folder that the last capture found. Each has its own rules. */
+  readonly nested: readonly string[];
 }
 
 export interface CaptureOptions {

@@ -6,7 +6,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-no-follow.ts';
 import { AgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import type { SnapshotMetadata } from '../snapshot/metadata.ts';
@@ -43,7 +43,7 @@ function digestOnDisk(gitDir: string, oidLength: number): string | undefined {
 }
 
 export function requireGitDir(sandbox: string): string {
-  const gitDir = worktreeGitDir(sandbox);
+  const gitDir = gitDirOf(sandbox);
   if (gitDir === undefined) throw new AgtError(`"${sandbox}" is not a worktree`);
   return gitDir;
 }

@@ -15,35 +15,38 @@ const LISTED = 10;
 
 /** @throws AgtError that names the files. `git` runs in the user's worktree. */
 export async function refuseOverlap(git: Git, changes: readonly DiffEntry[]): Promise<void> {
-  const overlap = await findOverlap(git, changes);
-  if (overlap.length === 0) return;
-  const files = overlap.length === 1 ? '1 file' : `${overlap.length} files`;
-  const more = overlap.length > LISTED ? [`and ${overlap.length - LISTED} more`] : [];
+  const changed = new Set(changes.map(({ path }) => path));
+  const overlap = new Map((await uncommitted(git)).filter(([path]) => changed.has(path)));
+  for (const path of untracked(git, changes)) if (!overlap.has(path)) overlap.set(path, UNTRACKED);
+  refuse(git, overlap);
+}
+
+/** For a worktree whose uncommitted files are part of the change: looks for the others alone. @throws AgtError */
+export function refuseInTheWay(git: Git, changes: readonly DiffEntry[]): void {
+  refuse(git, new Map(untracked(git, changes).map((path) => [path, UNTRACKED])));
+}
+
+const UNTRACKED = 'not tracked';
+
+/** `overlap`: kinds by path. */
+function refuse(git: Git, overlap: ReadonlyMap<string, string>): void {
+  if (overlap.size === 0) return;
+  const files = overlap.size === 1 ? '1 file' : `${overlap.size} files`;
+  const more = overlap.size > LISTED ? [`and ${overlap.size - LISTED} more`] : [];
   throw new AgtError(`${files} in ${git.cwd} would be overwritten, and nothing has changed`, {
     hints: [
-      ...overlap.slice(0, LISTED).map(({ path, kind }) => `${displayPath(path)}: ${kind}`),
+      ...[...overlap].slice(0, LISTED).map(([path, kind]) => `${displayPath(path)}: ${kind}`),
       ...more,
       'commit, stash or move them away first',
     ],
   });
 }
 
-interface Overlap {
-  readonly path: string;
-  readonly kind: string;
-}
-
-async function findOverlap(git: Git, changes: readonly DiffEntry[]): Promise<Overlap[]> {
-  const found = new Map<string, string>();
-  const changed = new Set(changes.map(({ path }) => path));
-  for (const [path, kind] of await uncommitted(git)) if (changed.has(path)) found.set(path, kind);
+/** Files and links on disk that git does not track, in the place of new files. */
+function untracked(git: Git, changes: readonly DiffEntry[]): string[] {
   const goes = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
-  for (const { path } of changes.filter(({ before }) => before === undefined)) {
-    for (const other of inTheWay(git.cwd, path, goes)) {
-      if (!found.has(other)) found.set(other, 'not tracked');
-    }
-  }
-  return [...found].map(([path, kind]) => ({ path, kind }));
+  const added = changes.filter(({ before }) => before === undefined);
+  return [...new Set(added.flatMap(({ path }) => inTheWay(git.cwd, path, goes)))];
 }
 
 /** Tracked files with staged or unstaged changes. */

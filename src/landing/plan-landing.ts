@@ -71,10 +71,10 @@ function readable({ uncommitted }: SandboxContent): string[] {
  * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
  * content, but not the commits. Undefined once the sandbox has the landed commit by a sync.
  */
-async function landedSource(
+export async function landedSource(
   git: Git,
   { landed }: SessionRecord,
-  { ref, tip }: LandingTarget,
+  { ref, tip }: Pick<LandingTarget, 'ref' | 'tip'>,
   head: string,
 ): Promise<string | undefined> {
   if (landed?.source === undefined || landed.onto !== ref) return undefined;

@@ -20,6 +20,7 @@ import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { conflictsOfSync } from './preview-sync.ts';
+import { syncLanded } from './sync-landed.ts';
 import { refuseOperation } from './target.ts';
 
 export interface SyncRequest {
@@ -50,9 +51,8 @@ export async function syncSession(
 ): Promise<SyncResult> {
   if (request.dryRun) {
     const plan = await planSync(repository, record, request);
-    return plan.commits === 0
-      ? plan
-      : { ...plan, conflicts: await conflictsOfSync(repository, record, plan) };
+    if (plan.commits === 0 || (await goOnFromLanded(repository, record, plan, true))) return plan;
+    return { ...plan, conflicts: await conflictsOfSync(repository, record, plan) };
   }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(repository, found);
@@ -70,9 +70,11 @@ async function sync(
   if (plan.commits === 0) return plan;
   const { now } = request;
   const captured = await captureSession(session, record, { now, label: 'before sync' });
+  const goesOn = await goOnFromLanded(session.repository, record, plan, true);
   const begun = begin(session, record, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = inDirectory(session.repository.git, record.sandbox);
-  const exitCode = await runSync(git, plan);
+  const isDone = goesOn && (await goOnFromLanded(session.repository, record, plan, false));
+  const exitCode = isDone ? 0 : await runSync(git, plan);
   failurePoint('sync: git has ended');
   const done = complete(session, begun, 'sync', now);
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
@@ -81,6 +83,18 @@ async function sync(
   const conflicts = await conflictsIn(git);
   if (conflicts.length === 0) throw notCommitted(record, plan);
   return { ...plan, record: done, head, conflicts };
+}
+
+async function goOnFromLanded(
+  repository: Repository,
+  record: SessionRecord,
+  { branch, head }: SyncResult,
+  dryRun: boolean,
+): Promise<boolean> {
+  const ref = record.user_branch;
+  if (ref === undefined || shortBranch(ref) !== branch) return false;
+  const tip = await gitText(repository.git, ['rev-parse', '--verify', `${ref}^{commit}`]);
+  return syncLanded(repository, record, { ref, tip, head, dryRun });
 }
 
 /** @throws AgtError if the sandbox is not ready. */

@@ -64,7 +64,8 @@ function runCapture(
     });
   }
   requireSandbox(repository, record);
-  refuseRepositoryInside(repository, record.checkout ?? sessionFolder(record));
+  const folder = isAttached(record) ? record.checkout : undefined;
+  refuseRepositoryInside(repository, folder ?? sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
   return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
 }

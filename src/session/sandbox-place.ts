@@ -88,6 +88,7 @@ export function sandboxExists(repository: Repository, record: SessionRecord): bo
 /** @throws AgtError unless the sandbox is a worktree of this repository. */
 export function requireSandbox(repository: Repository, record: SessionRecord): void {
   const place = sandboxPlace(repository, record);
+  if (isAttached(record) && place !== 'here') throw missingFolder(record, place);
   refuseForeign(record, place);
   if (place === 'here') return;
   throw new AgtError(
@@ -96,6 +97,12 @@ export function requireSandbox(repository: Repository, record: SessionRecord): v
       hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
     },
   );
+}
+
+function missingFolder({ checkout }: SessionRecord, place: SandboxPlace): AgtError {
+  return new AgtError(`the folder ${checkout} is ${place === 'missing' ? 'gone' : 'a link or a file now'}`, {
+    hints: ['make the folder again; then agt snapshot restore brings its files back'],
+  });
 }
 
 const PROBLEMS: Partial<Record<SandboxPlace, string>> = {

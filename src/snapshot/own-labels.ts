@@ -1,3 +1,7 @@
+/** In the user's own checkout: the snapshot of the user's uncommitted work, and the one from which the agent starts. */
+export const BEFORE_THE_SESSION = 'before the session';
+export const AFTER_THE_SWITCH = 'after the switch';
+
 /** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
 export function isOwnLabel(label: string): boolean {
   return OWN_LABEL.test(label) || label.startsWith(PROMPT);

@@ -25,6 +25,8 @@ export interface AgentSpec {
   readonly args: (prompt: string) => readonly string[];
   /** The file with the hooks, in HOME. */
   readonly settings: string;
+  /** Options for `agt hooks install`. */
+  readonly install?: readonly string[];
 }
 
 export interface AgentRun extends Outcome {
@@ -76,6 +78,11 @@ export class TestAgent {
     const outcome = run(AGT, args, { cwd, env: { HOME: this.home, PATH: this.environment()['PATH'] } });
     if (outcome.exitCode !== 0) throw new Error(`agt ${args.join(' ')}: ${outcome.stdout}${outcome.stderr}`);
     return outcome.stdout;
+  }
+
+  /** Installs the hooks of agt. */
+  install(cwd: string, ...options: string[]): void {
+    this.agt(cwd, 'hooks', 'install', this.spec.name, ...(this.spec.install ?? []), ...options);
   }
 
   log(cwd: string): { tool: string | null; [name: string]: unknown }[] {

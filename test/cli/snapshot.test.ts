@@ -187,6 +187,31 @@ describe('agt snapshot in a folder without git', () => {
     expect(files(folder).some((name) => name.startsWith('.agt') || name === '.git')).toBe(false);
   });
 
+  it('knows the rules of repositories in the folder', () => {
+    const inner = join(folder, 'inner/project');
+    mkdirSync(inner, { recursive: true });
+    git(inner, 'init', '-q');
+    write(join(inner, '.gitignore'), 'deps/\n');
+    for (const path of ['deps/a', 'code']) write(join(inner, path), `${path}\n`);
+    const listed = () =>
+      git(storeOf(folder), 'ls-tree', '-r', '--name-only', 'refs/agt/tip/my-notes-u:sandbox').split('\n');
+    for (const round of ['first', 'second']) {
+      write(join(folder, 'round'), `${round}\n`);
+      write(join(inner, `deps/${round}`), 'x\n');
+      agtOk(folder, 'snapshot');
+      expect(listed().filter((path) => path.startsWith('inner'))).toEqual([
+        'inner/project/.gitignore',
+        'inner/project/code',
+      ]);
+    }
+    rmSync(join(inner, '.gitignore'));
+    agtOk(folder, 'snapshot');
+    expect(listed()).toContain('inner/project/deps/second');
+    expect(git(inner, 'status', '--short')).toBe('?? code\n?? deps/');
+    rmSync(join(folder, 'inner'), { recursive: true });
+    agtOk(folder, 'snapshot');
+  });
+
   it('finds a change that keeps size and time', () => {
     write(join(folder, 'same'), 'aaaa\n');
     utimesSync(join(folder, 'same'), 1000, 1000);

@@ -108,4 +108,18 @@ export const LANDING_SCENES: readonly Scene[] = [
     command: ['sync', 's1', '--rebase'],
     check: syncs(['--rebase']),
   },
+  {
+    name: 'sync after accept --keep',
+    prepare: (place) => {
+      theUserWorks(place);
+      agtOk(place.repository, 'accept', 's1', '--keep');
+      write(join(place.sandbox, 'later'), 'later\n');
+    },
+    command: ['sync', 's1'],
+    check: (place) => {
+      syncs([])(place);
+      expect(git(place.sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
+      expect(git(place.sandbox, 'rev-parse', 'HEAD')).toBe(git(place.repository, 'rev-parse', 'main'));
+    },
+  },
 ];

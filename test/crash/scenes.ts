@@ -89,6 +89,14 @@ function userHasAll(place: Place): void {
   newestIsKept(place);
 }
 
+function agentLosesNothing(place: Place): void {
+  userHasAll(place);
+  const held = agt(place.repository, 'session', 'log', 's2', '--json');
+  const commits = (JSON.parse(held.stdout) as { commit: string }[]).map(({ commit }) => commit);
+  const reads = commits.map((commit) => agt(place.repository, 'session', 'cat', 's2', `${commit}:by agent`));
+  if (!reads.some(({ stdout }) => stdout === NEWEST)) throw new Error('the work of the agent is lost');
+}
+
 export const SCENES: readonly Scene[] = [
   {
     name: 'session new',
@@ -147,15 +155,20 @@ export const SCENES: readonly Scene[] = [
       write(join(place.repository, 'by agent'), NEWEST);
     },
     command: ['session', 'remove', 's2'],
-    check: (place) => {
-      userHasAll(place);
-      const held = agt(place.repository, 'session', 'log', 's2', '--json');
-      const commits = (JSON.parse(held.stdout) as { commit: string }[]).map(({ commit }) => commit);
-      const reads = commits.map((commit) =>
-        agt(place.repository, 'session', 'cat', 's2', `${commit}:by agent`),
-      );
-      if (!reads.some(({ stdout }) => stdout === NEWEST)) throw new Error('the work of the agent is lost');
+    check: agentLosesNothing,
+  },
+  {
+    name: 'session undo in place',
+    prepare: (place) => {
+      userWorks(place);
+      agtOk(place.repository, ...NEW_IN_PLACE);
+      write(join(place.repository, 'by agent'), 'first\n');
+      agtOk(place.repository, 'autocommit', 's2');
+      write(join(place.repository, 'by agent'), NEWEST);
+      git(place.repository, 'add', 'by agent');
     },
+    command: ['session', 'undo', 's2'],
+    check: agentLosesNothing,
   },
   {
     name: 'gc',

@@ -1,5 +1,5 @@
 /** unaccept when the branch has moved on, reject, and sync. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -115,4 +115,39 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
   expect(git(sandbox, 'log', '--format=%s')).toBe('by the agent\nby the user\nfirst');
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'log', '--format=%s', 'main')).toBe('by the agent\nby the user\nfirst');
+});
+
+test('sync after accept --keep goes on from the branch, with only the later work uncommitted', () => {
+  write(join(repository, '.git/info/exclude'), '*.log\n');
+  git(sandbox, 'add', 'new');
+  git(sandbox, 'commit', '-q', '-m', 'by the agent');
+  write(join(sandbox, 'b'), 'landed\n');
+  write(join(sandbox, 'ignored.log'), 'ignored\n');
+  agtOk(repository, 'accept', 's1', '--keep');
+  write(join(repository, 'user'), 'user\n');
+  git(repository, 'add', 'user');
+  git(repository, 'commit', '-q', '-m', 'by the user');
+  write(join(sandbox, 'later'), 'later\n');
+  const before = git(sandbox, 'rev-parse', 'HEAD');
+  const dirty = git(sandbox, 'status', '--porcelain');
+  expect(agtOk(repository, 'sync', 's1', '-n')).toBe('would merge 2 commits of main into s1');
+  expect(agtOk(repository, 'sync', 's1')).toContain('merged 2 commits of main into s1');
+  expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));
+  expect(readFileSync(join(sandbox, 'user'), 'utf8')).toBe('user\n');
+  agtOk(repository, 'undo', 's1');
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(before);
+  expect(git(sandbox, 'status', '--porcelain')).toBe(dirty);
+  // A new file of the user in the place of an ignored one.
+  write(join(repository, 'ignored.log'), 'user\n');
+  git(repository, 'add', '--force', 'ignored.log');
+  git(repository, 'commit', '-q', '-m', 'not ignored');
+  expect(agt(repository, 'sync', 's1').stderr).toMatch(
+    /^error: 1 file in .* would be overwritten, and nothing has changed\nhint: ignored.log: not tracked\n/,
+  );
+  expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+  rmSync(join(sandbox, 'ignored.log'));
+  agtOk(repository, 'sync', 's1');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'diff', '--name-only', 'main~1', 'main')).toBe('later');
 });

@@ -15,6 +15,7 @@ import { finishers } from '../finishers.ts';
 import { findOutdatedShim } from '../installed-shim.ts';
 import { printFindings } from '../output/findings.ts';
 import { json, plural, table } from '../output/format.ts';
+import { attachedHere, type SessionHere } from '../session-here.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
@@ -42,16 +43,22 @@ export const doctor = defineCommand({
     const settings = await context.settingValues();
     // The settings name branches: agt changes nothing as long as it can only guess them.
     const isSure = context.settingProblems().length === 0;
-    const apply = args.fix && !args['dry-run'] && isSure && repository !== undefined;
-    const fixed = apply ? await fixAll(repository, finishers) : [];
+    const attached = unusable.length > 0 ? undefined : await attachedHere(context);
+    const checked = [repository, attached?.repository].filter((one) => one !== undefined);
+    const fixed: FixResult[] = [];
+    const found: Finding[] = [];
+    for (const one of checked) {
+      if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
+      found.push(...(await checkRepository(one, finishers)));
+    }
     const findings = [
       ...unusable,
       ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),
       ...findOutdatedShim(context.env, globalConfigPath(context.env)),
-      ...(repository === undefined ? [] : await checkRepository(repository, finishers)),
+      ...found,
     ];
-    const report: Report = { git, version, pcre, repository, settings, fixed, findings };
+    const report: Report = { git, version, pcre, repository, attached, settings, fixed, findings };
     if (args.json) context.out(json(reportJson(report)));
     else await printReport(context, report, args.fix && args['dry-run']);
     return findings.some(({ level }) => level !== 'note') ? EXIT.failed : EXIT.done;
@@ -76,6 +83,8 @@ interface Report {
   /** Undefined if agt could not find out. */
   readonly pcre: boolean | undefined;
   readonly repository: Repository | undefined;
+  /** The folder here, if it has snapshots without a session. */
+  readonly attached: SessionHere | undefined;
   readonly settings: readonly SettingValue[];
   readonly fixed: readonly FixResult[];
   readonly findings: readonly Finding[];
@@ -94,10 +103,11 @@ function withoutPcre(gitPath: string): Finding {
   };
 }
 
-function reportJson({ git, version, pcre, repository, settings, fixed, findings }: Report) {
+function reportJson({ git, version, pcre, repository, attached, settings, fixed, findings }: Report) {
   return {
     git: { path: git.path, version: version.text, pcre: pcre ?? null },
     repository: repository?.commonDir ?? null,
+    store: attached?.repository.commonDir ?? null,
     settings,
     findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
     mended: fixed.map(({ finding: { about, problem }, failure }) => ({
@@ -109,7 +119,7 @@ function reportJson({ git, version, pcre, repository, settings, fixed, findings 
 }
 
 async function printReport(context: Context, report: Report, previewFix: boolean): Promise<void> {
-  const { git, version, pcre, repository, settings, fixed, findings } = report;
+  const { git, version, pcre, repository, attached, settings, fixed, findings } = report;
   const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
   context.out(`git         ${git.path}, version ${version.text}${withPcre}\n`);
   context.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
@@ -117,6 +127,7 @@ async function printReport(context: Context, report: Report, previewFix: boolean
     const { records } = listRecords(repository);
     context.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
   }
+  if (attached !== undefined) context.out(`snapshots   in ${attached.repository.commonDir}\n`);
   const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
   context.out(`settings\n${table(rows, '  ')}`);
   printFixed(context, fixed);

@@ -34,6 +34,8 @@ export interface IgnoredFiles {
   readonly text: string;
   /** `path` is relative to the session folder, one byte per character. Ask about a directory before its entries. */
   readonly leavesOut: (path: string) => boolean;
+  /** Reads the rules of a repository in the folder, before its entries are examined. */
+  readonly enterRepository: (path: string) => void;
 }
 
 /** Changes if a scan may capture other files of the same folder than before. */

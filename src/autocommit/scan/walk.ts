@@ -140,6 +140,7 @@ class Walker implements Walked {
     if (row >= 0 && this.cachedDirectories?.mustList(row) === false) this.hasNewTimes = true;
     this.directoriesToCache.add(path, stat, names.length === 0);
     this.noteDirectory(path, stat.mode, names.length === 0);
+    if (path !== 'sandbox' && names.includes('.git')) this.options.ignored?.enterRepository(path);
     this.visitEntries(path, names);
   }
 

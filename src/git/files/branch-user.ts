@@ -5,7 +5,7 @@ import { AgtError } from '../../errors.ts';
 import type { Git } from '../run/git.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
-import { worktreeGitDir } from './worktree-git-dir.ts';
+import { gitDirOf } from './worktree-git-dir.ts';
 import { listWorktrees } from './worktree-registrations.ts';
 
 export interface BranchUser {
@@ -19,7 +19,7 @@ export async function branchUser(git: Git, ref: string, except: string): Promise
   if (other !== undefined) return { use: 'checked out', worktree: other.path };
   const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
   if (commonDir === undefined) throw new AgtError(`${git.cwd} is in no repository`);
-  const own = worktreeGitDir(except);
+  const own = gitDirOf(except);
   const gitDirs = globSync('worktrees/*', { cwd: commonDir }).map((path) => join(commonDir, path));
   for (const gitDir of [commonDir, ...gitDirs]) {
     const use = gitDir === own ? undefined : operationOn(gitDir, ref);

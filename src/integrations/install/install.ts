@@ -8,7 +8,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { hooksDirectory } from '../state-directory.ts';
-import { type Installed, InstalledFiles } from './installed.ts';
+import { type ChangedFile, type Installed, InstalledFiles } from './installed.ts';
 import type { HookSettings } from './settings.ts';
 import { decodeSettings, digestOf, isSame, readSettingsFile, replaceSettingsFile } from './settings-file.ts';
 
@@ -35,13 +35,12 @@ export function installHooks(
   const files = new InstalledFiles(stateDir);
   const directories = files.makeDirectories(dirname(file.path));
   return withLock(lockFile(stateDir), 'the hooks', async () => {
-    const { before, after, original, outcome } = await plan(stateDir, file, command);
+    const { before, after, original, outcome, known } = await plan(stateDir, file, command);
     if (outcome === 'unchanged') return outcome;
     const installed: Installed = {
       tool: file.tool,
-      file: file.path,
-      original: original?.toString('base64') ?? null,
-      digest: digestOf(after),
+      ...changedFile(file.path, original, after),
+      trust: known?.trust,
       directories,
     };
     files.write(installed, file.isUsers);
@@ -60,22 +59,35 @@ interface Plan {
   /** The file without hooks of agt. */
   readonly original: Buffer | undefined;
   readonly outcome: InstallOutcome;
+  readonly known: Installed | undefined;
 }
 
 async function plan(stateDir: string, file: HooksFile, command: string): Promise<Plan> {
   const { path, settings } = file;
   const before = readSettingsFile(path);
   const known = new InstalledFiles(stateDir).read(file.tool, path, file.isUsers);
-  const isOurs = known !== undefined && before !== undefined && digestOf(before) === known.digest;
+  const isOurs = isUntouched(known, before);
   const original = isOurs ? originalOf(known) : await withoutHooks(file, before);
   const hadHooks = !isSame(before, original);
   const text = original === undefined ? undefined : decodeSettings(path, original);
   const after = Buffer.from(await about(path, () => settings.add(text, command)));
   const isUnchanged = isSame(before, after) && (isOurs || hadHooks);
-  return { before, after, original, outcome: isUnchanged ? 'unchanged' : hadHooks ? 'updated' : 'installed' };
+  const outcome = isUnchanged ? 'unchanged' : hadHooks ? 'updated' : 'installed';
+  return { before, after, original, outcome, known };
 }
 
-function originalOf({ original }: Installed): Buffer | undefined {
+export function changedFile(file: string, before: Buffer | undefined, after: Buffer): ChangedFile {
+  return { file, original: before?.toString('base64') ?? null, digest: digestOf(after) };
+}
+
+export function isUntouched(
+  known: ChangedFile | undefined,
+  content: Buffer | undefined,
+): known is ChangedFile {
+  return known !== undefined && content !== undefined && digestOf(content) === known.digest;
+}
+
+export function originalOf({ original }: ChangedFile): Buffer | undefined {
   return original === null ? undefined : Buffer.from(original, 'base64');
 }
 
@@ -100,16 +112,19 @@ export async function uninstallHooks(
   if (!isThere && known === undefined) return 'not-installed';
   const directories = files.makeDirectories(hooksDirectory(stateDir));
   await withLock(lockFile(stateDir), 'the hooks', async () => {
-    const isUntouched = known !== undefined && before !== undefined && digestOf(before) === known.digest;
-    const after = isUntouched ? originalOf(known) : await withoutHooks(file, before);
-    if (before !== undefined && after === undefined) rmSync(file.path);
-    else if (after !== undefined && !isSame(before, after)) replaceSettingsFile(file.path, before, after);
+    const after = isUntouched(known, before) ? originalOf(known) : await withoutHooks(file, before);
+    bringBack(file.path, before, after);
     failurePoint('hooks: removed');
     files.forget(file.tool, file.path, file.isUsers);
     files.dropLogIfLast();
   });
   files.tidy(directories);
   return isThere ? 'uninstalled' : 'not-installed';
+}
+
+export function bringBack(path: string, before: Buffer | undefined, after: Buffer | undefined): void {
+  if (before !== undefined && after === undefined) rmSync(path);
+  else if (after !== undefined && !isSame(before, after)) replaceSettingsFile(path, before, after);
 }
 
 /** The command that the installed hooks call; undefined if there are none. @throws AgtError */

@@ -10,14 +10,19 @@ import { hooksLog } from '../hooks-log.ts';
 import { hooksDirectory } from '../state-directory.ts';
 import { digestOf } from './settings-file.ts';
 
-export interface Installed {
-  readonly tool: string;
-  /** The settings file. */
+export interface ChangedFile {
   readonly file: string;
   /** Its content before, in base64; null if it was not there. */
   readonly original: string | null;
-  /** Of the content that agt wrote. */
+  /** Of its content afterwards. */
   readonly digest: string;
+}
+
+/** The settings file, and what else agt knows. */
+export interface Installed extends ChangedFile {
+  readonly tool: string;
+  /** The file in which the agent has stored that the user trusts the hooks. */
+  readonly trust?: ChangedFile | undefined;
   /** Directories that agt made, also for other agents; the innermost last. */
   readonly directories: readonly string[];
 }

@@ -11,10 +11,17 @@ export interface HookSettings {
 }
 
 /** The shell command that calls `agt hook`. A path in quotes may contain anything. */
-export function hookCommand(agt: readonly string[], tool: string): string {
-  return `${agt.map(singleQuoted).join(' ')} hook ${tool}`;
+export function hookCommand(agt: readonly string[], { name, mustNotFail }: CalledAgent): string {
+  return `${agt.map(singleQuoted).join(' ')} hook ${name}${mustNotFail === true ? NEVER_FAIL : ''}`;
 }
 
+interface CalledAgent {
+  readonly name: string;
+  readonly mustNotFail?: true;
+}
+
+const NEVER_FAIL = ' || true';
+
 export function callsHook(command: unknown, tool: string): command is string {
-  return typeof command === 'string' && command.trim().endsWith(` hook ${tool}`);
+  return typeof command === 'string' && command.replace(NEVER_FAIL, '').trim().endsWith(` hook ${tool}`);
 }

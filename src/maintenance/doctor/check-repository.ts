@@ -25,7 +25,7 @@ import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
-import { type DamagedRecord, listRecords, type SessionRecord } from '../../session/record.ts';
+import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
 import { excessOverBudget } from '../retention/budget.ts';
@@ -69,7 +69,7 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...checkPrefixes(repository),
-    ...(records.length > 0 ? await checkHideRefs(repository) : []),
+    ...(records.some((record) => !isAttached(record)) ? await checkHideRefs(repository) : []),
   ];
 }
 

@@ -10,7 +10,7 @@ import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isEnded } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
@@ -33,8 +33,8 @@ export async function checkSession(
   if (!checkRest) return findings;
   findings.push(
     ...(await checkRefs(repository, record, refs)),
-    ...(await checkWorkBranch(repository, record, refs)),
-    ...(isEnded(record) ? [] : await checkSandbox(repository, record, worktrees)),
+    ...(isAttached(record) ? [] : await checkWorkBranch(repository, record, refs)),
+    ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
   return findings.length > 0 || !isActive(record) ? findings : checkCapture(repository, record);
 }

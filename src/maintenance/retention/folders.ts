@@ -1,7 +1,5 @@
 /** `agt gc --folders`: shortens the histories of all attached folders, and frees the disk space of what goes. */
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { makeDirectories } from '../../disk/make-directories.ts';
 import { lastTidyFile } from '../../repository/layout.ts';
 import {
   type AttachedSession,
@@ -77,13 +75,12 @@ async function tidyFolder(
 const DAY_MS = 86_400_000;
 
 /** Whether agt has not tidied the folders for a day. The next caller gets "no". */
-export function isTidyDue({ env }: FolderAccess, now: Date): boolean {
-  const state = stateHome(env);
-  if (state === undefined) return false;
+export function isTidyDue(access: FolderAccess, now: Date): boolean {
+  const state = stateHome(access.env);
+  if (state === undefined || listStores(access).length === 0) return false;
   const file = lastTidyFile(state);
   const last = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (now.getTime() - last < DAY_MS) return false;
-  makeDirectories(dirname(file));
   writeFileSync(file, '');
   utimesSync(file, now, now);
   return true;

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AttachedFolder } from '../../autocommit/request.ts';
+import type { AttachedFolder, IgnoredRequest } from '../../autocommit/request.ts';
 import type { IgnoredFiles } from '../../autocommit/scan/scan-options.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, gitFailed, inDirectory } from '../../git/run/git.ts';
+import { askGitSync } from '../../git/run/run-sync.ts';
 import { startGit } from '../../git/run/start-git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
@@ -16,7 +17,7 @@ export function attachedFolder(repository: Repository, record: SessionRecord): A
   const folder = record.checkout ?? record.sandbox;
   return {
     readHead: () => readHead(inDirectory(repository.git, folder)),
-    readIgnored: (alsoTake = []) => readIgnored(repository, folder, alsoTake),
+    readIgnored: (request) => readIgnored(repository, folder, request),
   };
 }
 
@@ -28,27 +29,33 @@ async function readHead(git: Git): Promise<string | undefined> {
 
 /** `--directory` names a directory once, and does not list what it holds. */
 const LIST_IGNORED = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
+const IN_WORKTREE = ['-c', 'core.fsmonitor=false', ...LIST_IGNORED];
 
 async function readIgnored(
   { git, commonDir }: Repository,
   folder: string,
-  alsoTake: readonly string[],
+  { alsoTake, nested }: IgnoredRequest,
 ): Promise<IgnoredFiles> {
   const inFolder = inDirectory(git, folder);
-  const ofUser = ['-c', 'core.fsmonitor=false', ...LIST_IGNORED];
   const ofStore = [`--git-dir=${commonDir}`, `--work-tree=${folder}`, ...LIST_IGNORED];
   const isWorktree = gitDirOf(folder) !== undefined;
-  let run = await startGit(inFolder, isWorktree ? ofUser : ofStore, '');
+  const inNested = nested.map((path) => ({ path, git: inDirectory(git, join(folder, onDisk(path))) }));
+  const nestedRuns = inNested
+    .filter((one) => existsSync(one.git.cwd))
+    .map(async (one) => ({
+      path: one.path,
+      run: await startGit(one.git, IN_WORKTREE, '').catch(() => undefined),
+    }));
+  let run = await startGit(inFolder, isWorktree ? IN_WORKTREE : ofStore, '');
   // If git refuses the user's repository, the .gitignore files count all the same.
   if (run.exitCode !== 0 && isWorktree) run = await startGit(inFolder, ofStore, '');
   if (run.exitCode !== 0) throw gitFailed(LIST_IGNORED, run);
-  const ignored = run.stdout
-    .toString('latin1')
-    .split('\0')
-    .filter((path) => path !== '')
-    .map((path) => `sandbox/${path.replace(/\/$/, '')}`);
-  const included = isWorktree && ignored.length > 0 ? await readIncluded(inFolder) : [];
-  return ignoredFiles(ignored, [...included, ...alsoTake]);
+  const found = new FoundIgnored(inFolder);
+  found.add('sandbox', run.stdout);
+  for (const { path, run: listed } of await Promise.all(nestedRuns)) found.add(path, listed?.stdout);
+  if (isWorktree && found.ignored.size > 0) found.take(await readIncluded(inFolder));
+  found.take(alsoTake);
+  return found;
 }
 
 /** The ignored files that `.worktreeinclude` names: a person wants them in every sandbox, so a snapshot holds them. */
@@ -59,18 +66,54 @@ async function readIncluded(git: Git): Promise<string[]> {
 }
 
 /** Paths are relative to the session folder, one byte per character. */
-function ignoredFiles(paths: readonly string[], includedPaths: readonly string[]): IgnoredFiles {
-  const ignored = new Set(paths);
-  const isBelowIgnored = (path: string) => parentDirectories(path).some((above) => ignored.has(above));
-  const wanted = includedPaths.filter((path) => ignored.has(path) || isBelowIgnored(path));
-  const included = new Set([...wanted, ...wanted.flatMap(parentDirectories)]);
-  return {
-    text: paths.length === 0 ? '' : digest([...ignored, '', ...included]),
-    leavesOut: (path) =>
-      !included.has(path) && (ignored.has(path) || (included.size > 0 && isBelowIgnored(path))),
-  };
+class FoundIgnored implements IgnoredFiles {
+  readonly ignored = new Set<string>();
+  /** Files to take all the same, and the directories above them. */
+  private readonly taken = new Set<string>();
+  private readonly repositories = new Set<string>();
+  /** Runs in the folder. */
+  private readonly git: Git;
+
+  constructor(git: Git) {
+    this.git = git;
+  }
+
+  get text(): string {
+    if (this.ignored.size === 0) return '';
+    const all = [...[...this.ignored].sort(), '', ...[...this.taken].sort()];
+    return createHash('sha1').update(all.join('\0'), 'latin1').digest('hex');
+  }
+
+  leavesOut(path: string): boolean {
+    if (this.taken.has(path)) return false;
+    return this.ignored.has(path) || (this.taken.size > 0 && this.isBelowIgnored(path));
+  }
+
+  enterRepository(path: string): void {
+    if (this.repositories.has(path)) return;
+    this.add(path, askGitSync(inDirectory(this.git, join(this.git.cwd, onDisk(path))), IN_WORKTREE));
+  }
+
+  /** `listed`: what git has listed in a repository; undefined if it could not. */
+  add(repository: string, listed: Buffer | undefined): void {
+    this.repositories.add(repository);
+    for (const path of listed?.toString('latin1').split('\0') ?? [])
+      if (path !== '') this.ignored.add(`${repository}/${path.replace(/\/$/, '')}`);
+  }
+
+  take(paths: readonly string[]): void {
+    for (const path of paths) {
+      if (!this.ignored.has(path) && !this.isBelowIgnored(path)) continue;
+      for (const part of [path, ...parentDirectories(path)]) this.taken.add(part);
+    }
+  }
+
+  private isBelowIgnored(path: string): boolean {
+    return parentDirectories(path).some((above) => this.ignored.has(above));
+  }
 }
 
-function digest(paths: readonly string[]): string {
-  return createHash('sha1').update(paths.join('\0'), 'latin1').digest('hex');
+/** As Node has it, relative to the attached folder. */
+function onDisk(path: string): string {
+  return Buffer.from(path.replace(/^sandbox\//, ''), 'latin1').toString();
 }

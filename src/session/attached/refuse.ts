@@ -54,7 +54,7 @@ export function noteRefusal({ env }: FolderAccess, folder: string, error: AgtErr
 
 /** Several hooks may come at once: one of them is the first. False for every other one. */
 function writeOnce(file: string, text: string): boolean {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     writeFileSync(file, text, { flag: 'wx' });
     return true;

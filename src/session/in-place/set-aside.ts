@@ -11,12 +11,13 @@ import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { FSYNC_ARGS, type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
+import { AFTER_THE_SWITCH, BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 import { captureSession } from '../capture-session.ts';
 import { captureDirty, type DirtyPath, gitDir, type InPlace, removeFile, switchTo } from './checkout.ts';
 
 /** Afterwards the work branch is checked out, without any change. */
 export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
-  const dirty = await captureDirty(place, { label: 'before the session', now });
+  const dirty = await captureDirty(place, { label: BEFORE_THE_SESSION, now });
   failurePoint('in place: captured');
   if (dirty.length > 0) await writeStash(place, dirty);
   failurePoint('in place: set aside');
@@ -26,12 +27,8 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
   await switchTo(place, place.record.work_branch);
   failurePoint('in place: switched');
   // The first step of the agent starts from here, not from the user's uncommitted work.
-  if (dirty.length > 0)
-    await captureSession(
-      place.session,
-      { ...place.record, state: 'active' },
-      { now, label: 'after the switch' },
-    );
+  const active = { ...place.record, state: 'active' as const };
+  await captureSession(place.session, active, { now, label: AFTER_THE_SWITCH });
 }
 
 export function removeUntracked({ checkout }: InPlace, dirty: readonly DirtyPath[]): void {

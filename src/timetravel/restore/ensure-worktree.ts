@@ -42,7 +42,7 @@ export async function ensureWorktree(repository: Repository, record: SessionReco
 /** @throws AgtError if something is at the sandbox's place that is not to be replaced. */
 export function refuseToReplace(repository: Repository, record: SessionRecord): void {
   refuseForeign(record, sandboxPlace(repository, record));
-  if (isAttached(record)) return; // its .git is the user's, and agt leaves it alone
+  if (record.checkout !== undefined) return; // its .git is the user's
   if (!statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) return;
   throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
     hints: ['agt does not capture a .git directory; move it out of the sandbox with: agt doctor --fix'],

@@ -15,6 +15,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { type ObservedFiles, observeFiles } from './observe-files.ts';
+import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 
@@ -41,6 +42,7 @@ export async function previewRestore(
   const snapshot =
     (await unfinishedTarget(repository, record, request)) ??
     (await request.choose(current.differences.length > 0));
+  refuseUsersWork(record, snapshot);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const fromLastSnapshot = await diffSnapshots(git, current.content?.commit, to.commit);
   const plan = planCheckout({

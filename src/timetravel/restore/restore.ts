@@ -9,7 +9,6 @@ import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
@@ -26,6 +25,7 @@ import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
+import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, filesToTake, requireRoom, restoreFiles } from './restore-files.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
@@ -61,7 +61,6 @@ async function restore(
   request: RestoreRequest,
 ): Promise<RestoreResult> {
   requireAllowed(found, 'restore');
-  refuseInPlace(found);
   const start = await prepare(session, found, request);
   const { changed, warnings } = await bringBack(session, start, request);
   failurePoint('restore: brought back');
@@ -76,14 +75,6 @@ async function restore(
     mismatches: verified.mismatches,
     warnings: [...warnings, ...verified.warnings],
   };
-}
-
-/** @throws AgtError if the session works in the user's own checkout. When it has ended, it comes back with a sandbox. */
-function refuseInPlace({ session_id: id, working_copy }: SessionRecord): void {
-  if (working_copy !== 'in-place') return;
-  throw new AgtError(`session "${id}" works in your own checkout, and agt does not go back there`, {
-    hints: [`take an earlier snapshot into a sandbox: agt session fork ${id} --at SNAPSHOT`],
-  });
 }
 
 interface RestoreStart extends FilesToRestore {
@@ -121,6 +112,7 @@ async function prepare(
   const before =
     folder === 'files' ? await captureSession(session, record, { now, keep, ...marks }) : undefined;
   const snapshot = chosenEarly ?? (await pick());
+  refuseUsersWork(record, snapshot);
   failurePoint('restore: captured before');
   const plan =
     before?.commit === undefined
@@ -192,7 +184,7 @@ async function restoreGitDir(
   wanted: SnapshotMetadata,
 ): Promise<string[]> {
   const { git } = repository;
-  const { sandbox } = record;
+  const sandbox = record.checkout ?? record.sandbox;
   const branches = workBranches(repository, record, snapshot);
   const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
   failurePoint('restore: head moved');

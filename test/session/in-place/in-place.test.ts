@@ -105,3 +105,35 @@ test('the agent leaves a merge in progress, another branch, or a file in the pla
   expect(look(repository)).toEqual(before);
   expect(existsSync(join(repository, '.git/MERGE_HEAD'))).toBe(false);
 });
+
+test('undo and redo in place: files, index, HEAD and work branch; never back to the work of the user', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  begin(repository);
+  const step = (script: string) =>
+    agtOk(repository, 'session', 'exec', '--tool', 'E', '--', 'sh', '-c', script);
+  const shown = () => git(repository, 'status', '--porcelain', '--branch');
+  step('echo changed >b');
+  step(`${REAL_GIT} add b; ${REAL_GIT} commit -q -m agent; rm a ignored.o; echo two >two`);
+  const last = shown();
+  agtOk(repository, 'undo');
+  expect(shown()).toBe('## agt/s1\n M b');
+  expect(git(repository, 'log', '-1', '--format=%H', 'agt/s1')).toBe(before.main);
+  expect(readFileSync(join(repository, 'ignored.o'), 'utf8')).toBe('ignored\n');
+  agtOk(repository, 'undo');
+  expect(shown()).toBe('## agt/s1');
+  for (const command of [['undo'], ['session', 'restore', '--to', 'before the session', '--dry-run']]) {
+    expect(agt(repository, ...command)).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'error: that snapshot has your own work from before session "s1"\n' +
+        'hint: end the session, and agt brings it back: agt session reject s1\n',
+    });
+  }
+  expect(agtOk(repository, 'redo')).toContain('verified');
+  expect(agtOk(repository, 'redo')).toContain('verified');
+  expect(shown()).toBe(last);
+  agtOk(repository, 'undo');
+  agtOk(repository, 'reject', 's1');
+  expect(look(repository)).toEqual(before);
+});

@@ -1,7 +1,9 @@
 import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.ts';
-import { installHooks } from '../../../integrations/install/install.ts';
+import { type HooksFile, installHooks } from '../../../integrations/install/install.ts';
 import { hookCommand } from '../../../integrations/install/settings.ts';
+import { grantTrust } from '../../../integrations/install/trust.ts';
 import type { Integration } from '../../../integrations/integration.ts';
+import { askYesOrNo } from '../../ask.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -24,7 +26,7 @@ export const hooksInstall = defineCommand({
     'after each tool call that changes something, and at the end of each turn: in a session of agt there, elsewhere as ' +
     'agt snapshot does. agt edits the text of the settings: comments and order stay, and its hooks come last. It ' +
     'remembers the file as it was, so agt hooks uninstall brings back the very bytes. With --all, skip agents that are ' +
-    'not installed, and name them.',
+    'not installed, and name them. Codex runs only hooks that you trust: agt asks, and stores your answer as Codex does.',
   positionals: { tools: TOOLS_ARGUMENT },
   options: {
     all: { type: 'boolean', default: false, describe: 'every agent that is installed' },
@@ -33,6 +35,10 @@ export const hooksInstall = defineCommand({
       type: 'boolean',
       default: false,
       describe: 'the worktrees that the agent makes become sessions (claude-code)',
+    },
+    trust: {
+      type: 'boolean',
+      describe: 'codex: trust the hooks without asking (--no-trust: leave that to /hooks of Codex)',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
@@ -63,6 +69,7 @@ export const hooksInstall = defineCommand({
 interface InstallArguments {
   readonly project: boolean;
   readonly worktrees: boolean;
+  readonly trust: boolean | undefined;
   readonly 'dry-run': boolean;
 }
 
@@ -70,6 +77,8 @@ interface InstallResult {
   readonly integration: Integration;
   readonly outcome: string;
   readonly file?: string;
+  /** Undefined if the agent runs every hook. */
+  readonly trusted?: boolean | undefined;
   readonly error?: unknown;
 }
 
@@ -77,18 +86,36 @@ interface InstallResult {
 async function installOne(
   context: Context,
   integration: Integration,
-  { project, worktrees, 'dry-run': dryRun }: InstallArguments,
+  { project, worktrees, trust, 'dry-run': dryRun }: InstallArguments,
 ): Promise<InstallResult> {
   if (!project && !isInstalled(integration, context)) return { integration, outcome: 'agent-not-found' };
   try {
     const file = await hooksFile(context, integration, { project, worktrees });
-    const command = hookCommand(stableCommand(context), integration.name);
+    const command = hookCommand(stableCommand(context), integration);
     const outcome = await installHooks(requireStateDirectory(context), file, command, dryRun);
-    const planned = dryRun && outcome !== 'unchanged' ? `would-be-${outcome}` : outcome;
-    return { integration, outcome: planned, file: file.path };
+    const result = { integration, file: file.path };
+    if (dryRun) return { ...result, outcome: outcome === 'unchanged' ? outcome : `would-be-${outcome}` };
+    return { ...result, outcome, trusted: await letTrust(context, integration, file, trust) };
   } catch (error) {
     return { integration, outcome: 'failed', error };
   }
+}
+
+/** Undefined for an agent that runs every hook. */
+async function letTrust(
+  context: Context,
+  { trust, title }: Integration,
+  file: HooksFile,
+  wanted: boolean | undefined,
+): Promise<boolean | undefined> {
+  if (trust === undefined) return undefined;
+  const { env } = context;
+  if (wanted === false || !file.isUsers) return false;
+  if (await trust.isTrusted(env, file.path)) return true;
+  if (wanted !== true && !(await askYesOrNo(context, `${title} runs only hooks that you trust. Trust them?`)))
+    return false;
+  await grantTrust({ stateDir: requireStateDirectory(context), env, trust }, file);
+  return true;
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -99,11 +126,21 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'would-be-updated': 'would update the hooks in',
 };
 
-function print(context: Context, { integration, outcome, file, error }: InstallResult, isAll: boolean): void {
+function print(
+  context: Context,
+  { integration, outcome, file, trusted, error }: InstallResult,
+  isAll: boolean,
+): void {
   const { title, program } = integration;
   if (error !== undefined) context.err(formatError(error, false));
-  else if (file !== undefined) context.out(`${title}: ${SENTENCES[outcome]} ${showPath(file)}\n`);
-  else if (isAll) context.out(`${title}: not installed\n`);
+  else if (file !== undefined) {
+    context.out(`${title}: ${SENTENCES[outcome]} ${showPath(file)}\n`);
+    if (trusted === false)
+      context.err(
+        `hint: ${title} runs them once you trust them: review them in /hooks of ${title}, ` +
+          `or run agt hooks install ${integration.name} --trust\n`,
+      );
+  } else if (isAll) context.out(`${title}: not installed\n`);
   else {
     context.err(
       `error: ${title} is not installed: there is no "${program}" on PATH, and it has no settings yet\n` +
@@ -112,8 +149,8 @@ function print(context: Context, { integration, outcome, file, error }: InstallR
   }
 }
 
-function resultJson({ integration, outcome, file = undefined, error }: InstallResult) {
+function resultJson({ integration, outcome, file, trusted, error }: InstallResult) {
   const reason =
     error === undefined ? undefined : { error: error instanceof Error ? error.message : String(error) };
-  return { tool: integration.name, outcome, file: file ?? null, ...reason };
+  return { tool: integration.name, outcome, file: file ?? null, trusted: trusted ?? null, ...reason };
 }

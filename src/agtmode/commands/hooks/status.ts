@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { EXIT } from '../../../errors.ts';
 import { readFailures, readLastEvent } from '../../../integrations/hooks-log.ts';
-import { findHooks } from '../../../integrations/install/install.ts';
+import { findHooks, type HooksFile } from '../../../integrations/install/install.ts';
 import { hookCommand } from '../../../integrations/install/settings.ts';
 import type { Integration } from '../../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../../integrations/tools.ts';
@@ -55,7 +55,7 @@ export const hooksStatus = defineCommand({
 
 interface HookStatus {
   readonly integration: Integration;
-  readonly state: 'installed' | 'outdated' | 'not-installed' | 'agent-not-found' | 'unknown';
+  readonly state: 'installed' | 'untrusted' | 'outdated' | 'not-installed' | 'agent-not-found' | 'unknown';
   readonly file: string;
   readonly command: string | null;
   readonly problem: string | null;
@@ -76,25 +76,32 @@ async function statusOf(context: Context, integration: Integration, project: boo
   };
   try {
     const command = (await findHooks(file)) ?? null;
-    const problem = command === null ? null : problemOf(context, name, command);
-    const state = stateOf(command !== null, problem, project || isInstalled(integration, context));
-    return { ...about, state, command, problem };
+    if (command !== null)
+      return { ...about, command, ...(await stateOf(context, integration, file, command)) };
+    const isFound = project || isInstalled(integration, context);
+    return { ...about, state: isFound ? 'not-installed' : 'agent-not-found', command, problem: null };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     return { ...about, state: 'unknown', command: null, problem };
   }
 }
 
-function stateOf(hasHooks: boolean, problem: string | null, isFound: boolean): HookStatus['state'] {
-  if (!hasHooks) return isFound ? 'not-installed' : 'agent-not-found';
-  return problem === null ? 'installed' : 'outdated';
-}
-
-function problemOf(context: Context, tool: string, command: string): string | null {
-  if (command === hookCommand(stableCommand(context), tool)) return null;
-  const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
-  const reason = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
-  return `${reason}; mend it: agt hooks install ${tool}`;
+async function stateOf(
+  context: Context,
+  integration: Integration,
+  file: HooksFile,
+  command: string,
+): Promise<Pick<HookStatus, 'state' | 'problem'>> {
+  const { name, title, trust } = integration;
+  if (command !== hookCommand(stableCommand(context), integration)) {
+    const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
+    const reason = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
+    return { state: 'outdated', problem: `${reason}; mend it: agt hooks install ${name}` };
+  }
+  if (trust === undefined || !file.isUsers || (await trust.isTrusted(context.env, file.path)))
+    return { state: 'installed', problem: null };
+  const mend = `agt hooks install ${name} --trust`;
+  return { state: 'untrusted', problem: `${title} runs only hooks that you trust; trust them: ${mend}` };
 }
 
 function isOlder(at: string, than: string | undefined): boolean {

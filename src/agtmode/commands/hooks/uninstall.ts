@@ -1,6 +1,9 @@
 import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.ts';
-import { uninstallHooks } from '../../../integrations/install/install.ts';
+import { findHooks, type HooksFile, uninstallHooks } from '../../../integrations/install/install.ts';
+import { revokeTrust } from '../../../integrations/install/trust.ts';
+import type { Integration } from '../../../integrations/integration.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
 import {
   chosenTools,
   hooksFile,
@@ -34,7 +37,10 @@ export const hooksUninstall = defineCommand({
       const file = await hooksFile(context, integration, options);
       const about = { tool, file: file.path };
       try {
-        const outcome = await uninstallHooks(requireStateDirectory(context), file, args['dry-run']);
+        const stateDir = requireStateDirectory(context);
+        const isPlanned = args['dry-run'];
+        if (!isPlanned) await takeBackTrust(context, integration, file);
+        const outcome = await uninstallHooks(stateDir, file, isPlanned);
         results.push({ ...about, outcome: args['dry-run'] ? `would-be-${outcome}` : outcome });
         exitCodes.push(EXIT.done);
         if (args.json) continue;
@@ -52,3 +58,18 @@ export const hooksUninstall = defineCommand({
     return worstExitCode(exitCodes);
   },
 });
+
+/** An agent that is gone cannot be asked, and hooks that are gone need no trust. */
+async function takeBackTrust(
+  context: Context,
+  { trust, title }: Integration,
+  file: HooksFile,
+): Promise<void> {
+  if (trust === undefined || !file.isUsers || (await findHooks(file)) === undefined) return;
+  try {
+    await revokeTrust({ stateDir: requireStateDirectory(context), env: context.env, trust }, file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    context.err(`warning: ${title} still names the hooks as trusted: ${reason}\n`);
+  }
+}

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { resolveObject } from '../../../git/run/git.ts';
+import { FolderRefused } from '../../../session/attached/refuse.ts';
 import { findAttached, realPath, settingsFile } from '../../../session/attached/store.ts';
 import type { AutocommitOptions } from '../../../session/capture-session.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
@@ -65,7 +66,10 @@ export const snapshot = defineCommand({
       ...(args.conversation === undefined ? {} : { conversation: args.conversation }),
     };
     const waitMs = parseDuration('wait', args.wait);
-    const taken = await take(context, args.folder, options, waitMs);
+    const taken = await take(context, args.folder, options, waitMs).catch((error: unknown) => {
+      if (args.json && error instanceof FolderRefused) context.out(json(refusalJson(error)));
+      throw error;
+    });
     if (typeof taken === 'string') {
       if (args.json)
         context.out(json({ folder: taken, outcome: 'would-commit', commit: null, changes: null }));
@@ -76,6 +80,11 @@ export const snapshot = defineCommand({
     return taken.result.failed.length > 0 ? EXIT.failed : EXIT.done;
   },
 });
+
+/** For hooks, which tell of a refusal once. */
+function refusalJson({ message, isKnown }: FolderRefused) {
+  return { outcome: 'refused', commit: null, refused: message, is_known: isKnown };
+}
 
 /** A path: the folder whose first snapshot agt would take. */
 async function take(

@@ -1,0 +1,80 @@
+/** Codex itself, with hooks of agt. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { write } from '../harness/world.ts';
+import { type AgentSpec, agentProblem, MODEL, TestAgent } from './agent.ts';
+import { describeAgent } from './every-agent.ts';
+import { script } from './model.ts';
+
+const CONFIG = `# the model
+model = "gpt-5.5"
+model_provider = "stand-in"
+
+[model_providers.stand-in]
+name = "stand-in"
+base_url = "${MODEL}/v1"
+wire_api = "responses"
+`;
+
+const codex: AgentSpec = {
+  name: 'codex',
+  program: 'codex/node_modules/.bin/codex',
+  prepare: (home) => write(join(home, '.codex/config.toml'), CONFIG),
+  env: () => ({}),
+  args: (prompt) => ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt],
+  settings: '.codex/hooks.json',
+  install: ['--trust'],
+};
+
+const problem = agentProblem(codex);
+beforeEach(({ skip }) => skip(problem !== undefined, problem));
+
+describeAgent(codex, {
+  shell: (command) => ({ tool: 'exec_command', args: { cmd: command } }),
+  edit: (path, content) => ({
+    tool: 'apply_patch',
+    args: { input: `*** Begin Patch\n*** Add File: ${path}\n+${content}*** End Patch\n` },
+  }),
+  names: { shell: 'Bash', edit: 'apply_patch' },
+  reportsFailure: false,
+  blocksPrompts: true,
+  showsAnswer: false,
+});
+
+test('Codex trusts the hooks only if the user says so, and forgets that with them', () => {
+  const agent = new TestAgent(codex);
+  const { sandbox } = makeSession();
+  const config = join(agent.home, '.codex/config.toml');
+  const state = () => JSON.parse(agent.agt(sandbox, 'hooks', 'status', 'codex', '--json'))[0].state;
+  for (const option of [[], ['--no-trust']]) {
+    agent.agt(sandbox, 'hooks', 'install', 'codex', ...option);
+    expect(readFileSync(config, 'utf8')).toBe(CONFIG);
+    expect(state()).toBe('untrusted');
+  }
+  agent.run(sandbox, script([{ tool: 'exec_command', args: { cmd: 'echo 1 > one' } }, { text: 'done' }]));
+  expect(agent.log(sandbox)).toEqual([]);
+  agent.agt(sandbox, 'hooks', 'install', 'codex', '--trust');
+  expect(state()).toBe('installed');
+  agent.agt(sandbox, 'hooks', 'install', 'codex');
+  expect(state()).toBe('installed');
+  agent.agt(sandbox, 'hooks', 'uninstall', 'codex');
+  expect(readFileSync(config, 'utf8')).toBe(CONFIG);
+
+  agent.agt(sandbox, 'hooks', 'install', 'codex', '--trust');
+  writeFileSync(config, readFileSync(config, 'utf8').replace('# the model', '# my model'));
+  agent.agt(sandbox, 'hooks', 'uninstall', 'codex');
+  expect(readFileSync(config, 'utf8').trim()).toMatch(/^# my model\n/);
+  expect(readFileSync(config, 'utf8')).not.toMatch(/trusted_hash/);
+});
+
+test('a patch that comes through the shell is in the next snapshot', () => {
+  const agent = new TestAgent(codex);
+  const { sandbox } = makeSession();
+  agent.agt(sandbox, 'hooks', 'install', 'codex', '--trust');
+  const patch = '*** Begin Patch\n*** Add File: five\n+5\n*** End Patch\n';
+  const call = { tool: 'exec_command', args: { cmd: `apply_patch <<'EOF'\n${patch}EOF` } };
+  agent.run(sandbox, script([call, { text: 'done' }]));
+  expect(agent.log(sandbox).reduce((sum, { added }) => sum + Number(added), 0)).toBe(1);
+});
