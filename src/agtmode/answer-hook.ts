@@ -123,8 +123,8 @@ async function record(
   }
   await recordEvent(place, {
     event,
-    agent: integration.program,
-    worktrees: integration.worktrees,
+    integration,
+    access: context.folderAccess(),
     now: context.now(),
     isInBackground: call.isInBackground,
     leaveToBackground: () => continueInBackground(call, event),

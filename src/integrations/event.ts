@@ -7,6 +7,8 @@ interface AnyEvent {
   readonly name: string;
   /** The tool's id of the conversation. */
   readonly conversation?: string | undefined;
+  /** The file that the tool writes the conversation to. */
+  readonly transcript?: string | undefined;
 }
 
 export interface SessionStart extends AnyEvent {

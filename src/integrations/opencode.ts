@@ -107,6 +107,12 @@ export const opencode: Integration = {
     join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), 'opencode'),
   file: 'plugins/agt.js',
   projectFile: '.opencode/plugins/agt.js',
+  conversations: { OPENCODE_DB: '{xdg}/opencode.db' },
+  // Its own snapshots would be in those of agt.
+  inject: ({ write }) => {
+    const content = { plugin: [`file://${write('agt-opencode.js')}`], snapshot: false };
+    return { words: [], variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(content) } };
+  },
   settings: () => ownFile(NAME, plugin),
   note: 'opencode installs a package for plugins when it next starts, which takes a moment, or a minute offline',
 };

@@ -30,5 +30,7 @@ export const pi: Integration = {
   home: (env) => env['PI_CODING_AGENT_DIR'] || join(env['HOME'] ?? '', '.pi/agent'),
   file: 'extensions/agt.ts',
   projectFile: '.pi/extensions/agt.ts',
+  conversations: { PI_CODING_AGENT_SESSION_DIR: '{xdg}/pi' },
+  inject: ({ write }) => ({ words: ['-e', write('agt-pi.ts')], variables: {} }),
   settings: () => ownFile(NAME, extension),
 };

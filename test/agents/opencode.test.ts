@@ -44,6 +44,8 @@ describeAgent(opencode, {
   edit: (path, content) => ({ tool: 'write', args: { filePath: path, content } }),
   names: { shell: 'bash', edit: 'write' },
   reportsFailure: true,
+  conversation: /^xdg\/opencode\.db$/m,
+  isInjected: true,
   blocksPrompts: false,
 });
 
