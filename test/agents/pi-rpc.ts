@@ -123,6 +123,7 @@ export class Pi {
   }
 
   async close(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const closed = new Promise((resolve) => this.child.on('close', resolve));
     this.child.stdin?.end();
     await closed;
