@@ -82,10 +82,12 @@ interface Change {
 
 const MARKS: Readonly<Record<string, string>> = { added: '+', deleted: '-', blocked: '!' };
 
+/** Problems that pi has shown. A fork or a reload begins with a new call of the function below. */
+const told = new Set<string>();
+
 export default function agt(pi: Pi): void {
   /** Snapshots are taken one after the other, and nobody waits for them but who needs one. */
   let queue: Promise<unknown> = Promise.resolve();
-  const told = new Set<string>();
   /** agt does not take snapshots here: this was said once. */
   let isRefused = false;
 
