@@ -7,6 +7,7 @@ import { listRecords, type SessionRecord, snapshotRefs } from '../../session/rec
 import { SESSION_STATES } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import type { Context } from '../context.ts';
+import { attachedHere } from '../session-here.ts';
 import { type Command, commandName, findCommand } from './command.ts';
 
 interface Words {
@@ -54,9 +55,7 @@ async function candidates(
     const rest = commands.map((one) => commandName(one).split(' '));
     if (before.length === 0 || (before.length === 1 && before[0] === 'help'))
       return [...rest.map(([first = '']) => first), ...shortForms, ...others];
-    return rest
-      .filter(([first]) => first === before[0] && before.length === 1)
-      .map(([, second = '']) => second);
+    return secondWords(commands, before);
   }
   const rest = before.slice(commandName(command).split(' ').length);
   const assigned = /^(--[a-z-]+)=/.exec(current)?.[1];
@@ -68,7 +67,15 @@ async function candidates(
   if (option !== undefined) return valuesOf(option, command, rest, context);
   if (current.startsWith('-'))
     return [...Object.keys(command.options ?? {}), 'help'].map((name) => `--${name}`);
-  return valuesOf(positionalAt(command, rest), command, rest, context);
+  const values = await valuesOf(positionalAt(command, rest), command, rest, context);
+  return [...secondWords(commands, before), ...values];
+}
+
+/** What may follow the first word of a command of two words. */
+function secondWords(commands: readonly Command[], before: readonly string[]): string[] {
+  if (before.length !== 1) return [];
+  const names = commands.map((command) => commandName(command).split(' '));
+  return names.flatMap(([first, second]) => (first === before[0] && second !== undefined ? [second] : []));
 }
 
 /** The option that the last word before the current one gives, if it takes a value. */
@@ -101,7 +108,7 @@ async function valuesOf(
   if (name === 'key') return SETTING_KEYS.map((key) => key.name);
   if (name === 'state') return [...SESSION_STATES, 'running'];
   const repository = await context.repositoryIfAny().catch(() => undefined);
-  if (repository === undefined) return [];
+  if (repository === undefined) return SNAPSHOTS.includes(name) ? snapshotsOfFolder(context) : [];
   const { records } = listRecords(repository);
   const ids = records.map((record) => record.session_id as string);
   if (['id', 'session', 'with'].includes(name)) return ids;
@@ -110,7 +117,13 @@ async function valuesOf(
   if (!SNAPSHOTS.includes(name)) return [];
   const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
   const record = records.find(({ session_id: id }) => named.includes(id)) ?? inFolder(records, context.cwd);
-  return record === undefined ? [] : snapshotNames(repository, record);
+  return record === undefined ? snapshotsOfFolder(context) : snapshotNames(repository, record);
+}
+
+/** Of an attached folder. */
+async function snapshotsOfFolder(context: Context): Promise<string[]> {
+  const here = await attachedHere(context);
+  return here === undefined ? [] : snapshotNames(here.repository, here.record);
 }
 
 function inFolder(records: readonly SessionRecord[], cwd: string): SessionRecord | undefined {
