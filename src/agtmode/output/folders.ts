@@ -4,7 +4,7 @@ import { showSize } from '../../config/values.ts';
 import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
-import { listStores, openStore } from '../../session/attached/store.ts';
+import { listStores, openListedStore } from '../../session/attached/store.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, showPath, table } from './format.ts';
 
@@ -38,7 +38,7 @@ export async function printFolders(context: Context, asJson: boolean): Promise<n
 }
 
 async function measure(context: Context, store: string): Promise<FolderUse | undefined> {
-  const session = openStore(context.folderAccess(), store, undefined);
+  const session = openListedStore(context.folderAccess(), store);
   if (session === undefined) return undefined;
   const { repository, record } = session;
   const folder = record.checkout ?? record.sandbox;

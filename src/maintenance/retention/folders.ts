@@ -5,7 +5,7 @@ import {
   type AttachedSession,
   type FolderAccess,
   listStores,
-  openStore,
+  openListedStore,
   stateHome,
 } from '../../session/attached/store.ts';
 import { retryAfterChange } from '../../session/retry.ts';
@@ -45,7 +45,7 @@ export async function tidyFolders(access: FolderAccess, request: FoldersRequest)
   for (const store of listStores(access)) {
     let session: AttachedSession | undefined;
     try {
-      session = openStore(access, store, undefined);
+      session = openListedStore(access, store);
       if (session !== undefined) outcomes.push(await tidyFolder(store, session, request));
     } catch (error) {
       outcomes.push({ store, folder: session?.record.checkout, freed: 0, error });

@@ -20,6 +20,7 @@ import { localConfigPath } from '../../config/local-config.ts';
 import type { Settings } from '../../config/settings.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { errorCode } from '../../errors.ts';
+import { discoverRepository } from '../../git/files/discover-repository.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
 import { openRepository, type Repository } from '../../repository/repository.ts';
@@ -110,6 +111,14 @@ export function openStore(
   if (record === undefined) return undefined;
   linkSandbox(record);
   return { repository, record };
+}
+
+/** One of `listStores`, with the settings of the repository that its folder is in. */
+export function openListedStore(access: FolderAccess, store: string): AttachedSession | undefined {
+  const session = openStore(access, store, undefined);
+  const folder = session?.record.checkout;
+  const user = folder === undefined ? undefined : discoverRepository(folder, {});
+  return user === undefined ? session : openStore(access, store, localConfigPath(user.commonDir));
 }
 
 export function storeRepository(
