@@ -234,8 +234,8 @@ test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte',
     const outcome = home.agt('install', name, '--no-trust');
     expect(outcome.exitCode).toBe(0);
     expect(readFileSync(join(home.dir, path), 'utf8')).toContain(`'${AGT}' hook ${name}`);
-    if (name !== 'codex') expect(JSON.parse(home.ok('status', name, '--json'))[0].state).toBe('installed');
-    expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
+    if (given !== undefined)
+      expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
     home.agt('uninstall', name);
     expect(home.content()).toBe(before);
   }
