@@ -164,6 +164,7 @@ test('agt leaves alone what it cannot read or parse, and says why; other agents 
     stderr: expect.stringMatching(/^error: no agent given/),
   });
   expect(home.agt('install', 'claude-code', '--all').exitCode).toBe(2);
+  expect(home.agt('install', 'qwen', '--worktrees').exitCode).toBe(2);
 });
 
 test('an agent that is not installed is named', () => {
