@@ -7,6 +7,8 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Context } from './context.ts';
 
 interface Wanted {
+  /** Rejects if git is too old. */
+  readonly checked?: Promise<unknown>;
   readonly id: string | undefined;
   readonly from: string | undefined;
   readonly profile: string | undefined;
@@ -46,13 +48,14 @@ export async function isInPlace(context: Context, workingCopy: string | undefine
 async function createInPlace(
   context: Context,
   repository: Repository,
-  { id, from, profile, withChanges, replace }: Wanted,
+  { checked, id, from, profile, withChanges, replace }: Wanted,
 ): Promise<SessionRecord> {
   if (withChanges)
     throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
   const request = { id, profile, replace, now: context.now() };
+  await checked;
   const { record, replaced } = await newSessionInPlace(repository, request);
   if (replaced !== undefined)
     context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);

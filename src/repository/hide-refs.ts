@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AllPrefixes, allNamespaces } from '../filter/agent-refs.ts';
-import { type Git, gitAnswer, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import { type GitConfig, readGitConfig, remotesIn } from '../git/run/config.ts';
+import { type Git, gitFailed, runGit } from '../git/run/git.ts';
 import type { Repository } from './repository.ts';
 
 const KEY = 'uploadpack.hideRefs';
@@ -15,21 +16,32 @@ const LOCK_PAUSE_MS = 20;
 
 /** Namespaces of agt that `uploadpack.hideRefs` does not name yet. */
 export async function missingHideRefs(git: Git, prefixes: AllPrefixes): Promise<string[]> {
-  const present = (await gitAnswer(git, ['config', '--get-all', KEY]))?.split('\n') ?? [];
-  const remotes = (await gitText(git, ['remote'])).split('\n').filter((name) => name !== '');
-  const wanted = allNamespaces(prefixes, remotes).map((namespace) => namespace.replace(/\/$/, ''));
+  return missingIn(await readGitConfig(git), prefixes);
+}
+
+function missingIn(config: GitConfig, prefixes: AllPrefixes): string[] {
+  const present = config.get(KEY.toLowerCase()) ?? [];
+  const wanted = allNamespaces(prefixes, remotesIn(config)).map((namespace) => namespace.replace(/\/$/, ''));
   return wanted.filter((name) => !present.includes(name));
 }
 
-/** git does not wait for the lock on its configuration file, so agt retries while another process holds it. */
-export async function hideAgentRefs({ git, prefixes }: Pick<Repository, 'git' | 'prefixes'>): Promise<void> {
+/**
+ * git does not wait for the lock on its configuration file, so agt retries while another process holds it. `config` is
+ * what the caller has read of it already.
+ */
+export async function hideAgentRefs(
+  { git, prefixes }: Pick<Repository, 'git' | 'prefixes'>,
+  config?: GitConfig,
+): Promise<void> {
+  let missing = config === undefined ? await missingHideRefs(git, prefixes) : missingIn(config, prefixes);
   for (let attempt = 1; ; attempt++) {
-    const [name] = await missingHideRefs(git, prefixes);
+    const [name] = missing;
     if (name === undefined) return;
     const args = ['config', '--add', KEY, name];
     const run = await runGit(git, args);
     if (run.exitCode === 0) attempt = 0;
     else if (attempt === LOCK_ATTEMPTS) throw gitFailed(args, run);
     else await sleep(LOCK_PAUSE_MS * (1 + Math.random()));
+    missing = await missingHideRefs(git, prefixes);
   }
 }

@@ -7,6 +7,7 @@ import { prefixesInUse } from '../config/prefixes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { AllPrefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
+import { discoverRepository } from '../git/files/discover-repository.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import type { FoundRepository } from './find-repository.ts';
 import { agtDirectory, areaSessions } from './layout.ts';
@@ -73,7 +74,8 @@ function withoutLinks(path: string): string {
  */
 async function siblingSessionsDir(git: Git, main: string): Promise<string> {
   let outer = main;
-  for (;;) {
+  // Only a worktree inside another one can be a submodule.
+  while (discoverRepository(dirname(outer), git.env) !== undefined) {
     const superproject = await gitAnswer(inDirectory(git, outer === main ? git.cwd : outer), [
       'rev-parse',
       '--show-superproject-working-tree',

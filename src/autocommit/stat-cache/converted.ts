@@ -5,7 +5,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type Git, gitAnswer, gitBytes } from '../../git/run/git.ts';
+import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
+import { type Git, gitBytes } from '../../git/run/git.ts';
 
 const ATTRIBUTES = ['eol', 'ident', 'filter', 'working-tree-encoding'];
 /** Matches every attributes file that sets one of them, or defines a macro that may. */
@@ -18,26 +19,23 @@ interface Checkout {
   readonly commonDir: string;
 }
 
-/** `paths` are relative to the worktree that git runs in. 'all' if the configuration alone converts files. */
+/**
+ * `paths` are relative to the worktree that git runs in; `known` is the configuration of that worktree, if the caller
+ * has read it. 'all' if the configuration alone converts files.
+ */
 export async function listConverted(
   git: Git,
   checkout: Checkout,
   paths: readonly string[],
+  known?: GitConfig,
 ): Promise<ReadonlySet<string> | 'all'> {
   if (process.platform === 'win32') return 'all';
-  const config = await readConfig(git);
-  if (/^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf') ?? '') || config.has('core.eol'))
+  const config = known ?? (await readGitConfig(git));
+  if (/^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf')?.at(-1) ?? '') || config.has('core.eol'))
     return 'all';
   const isSuspect = (path: string) => existsSync(path) && SUSPECT.test(readFileSync(path, 'latin1'));
   if (!attributeFiles(git, checkout, paths, config).some(isSuspect)) return new Set();
   return checkAttributes(git, paths);
-}
-
-async function readConfig(git: Git): Promise<Map<string, string>> {
-  const pattern = '^core\\.(autocrlf|eol|attributesfile)$';
-  const listed = (await gitAnswer(git, ['config', '--null', '--get-regexp', pattern])) ?? '';
-  const entries = listed.split('\0').filter((entry) => entry !== '');
-  return new Map(entries.map((entry) => entry.split('\n', 2) as [string, string]));
 }
 
 /** Every file that git reads attributes from. */
@@ -45,11 +43,14 @@ function attributeFiles(
   git: Git,
   { worktree, commonDir }: Checkout,
   paths: readonly string[],
-  config: ReadonlyMap<string, string>,
+  config: GitConfig,
 ): string[] {
   const own = paths.filter((path) => path === '.gitattributes' || path.endsWith('/.gitattributes'));
   const home = git.env['HOME'] ?? homedir();
-  const user = config.get('core.attributesfile')?.replace(/^~(?=\/)/, home);
+  const user = config
+    .get('core.attributesfile')
+    ?.at(-1)
+    ?.replace(/^~(?=\/)/, home);
   return [
     ...own.map((path) => join(worktree, Buffer.from(path, 'latin1').toString())),
     join(commonDir, 'info', 'attributes'),

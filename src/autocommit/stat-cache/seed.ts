@@ -14,6 +14,7 @@ import { readFileClock } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import type { GitConfig } from '../../git/run/config.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -39,6 +40,8 @@ export interface Seed {
   readonly commit: string;
   /** Of a checkout in which people work: its index when the commit was made. */
   readonly index?: SeedIndex;
+  /** git's configuration in the sandbox, if the caller has read it. */
+  readonly config?: GitConfig | undefined;
 }
 
 export interface SeedIndex {
@@ -56,7 +59,8 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const { entries, split } = parseIndex(bytes, commit.length / 2);
   if (split || entries.some(({ stage, mode }) => stage > 0 || mode === DIRECTORY)) return;
   const paths = entries.map(({ path }) => path);
-  const converted = await listConverted(inDirectory(git, sandbox), { worktree: sandbox, commonDir }, paths);
+  const checkout = { worktree: sandbox, commonDir };
+  const converted = await listConverted(inDirectory(git, sandbox), checkout, paths, seed.config);
   if (converted === 'all') return;
 
   const { files, unstorable } = seedFiles(bytes, entries, {

@@ -14,9 +14,10 @@ import { makeDirectories } from '../../disk/make-directories.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { hasRef, hasRefFiles, shortBranch } from '../../git/files/ref-files.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
-import { FSYNC_ARGS, gitAnswer, gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
+import { FSYNC_ARGS, gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { catchInterrupts } from '../../process/interrupts.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
@@ -41,7 +42,7 @@ interface NewSession {
   readonly profile?: string | undefined;
   readonly now: Date;
   /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
-  readonly fill: (record: SessionRecord, session: LockedSession) => Promise<void>;
+  readonly fill: (record: SessionRecord, session: LockedSession, config: GitConfig) => Promise<void>;
   /** False: agt registers the worktree but leaves its files to `fill`. */
   readonly checkOut: boolean;
   /** The user's own checkout, in place of a worktree of the session. */
@@ -65,9 +66,9 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   const undo: Undo[] = [];
   const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
   try {
-    await createResources(session, record, wanted, undo);
+    const config = await createResources(session, record, wanted, undo);
     interrupts.throwIfAny();
-    await wanted.fill(record, session);
+    await wanted.fill(record, session, config);
     interrupts.throwIfAny();
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
@@ -82,18 +83,19 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   }
 }
 
-/** Each step adds to `undo` before it acts. */
+/** Each step adds to `undo` before it acts. Returns git's configuration. */
 async function createResources(
   session: LockedSession,
   record: SessionRecord,
   wanted: NewSession,
   undo: Undo[],
-): Promise<void> {
+): Promise<GitConfig> {
   const { repository } = session;
   const folder = sessionFolder(record);
+  const config = await readGitConfig(repository.git);
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);
-  await hideAgentRefs(repository);
+  await hideAgentRefs(repository, config);
   failurePoint('create: hidden from fetch');
 
   undo.push(() => removeTree(folder));
@@ -110,11 +112,12 @@ async function createResources(
     undo.push(() => undoEntering(session, record));
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
-    return;
+    return config;
   }
   undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
-  await addWorktree(session, record, wanted);
+  await addWorktree(session, record, wanted, config);
   failurePoint('create: worktree added');
+  return config;
 }
 
 /**
@@ -169,9 +172,14 @@ export async function requireFreeId(repository: Repository, id: SessionId): Prom
   const folder = join(await repository.sessionsDir(), id);
   if (existsSync(folder)) throw alreadyExists('folder', folder);
   const refs = [shadowRef(repository.settings, id), workRef(repository.settings, id), tipRef(id)];
-  const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
-  const found = listed.split('\n').find((ref) => refs.includes(ref));
+  const found = await firstExisting(repository, refs);
   if (found !== undefined) throw alreadyExists('branch', shortBranch(found));
+}
+
+async function firstExisting({ git, commonDir }: Repository, refs: readonly string[]) {
+  if (hasRefFiles(commonDir, git.env)) return refs.find((ref) => hasRef(commonDir, ref));
+  const listed = await gitText(git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
+  return listed.split('\n').find((ref) => refs.includes(ref));
 }
 
 function alreadyExists(kind: string, name: string): AgtError {
@@ -209,13 +217,14 @@ async function addWorktree(
   { repository }: LockedSession,
   record: SessionRecord,
   wanted: NewSession,
+  config: GitConfig,
 ): Promise<void> {
   mendWorktrees(repository.commonDir);
   const options = [
     wanted.checkOut ? '--checkout' : '--no-checkout',
     ...(wanted.showProgress ? [] : ['--quiet']),
   ];
-  const workers = wanted.checkOut ? await checkoutWorkers(repository) : [];
+  const workers = wanted.checkOut && !config.has('checkout.workers') ? ownWorkers() : [];
   const tree = [record.sandbox, shortBranch(record.work_branch)];
   const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
   const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
@@ -228,9 +237,7 @@ async function addWorktree(
 }
 
 /** By default git writes one file at a time and mostly waits for the disk. A user's setting has priority. */
-async function checkoutWorkers({ git }: Repository): Promise<string[]> {
-  const configured = await gitAnswer(git, ['config', '--get', 'checkout.workers']);
-  if (configured !== undefined) return [];
+function ownWorkers(): string[] {
   return ['-c', `checkout.workers=${Math.max(FEWEST_WORKERS, availableParallelism())}`];
 }
 

@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs';
 import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
+import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -10,11 +11,13 @@ import { checkId, generateId } from '../id.ts';
 import type { LockedSession } from '../lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { createSession } from './create.ts';
-import { resolveStartPoint } from './start-point.ts';
-import { readUserChanges, requirePortable, takeAlong } from './user-changes.ts';
+import { resolveStartPoint, startAt } from './start-point.ts';
+import { readCheckout, readUserChanges, requirePortable, takeAlong } from './user-changes.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from './worktree-include.ts';
 
 interface NewRequest {
+  /** agt waits for it before it changes anything. */
+  readonly checked?: Promise<unknown>;
   readonly id: string | undefined;
   readonly from: string | undefined;
   readonly profile: string | undefined;
@@ -40,9 +43,12 @@ export async function newSession(repository: Repository, request: NewRequest): P
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   // Before git looks for untracked files: it would walk through the whole disk.
   refuseHomeAndRoot(repository);
-  const start = await resolveStartPoint(repository, request.from, request.cwd);
-  const found = await readUserChanges(repository, start.commit, request.cwd);
+  const { from, cwd } = request;
+  const checkout = from === undefined ? await readCheckout(repository, cwd) : undefined;
+  const start = checkout === undefined ? await resolveStartPoint(repository, from, cwd) : startAt(checkout);
+  const found = checkout?.changes ?? (await readUserChanges(repository, start.commit, cwd));
   const changes = request.withChanges ? requirePortable(found, request.from) : undefined;
+  await request.checked;
   let included: Included = { copied: [], skipped: [] };
   let left: readonly string[] = found?.paths ?? [];
   const record = await createSession(repository, {
@@ -56,8 +62,8 @@ export async function newSession(repository: Repository, request: NewRequest): P
     now: request.now,
     checkOut: true,
     showProgress: request.showProgress,
-    fill: async (record, session) => {
-      await seed(session, record);
+    fill: async (record, session, config) => {
+      await seed(session, record, mayDifferInWorktrees(config) ? undefined : config);
       included = await copyIncludedFiles(session, record);
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
@@ -73,12 +79,23 @@ export async function newSession(repository: Repository, request: NewRequest): P
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */
-async function seed({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+async function seed(
+  { repository }: LockedSession,
+  record: SessionRecord,
+  config: GitConfig | undefined,
+): Promise<void> {
   const statCache = statCacheFile(repository.agtDir, record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {
     const { git, commonDir } = repository;
-    await seedStatCache(git, { folder: sessionFolder(record), sandbox, commonDir, statCache, commit });
+    await seedStatCache(git, {
+      folder: sessionFolder(record),
+      sandbox,
+      commonDir,
+      statCache,
+      commit,
+      config,
+    });
   } catch {
     rmSync(statCache, { force: true });
   }

@@ -5,6 +5,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
 import { idProblem, type SessionId } from '../id.ts';
 import { readRecord, type SessionRecord } from '../record.ts';
+import type { UserCheckout } from './user-changes.ts';
 
 interface StartPoint {
   readonly commit: string;
@@ -29,6 +30,11 @@ export async function resolveStartPoint(
   const head = (await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) || undefined;
   if (spec === undefined) return startFromHead(git, head);
   return startFromRevision(repository, git, spec, surrounding?.user_branch ?? head);
+}
+
+/** HEAD of the worktree in which the user works. */
+export function startAt({ commit, branch }: UserCheckout): StartPoint {
+  return { commit, userBranch: branch, session: undefined, spec: undefined };
 }
 
 function readNamedSession(repository: Repository, spec: string): SessionRecord | undefined {

@@ -15,6 +15,7 @@ import {
 import { dirname } from 'node:path';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../../errors.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import { type Git, gitBytes, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
@@ -27,6 +28,14 @@ export interface UserChanges {
   readonly unmerged: readonly string[];
 }
 
+/** The worktree in which the user works. */
+export interface UserCheckout {
+  /** Full name; undefined if HEAD is detached. */
+  readonly branch: string | undefined;
+  readonly commit: string;
+  readonly changes: UserChanges;
+}
+
 /**
  * Undefined if a session that starts at `start` leaves nothing of the kind behind: without a worktree, in a sandbox, or
  * if the session does not start at HEAD.
@@ -36,16 +45,30 @@ export async function readUserChanges(
   start: string,
   cwd: string,
 ): Promise<UserChanges | undefined> {
-  const { worktree, git: anyGit } = repository;
+  const { worktree, git } = repository;
+  if (worktree === undefined) return undefined;
+  if ((await resolveObject(inDirectory(git, worktree), 'HEAD^{commit}')) !== start) return undefined;
+  return (await readCheckout(repository, cwd))?.changes;
+}
+
+/** By one git. Undefined without a worktree, in a sandbox, and if HEAD has no commit or names no branch. */
+export async function readCheckout(repository: Repository, cwd: string): Promise<UserCheckout | undefined> {
+  const { worktree, git } = repository;
   if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
-  const git = inDirectory(anyGit, worktree);
-  if ((await resolveObject(git, 'HEAD^{commit}')) !== start) return undefined;
-  const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all'];
-  const output = (await gitBytes(git, args)).toString('latin1');
-  const entries = output.split('\0').filter((entry) => entry !== '');
-  const isUnmerged = (entry: string) => /^(DD|AU|UD|UA|DU|AA|UU) /.test(entry);
-  const toPath = (entry: string) => entry.slice(3);
-  return { worktree, paths: entries.map(toPath), unmerged: entries.filter(isUnmerged).map(toPath) };
+  const options = ['--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=all'];
+  const output = await gitBytes(inDirectory(git, worktree), ['status', '--porcelain=v2', '-z', ...options]);
+  const records = output.toString('latin1').split('\0');
+  const values = (record: RegExp) => records.flatMap((text) => record.exec(text)?.[1] ?? []);
+  const [commit = ''] = values(/^# branch\.oid ([0-9a-f]+)$/);
+  const [head = ''] = values(/^# branch\.head (.*)$/s);
+  if (commit === '' || /^(\(unknown\)|refs\/.*|)$/s.test(head)) return undefined;
+  const unmerged = values(/^u (?:\S+ ){9}(.*)$/s);
+  const tracked = [...values(/^1 (?:\S+ ){7}(.*)$/s), ...unmerged].sort();
+  return {
+    branch: head === '(detached)' ? undefined : `${HEADS}${Buffer.from(head, 'latin1').toString()}`,
+    commit,
+    changes: { worktree, paths: [...tracked, ...values(/^\? (.*)$/s)], unmerged },
+  };
 }
 
 /** @throws AgtError if agt cannot take the changes along. */

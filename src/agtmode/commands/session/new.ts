@@ -54,7 +54,8 @@ export const sessionNew = defineCommand({
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
   run: async (args, context) => {
-    await context.git(); // fails if git is too old
+    const checked = context.git(); // fails if git is too old
+    checked.catch(() => {}); // agt waits for it before the first change
     if (args['if-repo'] && (await context.repositoryIfAny()) === undefined) {
       context.out(args.json ? 'null\n' : 'sessions are off here: this is no git repository\n');
       return EXIT.done;
@@ -62,6 +63,7 @@ export const sessionNew = defineCommand({
     const repository = await context.repository();
     await sweepFirst(context, repository);
     const { record, files } = await createWanted(context, repository, {
+      checked,
       id: givenSession({ id: args.name, session: args.id }),
       from: args.from,
       profile: args.profile,

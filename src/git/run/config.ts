@@ -1,0 +1,28 @@
+/** git's configuration as git itself reads it, from all files and includes, in one call. */
+import { type Git, gitBytes } from './git.ts';
+
+/** Keys as git prints them: section and name in lower case. Every value of a key, in git's order. */
+export type GitConfig = ReadonlyMap<string, readonly string[]>;
+
+export async function readGitConfig(git: Git): Promise<GitConfig> {
+  const values = new Map<string, string[]>();
+  const listed = (await gitBytes(git, ['config', '--null', '--list'])).toString();
+  for (const entry of listed.split('\0').filter((text) => text !== '')) {
+    const end = entry.indexOf('\n');
+    const key = end < 0 ? entry : entry.slice(0, end);
+    values.set(key, [...(values.get(key) ?? []), end < 0 ? 'true' : entry.slice(end + 1)]);
+  }
+  return values;
+}
+
+export function remotesIn(config: GitConfig): string[] {
+  const names = [...config.keys()].flatMap((key) => /^remote\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []);
+  return [...new Set(names)].sort();
+}
+
+/** Whether another worktree of the repository can have other values. */
+export function mayDifferInWorktrees(config: GitConfig): boolean {
+  return (
+    config.has('extensions.worktreeconfig') || [...config.keys()].some((key) => key.startsWith('includeif.'))
+  );
+}
