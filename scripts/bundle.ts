@@ -94,6 +94,7 @@ for (const [entry, outfile] of [
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),
       AGT_REFRESH_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
+      AGT_PI_EXTENSION: JSON.stringify(readFileSync(join(root, 'extensions/pi/agt.ts'), 'utf8')),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',
     },

@@ -8,7 +8,12 @@ import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
 import { EXIT, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { type FileEvent, type HookEvent, parseEventJson } from '../integrations/event.ts';
+import {
+  type EnvironmentEvent,
+  type FileEvent,
+  type HookEvent,
+  parseEventJson,
+} from '../integrations/event.ts';
 import { logFailure, writeLastEvent } from '../integrations/hooks-log.ts';
 import type { Integration } from '../integrations/integration.ts';
 import { folderPlace, type Place, sessionPlace } from '../integrations/place.ts';
@@ -99,10 +104,18 @@ async function act(call: HookCall, integration: Integration, event: HookEvent): 
   return record(call, integration, event);
 }
 
-async function record(call: HookCall, integration: Integration, event: FileEvent): Promise<void> {
+async function record(
+  call: HookCall,
+  integration: Integration,
+  event: FileEvent | EnvironmentEvent,
+): Promise<void> {
   const context = await openTolerantly(call, event);
   const place = await placeOf(context);
   if (place === undefined) return;
+  if (event.kind === 'environment') {
+    const directory = place.record === undefined ? undefined : await gitDirectory(context);
+    return context.out(directory === undefined ? '' : `${directory}\n`);
+  }
   const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
   if (command !== undefined && integration.blockPrompt !== undefined) {
     context.out(integration.blockPrompt(await answerPrompt(context, command)));
@@ -110,8 +123,8 @@ async function record(call: HookCall, integration: Integration, event: FileEvent
   }
   await recordEvent(place, {
     event,
-    agent: integration.program,
-    worktrees: integration.worktrees,
+    integration,
+    access: context.folderAccess(),
     now: context.now(),
     isInBackground: call.isInBackground,
     leaveToBackground: () => continueInBackground(call, event),

@@ -5,6 +5,7 @@ import { readProfile, type Variables } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
 import { AgtError, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
+import { agentVariables } from '../integrations/run-profile.ts';
 import { applyChanges, type EnvironmentChanges, sessionEnvironment } from '../running/environment.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
@@ -14,7 +15,8 @@ import { gitDirectory } from './write-shim.ts';
 
 export const PROFILE_OPTION = {
   type: 'string',
-  describe: 'set the variables of this profile in your settings (default: the profile of the session)',
+  describe:
+    'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
 } as const;
 
 /** Of the commands that record the call of a tool. */
@@ -81,8 +83,9 @@ async function variablesOf(
   const name = asked ?? record.profile;
   if (name === undefined) return {};
   const local = (await context.repository()).configFile;
-  const variables = readProfile({ global: globalConfigPath(context.env), local }, name);
-  if (variables !== undefined || asked === undefined) return variables ?? {};
+  const ofUser = readProfile({ global: globalConfigPath(context.env), local }, name);
+  const ofAgent = agentVariables(name);
+  if (ofUser !== undefined || ofAgent !== undefined || asked === undefined) return { ...ofAgent, ...ofUser };
   throw new AgtError(`no profile "${name}" in your settings`, {
     hints: [`add it: git config --file ~/.agtconfig --add profile.${name}.env NAME=VALUE`],
   });

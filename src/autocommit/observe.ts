@@ -59,7 +59,8 @@ export async function observeFolder(
     ? undefined
     : attached?.readIgnored(ignoredRequest(loaded, options));
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
-  const upToDate = loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders);
+  const upToDate =
+    loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
   if (upToDate === undefined) threads.stop();
   const mapped = mappedFiles(target);
   const refs = await refsRead;

@@ -35,5 +35,7 @@ export const claudeCode: Integration = {
   file: 'settings.json',
   projectFile: '.claude/settings.local.json',
   settings: ({ worktrees }) => jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])]),
+  copiesTranscript: true,
+  inject: ({ text }) => ({ words: ['--settings', text], variables: {} }),
   worktrees: { prefix: 'cc-', subagentPrefix: 'cc-agent-' },
 };

@@ -11,7 +11,12 @@ import {
 
 export const readClaudeEvent: ReadEvent = (json, env, cwd): HookEvent => {
   const name = textOf(json, 'hook_event_name') ?? '';
-  const event = { name, cwd: textOf(json, 'cwd') ?? cwd, conversation: textOf(json, 'session_id') };
+  const event = {
+    name,
+    cwd: textOf(json, 'cwd') ?? cwd,
+    conversation: textOf(json, 'session_id'),
+    transcript: textOf(json, 'transcript_path'),
+  };
   const pid = processId(env['CLAUDE_PID']);
   switch (name) {
     case 'SessionStart':

@@ -34,4 +34,5 @@ export const codex: Integration = {
   projectFile: '.codex/hooks.json',
   settings: () => jsonHooks(NAME, GROUPS),
   trust: codexTrust(NAME),
+  copiesTranscript: true,
 };

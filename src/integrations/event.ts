@@ -7,6 +7,8 @@ interface AnyEvent {
   readonly name: string;
   /** The tool's id of the conversation. */
   readonly conversation?: string | undefined;
+  /** The file that the tool writes the conversation to. */
+  readonly transcript?: string | undefined;
 }
 
 export interface SessionStart extends AnyEvent {
@@ -59,10 +61,15 @@ export interface OtherEvent extends AnyEvent {
   readonly kind: 'other';
 }
 
+/** The agent asks for the directory to put first on PATH, so that `git` is agt's. It reads it from standard output. */
+export interface EnvironmentEvent extends AnyEvent {
+  readonly kind: 'environment';
+}
+
 /** Events that say something about the files of the place where the agent works. */
 export type FileEvent = SessionStart | PromptEvent | ToolEvent | TurnEvent | SessionEnd;
 export type WorktreeEvent = WorktreeCreate | WorktreeRemove;
-export type HookEvent = FileEvent | WorktreeEvent | OtherEvent;
+export type HookEvent = FileEvent | WorktreeEvent | EnvironmentEvent | OtherEvent;
 
 /** The JSON of a tool: nobody has checked it. */
 export type EventJson = Readonly<Record<string, unknown>>;

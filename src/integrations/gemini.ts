@@ -19,7 +19,12 @@ const GROUPS: readonly HookGroup[] = [
 
 function readEvent(json: EventJson, _env: NodeJS.ProcessEnv, cwd: string): HookEvent {
   const name = textOf(json, 'hook_event_name') ?? '';
-  const event = { name, cwd: textOf(json, 'cwd') ?? cwd, conversation: textOf(json, 'session_id') };
+  const event = {
+    name,
+    cwd: textOf(json, 'cwd') ?? cwd,
+    conversation: textOf(json, 'session_id'),
+    transcript: textOf(json, 'transcript_path'),
+  };
   switch (name) {
     case 'SessionStart':
       return { ...event, kind: 'session-start' };
@@ -57,5 +62,6 @@ export const gemini: Integration = {
   home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),
   file: 'settings.json',
   projectFile: '.gemini/settings.json',
+  copiesTranscript: true,
   settings: () => jsonHooks(NAME, GROUPS),
 };

@@ -1,4 +1,5 @@
 /** What agt has to know about an agent. */
+import type { Variables } from '../config/profiles.ts';
 import type { ReadEvent } from './event.ts';
 import type { HookSettings } from './install/settings.ts';
 
@@ -22,8 +23,29 @@ export interface Integration {
   readonly projectFile: string;
   readonly settings: (options: HookOptions) => HookSettings;
   readonly trust?: Trust;
+  /** A person has to know this about the hooks. */
+  readonly note?: string;
+  /** Variables by which its conversations land in the session, and nothing else. Names in braces as in a profile. */
+  readonly conversations?: Variables;
+  /** agt copies its conversations into the session: they are beside its login. */
+  readonly copiesTranscript?: true;
+  /** Lets the agent call agt in one run, without a change of settings. */
+  readonly inject?: (added: Injected) => Injection;
   /** If its worktrees can be sessions: how the ids of these begin, and of those for subagents. */
   readonly worktrees?: { readonly prefix: string; readonly subagentPrefix: string };
+}
+
+export interface Injected {
+  /** The text that agt would put into the file with the hooks. */
+  readonly text: string;
+  /** Writes it to a file of agt's own. Returns the path. */
+  readonly write: (name: string) => string;
+}
+
+export interface Injection {
+  /** Go behind the name of the program. */
+  readonly words: readonly string[];
+  readonly variables: Variables;
 }
 
 /** For an agent that runs only hooks that the user has reviewed. `path` is the settings file with the hooks. */

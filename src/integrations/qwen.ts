@@ -31,5 +31,6 @@ export const qwen: Integration = {
   home: (env) => env['QWEN_HOME'] || join(env['HOME'] ?? '', '.qwen'),
   file: 'settings.json',
   projectFile: '.qwen/settings.json',
+  conversations: { QWEN_RUNTIME_DIR: '{xdg}/qwen' },
   settings: () => jsonHooks(NAME, GROUPS),
 };

@@ -3,10 +3,12 @@ import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 import { readIfThere } from '../disk/lock-owner.ts';
 import { shellQuote } from '../git/run/trace.ts';
+import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
+import type { FolderAccess } from '../session/attached/store.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
 import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { promptLabel } from '../snapshot/own-labels.ts';
@@ -20,14 +22,14 @@ import {
 } from './event.ts';
 import type { Integration } from './integration.ts';
 import { LONGEST_WAIT_MS, type Place, unlessBusy } from './place.ts';
+import { keepTranscript } from './transcript.ts';
 import { sweepWorktrees } from './worktrees.ts';
 
 export interface RecordRequest {
   readonly event: FileEvent;
-  /** The name of the agent's command, such as `claude`. */
-  readonly agent: string;
+  readonly integration: Integration;
   readonly now: Date;
-  readonly worktrees?: Integration['worktrees'];
+  readonly access: FolderAccess;
   /** This process of an agent is about to end. */
   readonly ending?: number | undefined;
   /** The event comes from another agt, which has left it to this process. */
@@ -52,6 +54,7 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
     case 'tool':
       return recordTool(place, event, request);
     case 'turn':
+      keepConversation(place, request);
       return capture(place, request);
     case 'session-end':
       return end(place, event, request);
@@ -61,11 +64,12 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
 async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
   if (request.isInBackground) {
     if (place.user !== undefined) await sweepAll(place.user, request);
-    return capture(place, request);
+    await capture(place, request);
+    return tidy(request);
   }
   const { pid, environmentFile } = event;
   if (pid !== undefined) {
-    const owner = ownerOf(pid, request.agent, request.now);
+    const owner = ownerOf(pid, request.integration.program, request.now);
     // A command that runs in the session already stays its owner: it has started the agent.
     await setOwner(place, (present) => (present === undefined || ownerIsGone(present) ? owner : present));
   }
@@ -75,7 +79,22 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
   if (directory !== undefined) putFirstOnPath(environmentFile, directory);
 }
 
-async function sweepAll(user: Repository, { worktrees, ending, now }: RecordRequest): Promise<void> {
+/** Snapshots of folders that are older than their time, once a day. */
+async function tidy({ access, now }: RecordRequest): Promise<void> {
+  if (!isTidyDue(access, now)) return;
+  await tidyFolders(access, { thin: false, now, pruneBefore: PRUNE_FOLDERS_BEFORE, dryRun: false });
+}
+
+function keepConversation({ user, record }: Place, { event, integration }: RecordRequest): void {
+  if (user === undefined || record === undefined || integration.copiesTranscript !== true) return;
+  const { name } = integration;
+  keepTranscript(record, { name, maxBytes: user.settings.maxFileSize }, event.transcript);
+}
+
+async function sweepAll(
+  user: Repository,
+  { integration: { worktrees }, ending, now }: RecordRequest,
+): Promise<void> {
   await sweep(user, now);
   if (worktrees !== undefined) await sweepWorktrees(user, worktrees.subagentPrefix, ending, now);
 }
@@ -85,10 +104,12 @@ async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): P
     if (place.user !== undefined) await sweepAll(place.user, { ...request, ending: pid });
     return;
   }
+  keepConversation(place, request);
   await capture(place, request);
   if (pid === undefined) return;
   await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
-  if (request.worktrees !== undefined && place.user !== undefined) await request.leaveToBackground();
+  if (request.integration.worktrees !== undefined && place.user !== undefined)
+    await request.leaveToBackground();
 }
 
 async function setOwner(
@@ -122,7 +143,7 @@ async function recordTool(place: Place, event: ToolEvent, request: RecordRequest
 
 async function capture(
   place: Place,
-  { agent, event: { conversation }, now }: RecordRequest,
+  { integration: { program: agent }, event: { conversation }, now }: RecordRequest,
   options: Partial<AutocommitOptions> = {},
 ): Promise<void> {
   const start = performance.now();

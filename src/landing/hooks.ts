@@ -4,6 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { cannotRun, type Git, gitAnswer, gitText, runGit } from '../git/run/git.ts';
+import { endProgress } from '../process/progress.ts';
 
 export type Hook = 'pre-merge-commit' | 'prepare-commit-msg' | 'commit-msg' | 'post-merge';
 
@@ -45,6 +46,7 @@ export async function requireHook(...call: Parameters<typeof runHook>): Promise<
 export async function editFile(git: Git, file: string): Promise<void> {
   const editor = await gitText(git, ['var', 'GIT_EDITOR']);
   const env = { ...git.env, ...git.userLocale };
+  endProgress();
   const child = spawn('sh', ['-c', `${editor} "$@"`, editor, file], { cwd: git.cwd, env, stdio: 'inherit' });
   const code = await new Promise<number | null>((done, fail) => {
     child.on('error', (error) => fail(cannotRun(git, error)));

@@ -2,6 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import { reportProgress } from '../process/progress.ts';
 import type { Workbench } from './workbench.ts';
 
 export interface Conflict {
@@ -16,6 +17,7 @@ export type Merged =
   | { readonly conflicts: readonly Conflict[] };
 
 export async function mergeInMemory(bench: Workbench, ours: string, theirs: string): Promise<Merged> {
+  reportProgress('merging');
   await layOutAttributes(bench, ours);
   const args = [...FSYNC_ARGS, 'merge-tree', '--write-tree', '-z', ours, theirs];
   const run = await runGit(bench.git, args);

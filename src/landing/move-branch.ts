@@ -9,6 +9,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitFailed, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { moveLockedRef, type RefMove } from '../git/run/ref-transaction.ts';
 import { uninterrupted } from '../process/interrupts.ts';
+import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 
 /** Somebody else moved the branch since agt read it. */
@@ -24,6 +25,7 @@ export class BranchMoved extends AgtError {
 /** Brings a worktree from one commit or tree to another. @throws AgtError if git refuses; then nothing has changed. */
 export async function bringAlong(git: Git, from: string, to: string): Promise<void> {
   const args = ['read-tree', '-m', '-u', from, to];
+  reportProgress('bringing the worktree along');
   const run = await runGit(git, args, { detached: true });
   if (run.exitCode !== 0) throw cannotFollow(git, gitFailed(args, run));
 }

@@ -2,12 +2,12 @@
  * Finds uncommitted work of the user in the way of a change of the branch. git itself protects tracked and untracked
  * files, but overwrites ignored ones.
  */
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { type Git, gitBytes } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 
 /** Paths that a message lists. */
@@ -17,6 +17,8 @@ const LISTED = 10;
 export async function refuseOverlap(git: Git, changes: readonly DiffEntry[]): Promise<void> {
   const changed = new Set(changes.map(({ path }) => path));
   const overlap = new Map((await uncommitted(git)).filter(([path]) => changed.has(path)));
+  for (const [path, flag] of await hiddenChanges(git, changes))
+    overlap.set(path, `changed, but ${flag} hides it from git; see: git update-index --no-${flag}`);
   for (const path of untracked(git, changes)) if (!overlap.has(path)) overlap.set(path, UNTRACKED);
   refuse(git, overlap);
 }
@@ -57,16 +59,40 @@ async function uncommitted(git: Git): Promise<[path: string, kind: string][]> {
   return entries.map((entry) => [entry.slice(3), entry[0] === ' ' ? 'not committed' : 'staged']);
 }
 
+/** Changed files that the user told git not to look at, with the flag: git would refuse without a word on why. */
+async function hiddenChanges(
+  git: Git,
+  changes: readonly DiffEntry[],
+): Promise<[path: string, flag: string][]> {
+  const before = new Map(changes.map((change) => [change.path, change.before]));
+  const listed = (await gitBytes(git, ['ls-files', '-v', '-z'])).toString('latin1').split('\0');
+  const flagged = listed.filter((entry) => /^[a-zS] /.test(entry) && before.has(entry.slice(2)));
+  const found: [string, string][] = [];
+  for (const entry of flagged) {
+    const path = entry.slice(2);
+    const stat = statIn(git.cwd, path);
+    if (stat === undefined) continue; // a sparse checkout leaves it out
+    const name = Buffer.from(path, 'latin1').toString();
+    const oid = stat.isFile() ? await gitAnswer(git, ['hash-object', '--', name]) : undefined;
+    const flag = entry.startsWith('S') ? 'skip-worktree' : 'assume-unchanged';
+    if (oid !== before.get(path)?.oid) found.push([path, flag]);
+  }
+  return found;
+}
+
+function statIn(worktree: string, path: string): Stats | undefined {
+  const absolute = `${Buffer.from(worktree).toString('latin1')}/${path}`;
+  return lstatSync(systemPath(absolute), { throwIfNoEntry: false });
+}
+
 /** Files and links on disk that a new file would replace. `goes`: tracked files that the same change deletes. */
 function inTheWay(worktree: string, path: string, goes: ReadonlySet<string>): string[] {
-  const stat = (name: string) =>
-    lstatSync(systemPath(`${Buffer.from(worktree).toString('latin1')}/${name}`), { throwIfNoEntry: false });
   for (const parent of parentDirectories(path).reverse()) {
-    const found = stat(parent);
+    const found = statIn(worktree, parent);
     if (found === undefined) return [];
     if (!found.isDirectory()) return goes.has(parent) ? [] : [parent];
   }
-  const found = stat(path);
+  const found = statIn(worktree, path);
   if (found === undefined) return [];
   if (!found.isDirectory()) return [path];
   return filesBelow(worktree, path).filter((file) => !goes.has(file));

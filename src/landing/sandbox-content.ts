@@ -15,6 +15,7 @@ import {
   inDirectory,
   runGit,
 } from '../git/run/git.ts';
+import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
@@ -61,6 +62,7 @@ export async function readSandbox(
 ): Promise<SandboxContent> {
   const head = await requireSettled(repository, record);
   const git = inDirectory(repository.git, record.sandbox);
+  reportProgress('reading the sandbox');
   const whole = await treeOfFiles(git, bench);
   const uncommitted = await diffTrees(git, head, whole, bench);
   await refuseRepositories(git, whole, uncommitted, bench);

@@ -10,11 +10,16 @@ export interface Progress {
   readonly total: number | undefined;
 }
 
-let sink: ((progress: Progress) => void) | undefined;
+let sink: ((progress: Progress | undefined) => void) | undefined;
 
 /** Cheap enough for every file. */
 export function reportProgress(what: string, done = 0, total?: number): void {
   sink?.({ what, done, total });
+}
+
+/** Another program gets the terminal, or the step is over. */
+export function endProgress(): void {
+  sink?.(undefined);
 }
 
 /** git shows progress after so many seconds, too; this variable of git changes the time. */
@@ -34,21 +39,33 @@ export async function withProgress<T>(
   const delay = 1000 * Number(env['GIT_PROGRESS_DELAY'] || DELAY_SECONDS);
   let next = Date.now() + (Number.isFinite(delay) ? delay : DELAY_SECONDS * 1000);
   let isShown = false;
+  let latest: Progress | undefined;
   const clear = () => {
     if (isShown) write('\r\u001b[K');
     isShown = false;
+    latest = undefined;
   };
-  sink = ({ what, done, total }) => {
-    if (Date.now() < next) return;
+  const show = () => {
+    if (latest === undefined || Date.now() < next) return;
     next = Date.now() + UPDATE_MS;
     isShown = true;
+    const { what, done, total } = latest;
+    latest = undefined;
     const count = total === undefined ? (done > 0 ? `: ${done}` : '') : `: ${done} of ${total}`;
     write(`\r${what}${count} …\u001b[K`);
   };
+  sink = (progress) => {
+    if (progress === undefined) clear();
+    latest = progress;
+    show();
+  };
+  // A step of git may last, and reports nothing meanwhile.
+  const timer = setInterval(show, UPDATE_MS).unref();
   try {
     return await action(clear);
   } finally {
     sink = undefined;
+    clearInterval(timer);
     clear();
   }
 }

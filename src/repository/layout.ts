@@ -106,6 +106,11 @@ export function binDirectory(agtDir: string): string {
   return join(agtDir, 'bin');
 }
 
+/** Programs that let an agent call agt in one run. */
+export function injectedDirectory(agtDir: string): string {
+  return join(agtDir, 'agents');
+}
+
 /** Temporary objects of running commands. */
 export function scratchDirectory(agtDir: string): string {
   return join(agtDir, 'scratch');

@@ -1,7 +1,7 @@
 /** Runs a real agent against the stand-in for the model, in a network of its own that has a loopback device alone. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { AGT, makeTempDir, type Outcome, REAL_GIT, run } from '../harness/world.ts';
 import type { Recorded } from './model.ts';
 
@@ -41,8 +41,13 @@ export function agentProblem({ program }: AgentSpec): string | undefined {
   return isolated.status === 0 ? undefined : 'unshare(1) and ip(8) cannot make a network of its own here';
 }
 
+/** Where scripts/install-agents.ts installs a package. */
+export function agentDirectory(name: string): string {
+  return join(root, 'node_modules/.agents', name);
+}
+
 function programPath(program: string): string {
-  return join(root, 'node_modules/.agents', program);
+  return agentDirectory(program);
 }
 
 /** An agent with a HOME of its own. */
@@ -56,11 +61,23 @@ export class TestAgent {
   }
 
   run(cwd: string, prompt: string, ...more: string[]): AgentRun {
+    const { program, args } = this.spec;
+    return this.start(cwd, [programPath(program), ...more, ...args(prompt)]);
+  }
+
+  /** With `agt session run` and the profile of the agent. */
+  runInSession(cwd: string, prompt: string): AgentRun {
+    const { program, args, name } = this.spec;
+    const words = [basename(program), ...args(prompt)];
+    return this.start(cwd, [AGT, 'session', 'run', '--profile', name, '--every', '0', '--', ...words]);
+  }
+
+  private start(cwd: string, words: readonly string[]): AgentRun {
     const { spec, home } = this;
     const log = join(makeTempDir(), 'requests');
     const inNetwork = ['-rn', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
     const model = [join(nodeBin, 'node'), join(import.meta.dirname, 'in-network.ts'), `${PORT}`, log];
-    const args = [...inNetwork, ...model, programPath(spec.program), ...more, ...spec.args(prompt)];
+    const args = [...inNetwork, ...model, ...words];
     const result = spawnSync('unshare', args, {
       cwd,
       env: { ...this.environment(), ...spec.env(home) },

@@ -32,6 +32,8 @@ describeAgent(claude, {
   edit: (path, content) => ({ tool: 'Write', args: { file_path: path, content } }),
   names: { shell: 'Bash', edit: 'Write' },
   reportsFailure: true,
+  conversation: /^xdg\/claude-code\/.*\.jsonl$/m,
+  isInjected: true,
   blocksPrompts: true,
 });
 

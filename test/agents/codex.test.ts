@@ -39,6 +39,8 @@ describeAgent(codex, {
   }),
   names: { shell: 'Bash', edit: 'apply_patch' },
   reportsFailure: false,
+  conversation: /^xdg\/codex\/rollout.*\.jsonl$/m,
+  isInjected: false,
   blocksPrompts: true,
   showsAnswer: false,
 });

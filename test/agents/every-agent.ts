@@ -17,6 +17,10 @@ export interface AgentTools {
   readonly reportsFailure: boolean;
   /** A hook can answer a prompt. */
   readonly blocksPrompts: boolean;
+  /** The file of a conversation, in a session that runs with the profile of the agent. */
+  readonly conversation: RegExp;
+  /** agt can let it call agt in one run, without a change of settings. */
+  readonly isInjected: boolean;
   /** Without a terminal, too. */
   readonly showsAnswer?: false;
 }
@@ -105,5 +109,24 @@ export function describeAgent(spec: AgentSpec, tools: AgentTools): void {
     writeFileSync(file, installed);
     agent.agt(folder, 'hooks', 'uninstall', spec.name);
     expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
+  });
+
+  test(`${spec.name}: agt session run keeps the conversation in the session`, () => {
+    const agent = new TestAgent(spec);
+    const session = makeSession();
+    const { repository } = session;
+    if (!tools.isInjected) agent.install(repository);
+    const file = join(agent.home, spec.settings);
+    const before = existsSync(file) ? readFileSync(file) : undefined;
+    agent.agt(repository, 'session', 'new', 's2', '--profile', spec.name);
+    const sandbox = `${repository}.agt/sessions/s2/sandbox`;
+    const turn = agent.runInSession(sandbox, ask(shell('echo 1 > one')));
+    expect(turn).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/all is done\s*$/) });
+    expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
+    expect(agent.failures()).toBe('');
+    expect(agent.log(sandbox)).toContainEqual(expect.objectContaining({ tool: names.shell }));
+    const files = git(repository, 'ls-tree', '-r', '--name-only', 'agtsessions/s2', 'xdg/', 'sandbox/one');
+    expect(files).toMatch(tools.conversation);
+    expect(files).toMatch(/^sandbox\/one$/m);
   });
 }

@@ -26,5 +26,7 @@ describeAgent(gemini, {
   edit: (path, content) => ({ tool: 'write_file', args: { file_path: path, content } }),
   names: { shell: 'run_shell_command', edit: 'write_file' },
   reportsFailure: true,
+  conversation: /^xdg\/gemini\/session.*\.jsonl$/m,
+  isInjected: false,
   blocksPrompts: true,
 });

@@ -9,7 +9,7 @@ import { type Step, script } from './model.ts';
 
 const root = join(import.meta.dirname, '../..');
 const EXTENSION = join(root, 'extensions/pi/agt.ts');
-const PROGRAM = 'pi-coding-agent/node_modules/.bin/pi';
+export const PROGRAM = 'pi-coding-agent/node_modules/.bin/pi';
 const TIMEOUT_MS = 60_000;
 
 /** Why pi cannot run here; undefined if it can. */
@@ -23,6 +23,13 @@ const TREE = `export default (pi) => pi.registerCommand('test-tree', { descripti
   const { cancelled } = await context.navigateTree(id, { summarize: false });
   context.ui.notify('tree ' + (cancelled ? 'cancelled' : 'done'), 'info');
 } });`;
+
+/** The stand-in as a provider of models. */
+export function writeModels(home: string): void {
+  const models = [{ id: 'stub' }];
+  const stub = { baseUrl: `${MODEL}/v1`, api: 'openai-completions', apiKey: 'none', models };
+  write(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { stub } }));
+}
 
 export class Pi {
   readonly home: string;
@@ -45,15 +52,10 @@ export class Pi {
     this.cwd = cwd;
     const settings = join(home, '.pi/agent');
     mkdirSync(join(settings, 'extensions'), { recursive: true });
-    copyFileSync(EXTENSION, join(settings, 'extensions/agt.ts'));
+    if (agt === dirname(AGT)) run(AGT, ['hooks', 'install', 'pi'], { cwd: home, env: { HOME: home } });
+    else copyFileSync(EXTENSION, join(settings, 'extensions/agt.ts'));
     write(join(settings, 'extensions/tree.js'), TREE);
-    const stub = {
-      baseUrl: `${MODEL}/v1`,
-      api: 'openai-completions',
-      apiKey: 'none',
-      models: [{ id: 'stub' }],
-    };
-    write(join(settings, 'models.json'), JSON.stringify({ providers: { stub } }));
+    writeModels(home);
     const nodeBin = join(root, 'node_modules/.bin');
     const path = [agt, nodeBin, dirname(REAL_GIT), process.env['PATH']].join(delimiter);
     const model = [

@@ -26,6 +26,8 @@ describeAgent(qwen, {
   edit: (path, content) => ({ tool: 'write_file', args: { file_path: path, content } }),
   names: { shell: 'run_shell_command', edit: 'write_file' },
   reportsFailure: true,
+  conversation: /^xdg\/qwen\/.*\.jsonl$/m,
+  isInjected: false,
   blocksPrompts: true,
   showsAnswer: false,
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { AGT, agtOk, run, write } from '../harness/world.ts';
 
-test('autocommit, restore and remove show progress on a terminal alone', ({ skip }) => {
+test('commands that last show progress on a terminal alone', ({ skip }) => {
   if (run('sh', ['-c', 'command -v script'], { cwd: '/' }).exitCode !== 0)
     skip('no script(1) to make a terminal');
   const { repository, sandbox } = makeSession();
@@ -21,6 +21,15 @@ test('autocommit, restore and remove show progress on a terminal alone', ({ skip
   const hidden = onTerminal('session restore s1 --to @{1} --quiet');
   expect(hidden).not.toContain('files');
   expect(onTerminal('session restore s1 --to before', { TERM: 'dumb' })).not.toContain('\u001b');
+  write(join(sandbox, 'landed'), 'landed\n');
+  const accepted = onTerminal('accept s1 --keep');
+  expect(accepted).toMatch(/\rreading the sandbox .*\r\u001b\[Kaccepted s1/s);
+  // An editor has the terminal alone.
+  const editor = 'echo editor begins; sleep 0.3; echo editor ends; :';
+  onTerminal('session unaccept s1');
+  const edited = onTerminal('accept s1 --keep --edit', { GIT_EDITOR: editor });
+  expect(edited).toMatch(/\u001b\[Keditor begins\s+editor ends\s/);
+  expect(onTerminal('du')).toMatch(/\rmeasuring histories: 1 of 1 /);
   expect(onTerminal('remove s1')).toMatch(/\rdeleting files: 1 .*\r\u001b\[Kremoved /s);
   expect(run(AGT, ['list'], { cwd: repository, env }).stderr).toBe('');
 });

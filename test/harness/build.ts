@@ -10,8 +10,8 @@ const root = join(import.meta.dirname, '..', '..');
 const KILLABLE = 'dist/failure-points/agtmode.cjs';
 
 export default function setup(): () => void {
-  const inputs = ['src/**/*.ts', 'scripts/{bundle,build}.ts', 'package.json'].flatMap((pattern) =>
-    globSync(pattern, { cwd: root }),
+  const inputs = ['src/**/*.ts', 'extensions/pi/agt.ts', 'scripts/{bundle,build}.ts', 'package.json'].flatMap(
+    (pattern) => globSync(pattern, { cwd: root }),
   );
   const newest = Math.max(...inputs.map((path) => statSync(join(root, path)).mtimeMs));
   const built = statSync(join(root, 'dist/agt'), { throwIfNoEntry: false })?.mtimeMs ?? 0;

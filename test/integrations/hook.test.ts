@@ -3,17 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { makeSession, sessionIn } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-
-const stateDir = () => join(process.env['HOME'] ?? '', '.local/state/agt');
-
-function hook(cwd: string, event: string, fields: object = {}, env: Record<string, string> = {}) {
-  const input = JSON.stringify({ session_id: 'c1', cwd, hook_event_name: event, ...fields });
-  return run(AGT, ['hook', 'claude-code'], { cwd: '/', input, env });
-}
-
-const silent = { exitCode: 0, stdout: '', stderr: '' };
+import { failures, hook, log, metadata, silent, stateDir } from './hooks.ts';
 
 function say(cwd: string, prompt: string) {
   return hook(cwd, 'UserPromptSubmit', { prompt });
@@ -21,24 +13,6 @@ function say(cwd: string, prompt: string) {
 
 function toolOf(cwd: string, tool: string, input: object, event = 'PostToolUse', id = 'toolu_1') {
   return hook(cwd, event, { tool_name: tool, tool_input: input, tool_use_id: id });
-}
-
-function log({ repository, id }: TestSession) {
-  return JSON.parse(agtOk(repository, 'session', 'log', id, '--json')) as Record<string, unknown>[];
-}
-
-const metadata = ({ repository, id }: TestSession) =>
-  JSON.parse(readFileSync(join(repository, '.git/agt/sessions', `${id}.json`), 'utf8'));
-
-function failures(): { reason: string; cwd: string; event: string }[] {
-  const text = existsSync(join(stateDir(), 'hooks.log'))
-    ? readFileSync(join(stateDir(), 'hooks.log'), 'utf8')
-    : '';
-  rmSync(join(stateDir(), 'hooks.log'), { force: true });
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
 }
 
 async function until(condition: () => boolean): Promise<void> {

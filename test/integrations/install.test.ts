@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGT, makeRepository, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
 
-const PROGRAMS = ['claude'];
+const PROGRAMS = ['claude', 'codex', 'opencode', 'gemini', 'qwen', 'pi'];
 
 /** A HOME of its own, and a PATH with agents that do nothing. */
 class Home {
@@ -178,6 +178,7 @@ test('an agent that is not installed is named', () => {
     tool: 'claude-code',
     outcome: 'agent-not-found',
     file: null,
+    trusted: null,
   });
   expect(home.content()).toBe(before);
 });
@@ -212,5 +213,39 @@ test('a directory that cannot be written changes nothing', () => {
   if (process.getuid?.() !== 0) expect(outcome.exitCode).toBe(1);
   chmodSync(directory, 0o755);
   home.agt('uninstall', 'claude-code');
+  expect(home.content()).toBe(before);
+});
+
+/** The files of each agent, and settings that a person may have there. */
+const FILES = {
+  'claude-code': ['.claude/settings.json', COMMENTED],
+  codex: ['.codex/hooks.json', '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]}}'],
+  gemini: ['.gemini/settings.json', '{\n  "hooks": { "disabled": ["x"] }, // no x\n}\n'],
+  qwen: ['.qwen/settings.json', '{"$version": 4}'],
+  opencode: ['.config/opencode/plugins/agt.js', undefined],
+  pi: ['.pi/agent/extensions/agt.ts', undefined],
+} as const;
+
+test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte', (name, [path, settings]) => {
+  for (const given of new Set([undefined, settings])) {
+    const home = new Home();
+    if (given !== undefined) write(join(home.dir, path), given);
+    const before = home.content();
+    const outcome = home.agt('install', name, '--no-trust');
+    expect(outcome.exitCode).toBe(0);
+    expect(readFileSync(join(home.dir, path), 'utf8')).toContain(`'${AGT}' hook ${name}`);
+    if (name !== 'codex') expect(JSON.parse(home.ok('status', name, '--json'))[0].state).toBe('installed');
+    expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
+    home.agt('uninstall', name);
+    expect(home.content()).toBe(before);
+  }
+});
+
+test('agt replaces no program of somebody else', () => {
+  const home = new Home();
+  write(join(home.dir, '.pi/agent/extensions/agt.ts'), 'export default () => {};\n');
+  const before = home.content();
+  expect(home.agt('install', 'pi').stderr).toMatch(/agt has not written the file that is there/);
+  home.agt('uninstall', 'pi');
   expect(home.content()).toBe(before);
 });

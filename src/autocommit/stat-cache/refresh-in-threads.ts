@@ -39,17 +39,26 @@ export class RefreshThreads {
     }
   }
 
-  /** `sessionFolder` is absolute. Blocks until all is done. To be called once. */
-  refresh(sessionFolder: string, cache: StatCache, topFolders: readonly string[]): UpToDate {
+  /**
+   * `sessionFolder` is absolute. `attached`: the only top-level folder is a link to this directory, and a way through a link
+   * takes the kernel half as long again. Blocks until all is done. To be called once.
+   */
+  refresh(
+    sessionFolder: string,
+    cache: StatCache,
+    topFolders: readonly string[],
+    attached?: string,
+  ): UpToDate {
     const { files, directories = NO_DIRECTORIES, clock, shared } = cache;
     const upToDate = {
       files: new Uint8Array(new SharedArrayBuffer(files.length)),
       directories: new Uint8Array(new SharedArrayBuffer(directories.paths.length)),
     };
     const control = new RefreshControl();
-    const goBack = tryEnter(sessionFolder);
+    const goBack = tryEnter(attached ?? sessionFolder);
     const folder = goBack === undefined ? Buffer.from(sessionFolder).toString('latin1') : '';
-    const work = { folder, topFolders, clock, upToDate };
+    const entered = attached !== undefined && goBack !== undefined ? 'sandbox' : '';
+    const work = { folder, entered, topFolders, clock, upToDate };
     const paths = { fileDirectories: files.columns.directories, directoryPaths: directories.paths };
     for (const [thread, worker] of this.workers.entries()) {
       if (shared === undefined) break;

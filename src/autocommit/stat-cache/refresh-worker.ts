@@ -10,6 +10,7 @@ export interface RefreshShare {
   /** The number of this thread. */
   readonly thread: number;
   readonly folder: string;
+  readonly entered: string;
   readonly topFolders: readonly string[];
   readonly shared: SharedColumns;
   readonly fileDirectories: readonly string[];

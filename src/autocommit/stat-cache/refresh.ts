@@ -17,6 +17,8 @@ export interface UpToDate {
 export interface RefreshWork {
   /** The session folder; absolute, one byte per character. Empty: it is the current directory. */
   readonly folder: string;
+  /** A directory of the session folder that is the current one instead, such as `sandbox`. Empty: there is none. */
+  readonly entered: string;
   readonly topFolders: readonly string[];
   readonly files: CachedFiles;
   readonly directories: CachedDirectories;
@@ -47,16 +49,17 @@ export function refreshBatches(work: RefreshWork): void {
 }
 
 function refreshDirectories(work: RefreshWork, start: number, end: number): void {
-  const { folder, topFolders, directories, clock, upToDate } = work;
+  const { topFolders, directories, clock, upToDate } = work;
   for (let row = start; row < end; row++) {
     const path = directories.paths[row] as string;
-    const stat = isUnder(path, topFolders) ? tryLstat(joinPath(folder, path)) : undefined;
+    const stat = isUnder(path, topFolders) ? tryLstat(pathFor(work, path)) : undefined;
     if (stat !== undefined && directories.isSame(row, stat, clock)) upToDate.directories[row] = 1;
   }
 }
 
 /** All names are decoded at once: that takes a tenth of the time. */
-function fileRefresher({ folder, topFolders, files, clock, upToDate }: RefreshWork) {
+function fileRefresher(work: RefreshWork) {
+  const { topFolders, files, clock, upToDate } = work;
   const { names, nameEnds, directoryOf, directories } = files.columns;
   const text = names.toString('latin1');
   const textIsAscii = isAscii(text);
@@ -67,7 +70,7 @@ function fileRefresher({ folder, topFolders, files, clock, upToDate }: RefreshWo
       // Most neighbouring rows are in the same directory.
       if (directoryOf[row] !== directory) {
         directory = directoryOf[row] as number;
-        prefix = joinPath(joinPath(folder, directories[directory] as string), '');
+        prefix = joinPath(pathFor(work, directories[directory] as string), '');
         ascii = textIsAscii && isAscii(prefix);
       }
       if (!isScanned[directory]) continue;
@@ -76,6 +79,12 @@ function fileRefresher({ folder, topFolders, files, clock, upToDate }: RefreshWo
       if (stat !== undefined && files.isSame(row, stat, clock)) upToDate.files[row] = 1;
     }
   };
+}
+
+/** The path of an entry of the session folder for a system call. */
+function pathFor({ folder, entered }: RefreshWork, path: string): string {
+  if (entered === '') return joinPath(folder, path);
+  return path === entered ? '.' : path.slice(entered.length + 1);
 }
 
 /** `ascii` as of systemPath. */

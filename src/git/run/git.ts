@@ -5,6 +5,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { endProgress } from '../../process/progress.ts';
 import { cleanGitEnvironment, localeOf } from './environment.ts';
 import { traceCommand } from './trace.ts';
 
@@ -69,6 +70,7 @@ export function inDirectory(git: Git, cwd: string): Git {
 /** Runs git to its end. Any exit code is a result. */
 export async function runGit(git: Git, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
   traceCommand(git.env, git.path, args);
+  if (options.stderr === 'inherit') endProgress();
   const result = await start(git, args, options);
   if (result.exitCode === undefined) {
     if (result.signal !== undefined) {

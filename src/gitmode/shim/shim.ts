@@ -219,10 +219,19 @@ case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_D
 esac
 case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
 
+# Whether a session works in the user's own checkout, which may be a linked worktree.
+agt_is_in_place() {
+  if [ -e "$1/.git/agt-in-place" ]; then return 0; fi
+  if ! [ -f "$1/.git" ] || ! [ -r "$1/.git" ]; then return 1; fi
+  agt_linked=
+  read -r agt_word agt_linked <"$1/.git" || :
+  case $agt_linked in '') return 1 ;; /*) ;; *) agt_linked=$1/$agt_linked ;; esac
+  [ -e "$agt_linked/agt-in-place" ]
+}
 # In a session folder the executable captures the session before a command that can destroy work.
 agt_in_session() {
   agt_up=$agt_dir
-  until [ -e "$agt_up/sandbox/.git" ] || [ -e "$agt_up/.git/agt-in-place" ]; do
+  until [ -e "$agt_up/sandbox/.git" ] || agt_is_in_place "$agt_up"; do
     if [ "$agt_up" -ef / ] || ! [ -e "$agt_up/.." ]; then return 1; fi
     agt_up=$agt_up/..
   done

@@ -122,7 +122,9 @@ export async function uninstallHooks(
   return isThere ? 'uninstalled' : 'not-installed';
 }
 
+/** Deletes what a killed agt has left beside the file, too. */
 export function bringBack(path: string, before: Buffer | undefined, after: Buffer | undefined): void {
+  rmSync(`${path}.agt-new`, { force: true });
   if (before !== undefined && after === undefined) rmSync(path);
   else if (after !== undefined && !isSame(before, after)) replaceSettingsFile(path, before, after);
 }

@@ -14,6 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, errorCode, systemReason } from '../../errors.ts';
 
 /** Settings may hold keys. */
@@ -44,7 +45,8 @@ export function decodeSettings(path: string, bytes: Buffer): string {
 /** The directory is there. The agent itself may write the file: agt replaces only what it has read. */
 export function replaceSettingsFile(path: string, before: Buffer | undefined, after: Buffer): void {
   const target = before === undefined ? path : realpathSync(path);
-  const temporary = `${target}.agt-${process.pid}`;
+  const temporary = `${target}.agt-new`;
+  rmSync(temporary, { force: true }); // an agt was killed here
   try {
     write(temporary, after, before === undefined ? undefined : statSync(target));
     const now = readSettingsFile(path);
@@ -53,6 +55,7 @@ export function replaceSettingsFile(path: string, before: Buffer | undefined, af
         hints: ['run the command again'],
       });
     }
+    failurePoint('settings: written');
     renameSync(temporary, target);
   } finally {
     rmSync(temporary, { force: true });

@@ -12,6 +12,7 @@ import { snapshotNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { reachableObjects, sizesOnDisk } from '../../git/objects/reachable.ts';
 import type { Git } from '../../git/run/git.ts';
 import { gitText } from '../../git/run/git.ts';
+import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 
@@ -41,6 +42,7 @@ export async function costOf(
   const objectsOf = new Map<string, string[]>();
   const uses = new Map<string, number>();
   for (const [key, roots] of histories) {
+    reportProgress('measuring histories', objectsOf.size + 1, histories.size);
     const objects = (await reachableObjects(git, roots, others)).filter((oid) => !excluded.has(oid));
     objectsOf.set(key, objects);
     for (const oid of objects) uses.set(oid, (uses.get(oid) ?? 0) + 1);

@@ -7,6 +7,7 @@ import { parentPath } from '../../disk/parent-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
+import { breakStaleLocks } from '../../git/files/ref-locks.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, gitAnswer, gitBytes, inDirectory, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
@@ -125,16 +126,17 @@ export function removeFile(checkout: string, path: string): void {
 }
 
 /** Checks the branch out, whatever git finds in its way: a snapshot holds it. No hook runs. */
-export async function switchTo({ git }: InPlace, branch: string): Promise<void> {
-  const args = [
-    '-c',
-    'core.hooksPath=/dev/null',
-    'checkout',
-    '--force',
-    '--quiet',
-    '--no-recurse-submodules',
-  ];
-  const run = await runGit(git, [...args, shortBranch(branch), '--']);
+export async function switchTo(place: InPlace, branch: string): Promise<void> {
+  const { git, checkout } = place;
+  const options = ['--force', '--quiet', '--no-recurse-submodules'];
+  const args = ['-c', 'core.hooksPath=/dev/null', 'checkout', ...options, shortBranch(branch), '--'];
+  let run = await runGit(git, args);
+  if (run.exitCode !== 0 && /\.lock'/.test(run.stderr)) {
+    const directory = gitDir(place);
+    const locks = ['index.lock', 'HEAD.lock'].map((name) => join(directory, name));
+    await breakStaleLocks(locks, async () => [checkout, directory]);
+    run = await runGit(git, args);
+  }
   if (run.exitCode === 0) return;
   throw new AgtError(`git could not check out ${shortBranch(branch)} in ${git.cwd}`, {
     hints: run.stderr.split('\n').filter((line) => line !== ''),

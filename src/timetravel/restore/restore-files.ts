@@ -12,6 +12,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
@@ -95,4 +96,35 @@ export async function requireRoom(
   const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
   await requireSpaceFor(git, plan, sessionFolder(record), linkedSandbox(record));
   return plan;
+}
+
+interface StayingFiles {
+  /** With the directories above; as shown to people. */
+  readonly paths: ReadonlySet<string>;
+  readonly count: number;
+  readonly example: string;
+}
+
+export const NO_FILES: StayingFiles = { paths: new Set(), count: 0, example: '' };
+
+/**
+ * Files of an attached folder that git ignored before the restore, and that the restored `.gitignore` does not name. agt
+ * had not captured them, so it deletes none of them, and the snapshot after the restore has them.
+ */
+export async function stayingFiles(
+  git: Git,
+  { record, wanted, before }: FilesToRestore,
+  after: string,
+): Promise<StayingFiles> {
+  if (!isAttached(record)) return NO_FILES;
+  const read = async (commit: string) => (await readSnapshotTree(git, commit)).files;
+  const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
+  const captured = before?.commit === undefined ? undefined : await read(before.commit);
+  const staying = [...now.keys()].filter((path) => !then.has(path) && captured?.has(path) !== true);
+  const paths = staying.flatMap((path) => [path, ...parentDirectories(path)]).map(displayPath);
+  return {
+    paths: new Set(paths),
+    count: staying.length,
+    example: displayPath(staying[0] ?? '').replace(/^sandbox\//, ''),
+  };
 }

@@ -27,7 +27,14 @@ import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { keepGitState } from './keep-git-state.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
-import { type FilesToRestore, filesToTake, requireRoom, restoreFiles } from './restore-files.ts';
+import {
+  type FilesToRestore,
+  filesToTake,
+  NO_FILES,
+  requireRoom,
+  restoreFiles,
+  stayingFiles,
+} from './restore-files.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -202,10 +209,11 @@ function workBranches(
 
 async function captureAndVerify(
   session: LockedSession,
-  { record, snapshot, wanted, taking }: RestoreStart,
+  start: RestoreStart,
   { now, by, scope }: RestoreRequest,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
+  const { record, snapshot, wanted, taking } = start;
   const restored = { commit: snapshot.commit, by };
   const { commit = '', failed } = await captureSession(session, record, { now, restored, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
@@ -213,5 +221,9 @@ async function captureAndVerify(
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, branches);
   const unread = failed.map(({ path }) => path).filter((path) => isUnder(path, scope.map(displayPath)));
   const warnings = ignored.map((path) => `${path} was not compared, because .agtignore matches it`);
-  return { commit, mismatches: [...new Set([...mismatches, ...unread])], warnings };
+  const staying = mismatches.length > 0 ? await stayingFiles(repository.git, start, commit) : NO_FILES;
+  if (staying.count > 0)
+    warnings.push(`${staying.count} files that git ignored before stay, such as ${staying.example}`);
+  const different = [...mismatches, ...unread].filter((path) => !staying.paths.has(path));
+  return { commit, mismatches: [...new Set(different)], warnings };
 }

@@ -103,6 +103,11 @@ test('in a linked worktree, and in an agt clone', () => {
   expect(git(linked, 'status', '--porcelain')).toBe('');
   write(join(linked, 'b'), 'agent\n');
   agtOk(linked, 'session', 'record', '--tool', 'Edit');
+  write(join(linked, 'b'), 'agent again\n');
+  const shim = makeTempDir('shim');
+  agtOk(repository, 'shim', 'install', '--dir', shim);
+  run(join(shim, 'git'), ['reset', '-q', '--hard'], { cwd: linked });
+  expect(agtOk(linked, 'session', 'cat', 's1', '@{0}:b')).toBe('agent again');
   agtOk(linked, 'remove', 's1');
   expect(git(linked, 'status', '--porcelain')).toBe('M  a\n?? untracked');
   expect(git(linked, 'symbolic-ref', '--short', 'HEAD')).toBe('side');
@@ -192,4 +197,14 @@ test('the guard makes a snapshot before git destroys work in the checkout, by th
   write(join(repository, 'a'), 'after\n');
   run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: repository });
   expect(JSON.parse(agtOk(repository, 'session', 'log', 's1', '--json'))[0].label).toMatch(/^before remove/);
+});
+
+test('a lock that a killed git left in the checkout stops neither the end of a session nor the next one', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  begin(repository);
+  work(repository);
+  for (const name of ['index.lock', 'HEAD.lock']) write(join(repository, '.git', name), '');
+  agtOk(repository, 'reject', 's1');
+  expect(look(repository)).toEqual(before);
 });

@@ -135,6 +135,8 @@ function print(
   if (error !== undefined) context.err(formatError(error, false));
   else if (file !== undefined) {
     context.out(`${title}: ${SENTENCES[outcome]} ${showPath(file)}\n`);
+    const { note } = integration;
+    if (outcome === 'installed' && note !== undefined) context.err(`note: ${note}\n`);
     if (trusted === false)
       context.err(
         `hint: ${title} runs them once you trust them: review them in /hooks of ${title}, ` +

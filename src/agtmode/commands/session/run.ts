@@ -9,6 +9,7 @@ import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, isInPlace } from '../../creating.ts';
+import { injectHooks } from '../../inject-hooks.ts';
 import { paint } from '../../output/format.ts';
 import {
   commandArgument,
@@ -30,7 +31,8 @@ export const sessionRun = defineCommand({
     'command as its owner meanwhile. With several sessions, run the command in all of them at once, print each line of ' +
     'output after the id of its session, and exit with the highest exit code. AGT_SESSION and AGT_SANDBOX name the ' +
     'session and its sandbox. XDG_DATA_HOME and XDG_CONFIG_HOME stay as they are, unless a profile in your settings sets ' +
-    'them: [profile "x"] env = XDG_DATA_HOME={xdg}',
+    'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen and pi keep the ' +
+    'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
   positionals: {
     ids: {
       type: 'string',
@@ -76,11 +78,11 @@ export const sessionRun = defineCommand({
     const sessions: SessionToRun[] = [];
     for (const record of records) {
       const prefix = records.length > 1 ? prefixOf(context, record, width) : undefined;
+      const env = await environmentFor(context, record, args.profile);
       const request = {
-        words,
+        ...(await injectHooks(context, args.profile ?? record.profile, { words, env })),
         prefix,
         cwd: directoryFor(context, record),
-        env: await environmentFor(context, record, args.profile),
         everyMs: everyMs === 0 ? undefined : everyMs,
         now: context.now,
         onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),

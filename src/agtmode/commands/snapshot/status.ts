@@ -1,7 +1,7 @@
 import { EXIT } from '../../../errors.ts';
 import { knownRefusal } from '../../../session/attached/refuse.ts';
 import { previewCapture } from '../../../session/capture-session.ts';
-import { snapshotRefs } from '../../../session/record.ts';
+import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { replayHistory } from '../../../timetravel/restore/undo.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
@@ -19,13 +19,20 @@ export const snapshotStatus = defineCommand({
   examples: [['agt snapshot status', 'see whether this folder has snapshots, and where agt keeps them']],
   run: async (args, context) => {
     const here = await sessionIfAny(context);
-    if (here === undefined) return printNone(context, args.json);
+    if (here === undefined || (await isRefused(context, here))) return printNone(context, args.json);
     const status = await readStatus(here, context.now());
     if (args.json) context.out(json(statusJson(here, status)));
     else context.out(statusText(here, status, context.now()));
     return EXIT.done;
   },
 });
+
+/** A folder with too many files has a store without snapshots. */
+async function isRefused(context: Context, { repository, record }: SessionHere): Promise<boolean> {
+  if (!isAttached(record) || record.checkout === undefined) return false;
+  if (knownRefusal(context.folderAccess(), record.checkout) === undefined) return false;
+  return (await readHistory(repository.git, snapshotRefs(record))).length === 0;
+}
 
 async function printNone(context: Context, asJson: boolean): Promise<number> {
   const { folder } = await folderHere(context);

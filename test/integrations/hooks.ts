@@ -1,0 +1,32 @@
+/** Calls hooks as an agent does, and reads what came of it. */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestSession } from '../harness/session.ts';
+import { AGT, agtOk, run } from '../harness/world.ts';
+
+export const stateDir = () => join(process.env['HOME'] ?? '', '.local/state/agt');
+
+export function hook(cwd: string, event: string, fields: object = {}, env: Record<string, string> = {}) {
+  const input = JSON.stringify({ session_id: 'c1', cwd, hook_event_name: event, ...fields });
+  return run(AGT, ['hook', 'claude-code'], { cwd: '/', input, env });
+}
+
+export const silent = { exitCode: 0, stdout: '', stderr: '' };
+
+export function log({ repository, id }: TestSession) {
+  return JSON.parse(agtOk(repository, 'session', 'log', id, '--json')) as Record<string, unknown>[];
+}
+
+export const metadata = ({ repository, id }: TestSession) =>
+  JSON.parse(readFileSync(join(repository, '.git/agt/sessions', `${id}.json`), 'utf8'));
+
+export function failures(): { reason: string; cwd: string; event: string }[] {
+  const text = existsSync(join(stateDir(), 'hooks.log'))
+    ? readFileSync(join(stateDir(), 'hooks.log'), 'utf8')
+    : '';
+  rmSync(join(stateDir(), 'hooks.log'), { force: true });
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
