@@ -1,7 +1,7 @@
 /**
- * Parses command lines that need no rules: full option names, and each value a word of its own. Everything else (short
- * options, `--no-x`, `--x=y`, positional arguments, quotes, mistakes, help) needs yargs, and loading yargs takes a tenth
- * of the time of a small autocommit.
+ * Parses command lines that need no rules: full option names, each value a word of its own, and one name. Everything else
+ * (short options, `--no-x`, `--x=y`, several arguments, quotes, mistakes, help) needs yargs, and loading yargs takes a
+ * tenth of the time of a small autocommit.
  */
 import { type Command, commandName, findCommand } from './command.ts';
 
@@ -23,13 +23,22 @@ export function parseWithoutYargs(
   const given = new Set<string>();
   const rest = words.slice(commandName(command).split(' ').length);
   while (rest.length > 0) {
-    const name = /^--([a-z]+(?:-[a-z]+)*)$/.exec(rest.shift() ?? '')?.[1] ?? '';
+    const word = rest.shift() ?? '';
+    const argument = PLAIN.test(word) && !NO_NAME.test(word) ? onlyPositional(command) : undefined;
+    if (argument !== undefined) {
+      if (given.has(argument)) return undefined;
+      args[argument] = word;
+      given.add(argument);
+      continue;
+    }
+    const name = /^--([a-z]+(?:-[a-z]+)*)$/.exec(word)?.[1] ?? '';
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
-    if (option === undefined || (given.has(name) && option.array !== true)) return undefined;
+    if (option === undefined || !isPlain(option) || (given.has(name) && option.array !== true))
+      return undefined;
     if (option.type === 'boolean') args[name] = true;
     else {
       const value = rest.shift() ?? '';
-      if (!/^[^-'"][^'"]*$/.test(value)) return undefined;
+      if (!PLAIN.test(value)) return undefined;
       if (option.array !== true) args[name] = value;
       else args[name] = given.has(name) ? [...(args[name] as string[]), value] : [value];
     }
@@ -38,13 +47,31 @@ export function parseWithoutYargs(
   return { command, args };
 }
 
+/** No option, and nothing that yargs would take quotes from. */
+const PLAIN = /^[^-'"][^'"]*$/;
+/** yargs takes these for the value of a boolean option before them. */
+const NO_NAME = /^(true|false)$/;
+
+/** The name of the argument, if the command takes one and it may be left out. */
+function onlyPositional({ usage, positionals = {} }: Command): string | undefined {
+  const [[name, { type, array }] = ['', {}], ...more] = Object.entries(positionals);
+  const isPlainName = type === 'string' && array !== true && usage.endsWith(` [${name}]`);
+  return more.length === 0 && isPlainName ? name : undefined;
+}
+
 function defaultsOf({ options = {} }: Command): Record<string, unknown> {
   const withDefault = Object.entries(options).filter(([, option]) => 'default' in option);
   return Object.fromEntries(withDefault.map(([name, option]) => [name, option.default]));
 }
 
-/** Features of options that parseWithoutYargs handles as yargs does. */
-const HANDLED = ['type', 'default', 'describe', 'alias', 'array'];
+/** Features of options that parseWithoutYargs handles as yargs does; the last one only if the option is not given. */
+const HANDLED = ['type', 'default', 'describe', 'alias', 'array', 'choices'];
+
+type Option = NonNullable<Command['options']>[string];
+
+function isPlain({ type, choices }: Option): boolean {
+  return ['boolean', 'string'].includes(type ?? '') && choices === undefined;
+}
 
 function hasPlainOptions({ usage, options, positionals }: Command): boolean {
   return (
@@ -52,7 +79,7 @@ function hasPlainOptions({ usage, options, positionals }: Command): boolean {
     Object.values(positionals ?? {}).every((positional) => !('default' in positional)) &&
     Object.values(options ?? {}).every(
       (option) =>
-        ['boolean', 'string'].includes(option.type ?? '') &&
+        (isPlain(option) || option.choices !== undefined) &&
         Object.keys(option).every((key) => HANDLED.includes(key)),
     )
   );

@@ -19,8 +19,8 @@ export async function becomeGit(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<number> {
-  traceCommand(env, git, args);
   if (process.execve === undefined) return runAsChild(git, args, env);
+  traceCommand(env, git, args);
   for (const signal of ['SIGPIPE', 'SIGXFSZ'] as const) process.on(signal, () => {});
   const environmentBytes = rawEnvironment(env);
   const argumentBytes = rawArguments(args);
@@ -56,6 +56,7 @@ export function runAsChild(
   env: NodeJS.ProcessEnv,
   clean: () => void = () => {},
 ): Promise<number> {
+  traceCommand(env, git, args);
   return new Promise((done, fail) => {
     // The handlers come first: a signal in between would end this process and leave git running.
     const forward = (signal: NodeJS.Signals) => void child.kill(signal);

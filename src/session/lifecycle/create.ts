@@ -48,6 +48,8 @@ interface NewSession {
   /** The user's own checkout, in place of a worktree of the session. */
   readonly checkout?: string | undefined;
   readonly showProgress: boolean;
+  /** git's configuration, if the caller reads it already. */
+  readonly config?: Promise<GitConfig>;
 }
 
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
@@ -92,7 +94,7 @@ async function createResources(
 ): Promise<GitConfig> {
   const { repository } = session;
   const folder = sessionFolder(record);
-  const config = await readGitConfig(repository.git);
+  const config = await (wanted.config ?? readGitConfig(repository.git));
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository, config);
@@ -224,7 +226,7 @@ async function addWorktree(
     wanted.checkOut ? '--checkout' : '--no-checkout',
     ...(wanted.showProgress ? [] : ['--quiet']),
   ];
-  const workers = wanted.checkOut && !config.has('checkout.workers') ? ownWorkers() : [];
+  const workers = wanted.checkOut ? ownWorkers(config) : [];
   const tree = [record.sandbox, shortBranch(record.work_branch)];
   const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
   const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
@@ -236,10 +238,18 @@ async function addWorktree(
   }
 }
 
-/** By default git writes one file at a time and mostly waits for the disk. A user's setting has priority. */
-function ownWorkers(): string[] {
-  return ['-c', `checkout.workers=${Math.max(FEWEST_WORKERS, availableParallelism())}`];
+/** By default git writes one file at a time and mostly waits for the disk. The settings of the user have priority. */
+function ownWorkers(config: GitConfig): string[] {
+  const own = {
+    'checkout.workers': Math.max(FEWEST_WORKERS, availableParallelism()),
+    'checkout.thresholdForParallelism': FEWEST_FILES,
+  };
+  const missing = Object.entries(own).filter(([key]) => !config.has(key.toLowerCase()));
+  return missing.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
+
+/** To start the workers takes longer than one git needs for so many files. git's own default is 100. */
+const FEWEST_FILES = 2000;
 
 /** On few cores, too, more workers keep the disk busy. */
 const FEWEST_WORKERS = 4;

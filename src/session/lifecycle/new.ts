@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
+import { type GitConfig, mayDifferInWorktrees, readGitConfig } from '../../git/run/config.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -44,6 +44,8 @@ export async function newSession(repository: Repository, request: NewRequest): P
   // Before git looks for untracked files: it would walk through the whole disk.
   refuseHomeAndRoot(repository);
   const { from, cwd } = request;
+  const config = readGitConfig(repository.git);
+  config.catch(() => {}); // reported where it is needed
   const checkout = from === undefined ? await readCheckout(repository, cwd) : undefined;
   const start = checkout === undefined ? await resolveStartPoint(repository, from, cwd) : startAt(checkout);
   const found = checkout?.changes ?? (await readUserChanges(repository, start.commit, cwd));
@@ -61,9 +63,10 @@ export async function newSession(repository: Repository, request: NewRequest): P
     profile: request.profile,
     now: request.now,
     checkOut: true,
+    config,
     showProgress: request.showProgress,
-    fill: async (record, session, config) => {
-      await seed(session, record, mayDifferInWorktrees(config) ? undefined : config);
+    fill: async (record, session, read) => {
+      await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);
       included = await copyIncludedFiles(session, record);
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },

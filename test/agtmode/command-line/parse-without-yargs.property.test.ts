@@ -80,7 +80,7 @@ test('an accepted command line has the same arguments as with yargs', async () =
       accepted++;
       expect([commandName(plain.command), plain.args]).toEqual(await parseWithYargs(words));
     }),
-    { numRuns: 3000 },
+    { numRuns: 1500 },
   );
   expect(accepted).toBeGreaterThan(300);
 });
@@ -93,6 +93,9 @@ test('the command lines of hooks, cron and the guard are accepted', () => {
     'session list --json',
     'status',
     'doctor --fix',
+    'session new',
+    'session new fix-login --with-changes --json',
+    'session show fix-login',
   ]) {
     const renamed = withNewNames(COMMANDS, words.split(' '));
     expect(parseWithoutYargs(COMMANDS, renamed), words).toBeDefined();

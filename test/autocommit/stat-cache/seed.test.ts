@@ -138,6 +138,7 @@ test("many files, written by several git processes: exact too; the user's own se
     for (let n = 0; n < 300; n++) write(join(repository, `many/${n % 7}/f${n}`), `${n}\n`);
     for (let n = 0; n < 300; n += 9) chmodSync(join(repository, `many/${n % 7}/f${n}`), 0o755);
     symlinkSync('0/f0', join(repository, 'many/link'));
+    git(repository, 'config', 'checkout.thresholdForParallelism', '1');
     commitAll(repository);
   });
   const first = autocommit(session);
@@ -154,8 +155,9 @@ test("many files, written by several git processes: exact too; the user's own se
     return outcome.stderr;
   };
   expect(traceOf('s2')).toMatch(/ -c checkout\.workers=\d+ worktree add /);
+  git(session.repository, 'config', '--unset', 'checkout.thresholdForParallelism');
   git(session.repository, 'config', 'checkout.workers', '1');
-  expect(traceOf('s3')).not.toContain('-c checkout.workers');
+  expect(traceOf('s3')).toContain(' -c checkout.thresholdForParallelism=2000 worktree add ');
 });
 
 test('a submodule, and a name that a tree cannot hold: left out as in any snapshot', () => {
