@@ -256,6 +256,20 @@ test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte',
   }
 });
 
+test.each([
+  ['claude-code', '{"disableAllHooks": true}'],
+  ['gemini', '{"hooksConfig": {"enabled": false}}'],
+  ['gemini', '{"hooksConfig": {"disabled": ["agt"]}}'],
+] as const)('status of %s says that a setting switches the hooks off', (name, settings) => {
+  const home = new Home();
+  write(join(home.dir, FILES[name][0]), settings);
+  home.ok('install', name);
+  expect(JSON.parse(home.agt('status', name, '--json').stdout)[0]).toMatchObject({
+    state: 'switched-off',
+    problem: expect.stringMatching(/^(disableAllHooks|hooksConfig\.\w+) in .* switches the hooks off$/),
+  });
+});
+
 test('agt replaces no program of somebody else', () => {
   const home = new Home();
   write(join(home.dir, '.pi/agent/extensions/agt.ts'), 'export default () => {};\n');
