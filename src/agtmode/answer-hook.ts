@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
-import { EXIT, formatError, usageError } from '../errors.ts';
+import { AgtError, EXIT, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import {
   type EnvironmentEvent,
@@ -96,8 +96,11 @@ async function act(call: HookCall, integration: Integration, event: HookEvent): 
   if (event.kind === 'other') return;
   const isRemoval = event.kind === 'worktree-remove';
   const cwd = isRemoval ? event.path : event.cwd;
-  // An agent may remove a worktree that is gone already.
-  if (!isAbsolute(cwd) || !existsSync(cwd)) return;
+  if (!isAbsolute(cwd) || !existsSync(cwd)) {
+    // An agent may remove a worktree that is gone already.
+    if (event.kind !== 'worktree-create') return;
+    throw new AgtError(`cannot make a worktree: the agent is in "${cwd}", which is not there`);
+  }
   process.chdir(cwd);
   if (isRemoval || event.kind === 'worktree-create')
     return answerWorktree(await openTolerantly(call, event), integration, event);

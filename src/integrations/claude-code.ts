@@ -1,6 +1,6 @@
 /** Claude Code. Its documentation: https://code.claude.com/docs/en/hooks */
 import { join } from 'node:path';
-import { readClaudeEvent } from './claude-events.ts';
+import { allHooksDisabled, readClaudeEvent } from './claude-events.ts';
 import { type HookGroup, jsonHooks } from './install/json-hooks.ts';
 import type { Integration } from './integration.ts';
 
@@ -34,7 +34,8 @@ export const claudeCode: Integration = {
   home: (env) => env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '', '.claude'),
   file: 'settings.json',
   projectFile: '.claude/settings.local.json',
-  settings: ({ worktrees }) => jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])]),
+  settings: ({ worktrees }) =>
+    jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])], allHooksDisabled),
   copiesTranscript: true,
   injectHooks: ({ text }) => ({ words: ['--settings', text], variables: {} }),
   worktrees: { prefix: 'cc-', subagentPrefix: 'cc-agent-' },

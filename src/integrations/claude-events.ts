@@ -42,6 +42,11 @@ export const readClaudeEvent: ReadEvent = (json, env, cwd): HookEvent => {
   }
 };
 
+/** Claude Code's and Qwen Code's setting. */
+export function allHooksDisabled({ disableAllHooks }: EventJson): string | undefined {
+  return disableAllHooks === true ? 'disableAllHooks' : undefined;
+}
+
 function callOf(json: EventJson, succeeded: boolean) {
   return {
     tool: firstWords(textOf(json, 'tool_name') ?? 'tool'),

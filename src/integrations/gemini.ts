@@ -52,6 +52,12 @@ function hasFailed(response: EventJson): boolean {
   );
 }
 
+function switchedOff(settings: EventJson): string | undefined {
+  const { enabled, disabled } = objectOf(settings, 'hooksConfig');
+  if (enabled === false) return 'hooksConfig.enabled';
+  return Array.isArray(disabled) && disabled.includes(fields.name) ? 'hooksConfig.disabled' : undefined;
+}
+
 export const gemini: Integration = {
   name: NAME,
   title: 'Gemini CLI',
@@ -63,5 +69,5 @@ export const gemini: Integration = {
   file: 'settings.json',
   projectFile: '.gemini/settings.json',
   copiesTranscript: true,
-  settings: () => jsonHooks(NAME, GROUPS),
+  settings: () => jsonHooks(NAME, GROUPS, switchedOff),
 };

@@ -1,6 +1,6 @@
 /** Qwen Code. Its events are those of Claude Code. Its documentation: https://qwenlm.github.io/qwen-code-docs */
 import { join } from 'node:path';
-import { readClaudeEvent } from './claude-events.ts';
+import { allHooksDisabled, readClaudeEvent } from './claude-events.ts';
 import { type HookGroup, jsonHooks } from './install/json-hooks.ts';
 import type { Integration } from './integration.ts';
 
@@ -32,5 +32,5 @@ export const qwen: Integration = {
   file: 'settings.json',
   projectFile: '.qwen/settings.json',
   conversations: { QWEN_RUNTIME_DIR: '{xdg}/qwen' },
-  settings: () => jsonHooks(NAME, GROUPS),
+  settings: () => jsonHooks(NAME, GROUPS, allHooksDisabled),
 };

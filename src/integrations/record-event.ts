@@ -54,8 +54,7 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
     case 'tool':
       return recordTool(place, event, request);
     case 'turn':
-      keepConversation(place, request);
-      return capture(place, request);
+      return captureTurn(place, request);
     case 'session-end':
       return end(place, event, request);
   }
@@ -63,8 +62,8 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
 
 async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
   if (request.isInBackground) {
-    if (place.user !== undefined) await sweepAll(place.user, request);
     await capture(place, request);
+    if (place.user !== undefined) await sweepAll(place.user, request);
     return tidy(request);
   }
   const { pid, environmentFile } = event;
@@ -83,6 +82,15 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
 async function tidy({ access, now }: RecordRequest): Promise<void> {
   if (!isTidyDue(access, now)) return;
   await tidyFolders(access, { thin: false, now, pruneBefore: PRUNE_FOLDERS_BEFORE, dryRun: false });
+}
+
+/** A conversation that cannot be copied does not keep agt from the files. */
+async function captureTurn(place: Place, request: RecordRequest): Promise<void> {
+  try {
+    keepConversation(place, request);
+  } finally {
+    await capture(place, request);
+  }
 }
 
 function keepConversation({ user, record }: Place, { event, integration }: RecordRequest): void {
@@ -104,10 +112,11 @@ async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): P
     if (place.user !== undefined) await sweepAll(place.user, { ...request, ending: pid });
     return;
   }
-  keepConversation(place, request);
-  await capture(place, request);
-  if (pid === undefined) return;
-  await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
+  try {
+    await captureTurn(place, request);
+  } finally {
+    if (pid !== undefined) await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
+  }
   if (request.integration.worktrees !== undefined && place.user !== undefined)
     await request.leaveToBackground();
 }

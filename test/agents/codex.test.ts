@@ -1,9 +1,9 @@
 /** Codex itself, with hooks of agt. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { write } from '../harness/world.ts';
+import { git, makeRepository, write } from '../harness/world.ts';
 import { type AgentSpec, agentProblem, MODEL, TestAgent } from './agent.ts';
 import { describeAgent } from './every-agent.ts';
 import { script } from './model.ts';
@@ -87,4 +87,18 @@ test('in agt session run, git of Codex is that of agt', () => {
   const call = { tool: 'exec_command', args: { cmd: 'command -v git > which' } };
   agent.runInSession(sandbox, script([call, { text: 'done' }]));
   expect(readFileSync(join(sandbox, 'which'), 'utf8').trim()).toBe(join(repository, '.git/agt/bin/git'));
+});
+
+test('a worktree that Codex makes is a folder with snapshots of its own', () => {
+  const agent = new TestAgent(codex);
+  const repository = makeRepository({ a: 'a\n' });
+  agent.install(repository);
+  const call = { tool: 'exec_command', args: { cmd: 'echo 1 > one; pwd' } };
+  const turn = agent.run(repository, script([call, { text: 'done' }]), '--worktree');
+  expect(turn.exitCode).toBe(0);
+  expect(existsSync(join(repository, 'one'))).toBe(false);
+  const worktree =
+    git(repository, 'worktree', 'list', '--porcelain').match(/^worktree (.*codex.*)$/m)?.[1] ?? '';
+  expect(agent.log(worktree)).toContainEqual(expect.objectContaining({ tool: 'Bash', added: 1 }));
+  expect(git(repository, 'status', '--porcelain')).toBe('');
 });

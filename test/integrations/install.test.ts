@@ -203,6 +203,20 @@ test('--project writes the settings of the project, --worktrees adds the hooks f
   expect(existsSync(join(home.dir, '.local'))).toBe(false);
 });
 
+test('the hooks call the agt on PATH if that is this one: an upgrade replaces what it leads to', () => {
+  const home = new Home();
+  symlinkSync(AGT, join(home.bin, 'agt'));
+  home.ok('install', 'claude-code');
+  const text = readFileSync(join(home.dir, '.claude/settings.json'), 'utf8');
+  expect(text).toContain(`'${home.bin}/agt' hook claude-code`);
+  rmSync(join(home.bin, 'agt'));
+  write(join(home.bin, 'agt'), '#!/bin/sh\n', 0o755);
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(readFileSync(join(home.dir, '.claude/settings.json'), 'utf8')).toContain(
+    `'${AGT}' hook claude-code`,
+  );
+});
+
 test('a directory that cannot be written changes nothing', () => {
   const home = new Home();
   const directory = join(home.dir, '.claude');
@@ -240,6 +254,20 @@ test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte',
     home.agt('uninstall', name);
     expect(home.content()).toBe(before);
   }
+});
+
+test.each([
+  ['claude-code', '{"disableAllHooks": true}'],
+  ['gemini', '{"hooksConfig": {"enabled": false}}'],
+  ['gemini', '{"hooksConfig": {"disabled": ["agt"]}}'],
+] as const)('status of %s says that a setting switches the hooks off', (name, settings) => {
+  const home = new Home();
+  write(join(home.dir, FILES[name][0]), settings);
+  home.ok('install', name);
+  expect(JSON.parse(home.agt('status', name, '--json').stdout)[0]).toMatchObject({
+    state: 'switched-off',
+    problem: expect.stringMatching(/^(disableAllHooks|hooksConfig\.\w+) in .* switches the hooks off$/),
+  });
 });
 
 test('agt replaces no program of somebody else', () => {

@@ -136,6 +136,12 @@ export async function findHooks({ path, settings }: HooksFile): Promise<string |
   return about(path, () => settings.find(decodeSettings(path, bytes)));
 }
 
+/** The setting by which the user has switched the hooks off; undefined if they run. */
+export async function switchedOffBy({ path, settings }: HooksFile): Promise<string | undefined> {
+  const bytes = readSettingsFile(path);
+  return bytes === undefined ? undefined : settings.switchedOffBy?.(decodeSettings(path, bytes));
+}
+
 function lockFile(stateDir: string): string {
   return join(hooksDirectory(stateDir), '.lock');
 }

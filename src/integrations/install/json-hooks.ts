@@ -4,6 +4,7 @@
  */
 import type { FormattingOptions, JSONPath } from 'jsonc-parser';
 import { AgtError } from '../../errors.ts';
+import { type EventJson, parseEventJson } from '../event.ts';
 import { callsHook, type HookSettings } from './settings.ts';
 
 /** A hook of agt for one event. */
@@ -19,7 +20,14 @@ type Jsonc = typeof import('jsonc-parser');
 
 const LIST = 'hooks';
 
-export function jsonHooks(tool: string, groups: readonly HookGroup[]): HookSettings {
+/** The name of the setting that switches the hooks off in such settings; undefined if none does. */
+export type OffSwitch = (settings: EventJson) => string | undefined;
+
+export function jsonHooks(
+  tool: string,
+  groups: readonly HookGroup[],
+  offSwitch: OffSwitch = () => undefined,
+): HookSettings {
   return {
     add: async (text = '', command) => {
       const jsonc = await import('jsonc-parser');
@@ -37,6 +45,10 @@ export function jsonHooks(tool: string, groups: readonly HookGroup[]): HookSetti
     find: async (text) => {
       const hooks = groupsOf(settingsIn(await import('jsonc-parser'), text));
       return hooks.flatMap(({ group }) => commandsOf(group)).find((command) => callsHook(command, tool));
+    },
+    switchedOffBy: async (text) => {
+      const jsonc = await import('jsonc-parser');
+      return offSwitch(parseEventJson(JSON.stringify(jsonc.parse(text, [], { allowTrailingComma: true }))));
     },
   };
 }

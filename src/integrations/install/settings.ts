@@ -8,6 +8,8 @@ export interface HookSettings {
   readonly remove: (text: string) => Promise<string | undefined>;
   /** The command that the hooks of agt there call; undefined if there are none. */
   readonly find: (text: string) => Promise<string | undefined>;
+  /** The setting there by which the user has switched the hooks off. */
+  readonly switchedOffBy?: (text: string) => Promise<string | undefined>;
 }
 
 /** The shell command that calls `agt hook`. A path in quotes may contain anything. */

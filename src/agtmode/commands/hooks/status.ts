@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { EXIT } from '../../../errors.ts';
 import { readFailures, readLastEvent } from '../../../integrations/hooks-log.ts';
-import { findHooks, type HooksFile } from '../../../integrations/install/install.ts';
+import { findHooks, type HooksFile, switchedOffBy } from '../../../integrations/install/install.ts';
 import { hookCommand } from '../../../integrations/install/settings.ts';
 import type { Integration } from '../../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../../integrations/tools.ts';
@@ -55,7 +55,14 @@ export const hooksStatus = defineCommand({
 
 interface HookStatus {
   readonly integration: Integration;
-  readonly state: 'installed' | 'untrusted' | 'outdated' | 'not-installed' | 'agent-not-found' | 'unknown';
+  readonly state:
+    | 'installed'
+    | 'switched-off'
+    | 'untrusted'
+    | 'outdated'
+    | 'not-installed'
+    | 'agent-not-found'
+    | 'unknown';
   readonly file: string;
   readonly command: string | null;
   readonly problem: string | null;
@@ -98,6 +105,9 @@ async function stateOf(
     const reason = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
     return { state: 'outdated', problem: `${reason}; mend it: agt hooks install ${name}` };
   }
+  const off = await switchedOffBy(file);
+  if (off !== undefined)
+    return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off` };
   if (trust === undefined || !file.isUsers || (await trust.isTrusted(context.env, file.path)))
     return { state: 'installed', problem: null };
   const mend = `agt hooks install ${name} --trust`;
