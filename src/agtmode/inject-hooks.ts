@@ -1,9 +1,10 @@
-/** Lets an agent that `agt session run` starts call agt, if its settings do not do that already. */
+/** Tells an agent that `agt session run` starts of the session, and lets it call agt if its settings do not do that. */
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readIfThere } from '../disk/lock-owner.ts';
 import { findHooks } from '../integrations/install/install.ts';
 import { hookCommand } from '../integrations/install/settings.ts';
+import type { Injection, Integration } from '../integrations/integration.ts';
 import { agentOf } from '../integrations/run-profile.ts';
 import { injectedDirectory } from '../repository/layout.ts';
 import type { Context } from './context.ts';
@@ -14,26 +15,41 @@ interface Command {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Variables that are set already stay as they are, and then nothing is injected. */
 export async function injectHooks(
   context: Context,
   profile: string | undefined,
   command: Command,
 ): Promise<Command> {
   const integration = agentOf(profile, command.words);
-  if (integration?.inject === undefined) return command;
+  if (integration === undefined) return command;
+  const { commonDir, agtDir } = await context.repository();
+  const place = integration.injectPlace?.({ path: command.env['PATH'] ?? '', commonDir });
+  return withInjection(withInjection(command, place), await hooksFor(context, integration, agtDir));
+}
+
+/** Undefined if its settings have the hooks already. */
+async function hooksFor(
+  context: Context,
+  { injectHooks, ...integration }: Integration,
+  agtDir: string,
+): Promise<Injection | undefined> {
+  if (injectHooks === undefined) return undefined;
   const file = await hooksFile(context, integration, { project: false, worktrees: false });
-  const isInstalled = await findHooks(file).catch(() => 'unreadable');
-  if (isInstalled !== undefined) return command;
+  const installed = await findHooks(file).catch(() => 'unreadable');
+  if (installed !== undefined) return undefined;
   const text = await file.settings.add(undefined, hookCommand(stableCommand(context), integration));
-  const directory = injectedDirectory((await context.repository()).agtDir);
   const write = (name: string) => {
-    const path = join(directory, name);
+    const path = join(injectedDirectory(agtDir), name);
     if (readIfThere(path) !== text) writeFileAtomic(path, text, { cache: true });
     return path;
   };
-  const { words, variables } = integration.inject({ text, write });
-  if (Object.keys(variables).some((name) => command.env[name] !== undefined)) return command;
-  const [program = '', ...rest] = command.words;
-  return { words: [program, ...words, ...rest], env: { ...command.env, ...variables } };
+  return injectHooks({ text, write });
+}
+
+/** Variables that are set already stay as they are, and then nothing is injected. */
+function withInjection({ words, env }: Command, injection: Injection | undefined): Command {
+  if (injection === undefined) return { words, env };
+  if (Object.keys(injection.variables).some((name) => env[name] !== undefined)) return { words, env };
+  const [program = '', ...rest] = words;
+  return { words: [program, ...injection.words, ...rest], env: { ...env, ...injection.variables } };
 }

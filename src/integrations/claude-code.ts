@@ -36,6 +36,6 @@ export const claudeCode: Integration = {
   projectFile: '.claude/settings.local.json',
   settings: ({ worktrees }) => jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])]),
   copiesTranscript: true,
-  inject: ({ text }) => ({ words: ['--settings', text], variables: {} }),
+  injectHooks: ({ text }) => ({ words: ['--settings', text], variables: {} }),
   worktrees: { prefix: 'cc-', subagentPrefix: 'cc-agent-' },
 };

@@ -35,4 +35,9 @@ export const codex: Integration = {
   settings: () => jsonHooks(NAME, GROUPS),
   trust: codexTrust(NAME),
   copiesTranscript: true,
+  // Its shell makes a PATH of its own. A commit writes into the repository, which is not in the sandbox.
+  injectPlace: ({ path, commonDir }) => ({
+    words: ['-c', `shell_environment_policy.set.PATH=${JSON.stringify(path)}`, '--add-dir', commonDir],
+    variables: {},
+  }),
 };

@@ -29,8 +29,10 @@ export interface Integration {
   readonly conversations?: Variables;
   /** agt copies its conversations into the session: they are beside its login. */
   readonly copiesTranscript?: true;
-  /** Lets the agent call agt in one run, without a change of settings. */
-  readonly inject?: (added: Injected) => Injection;
+  /** Lets the agent call agt in one run, without a change of settings. Not needed if its settings have the hooks. */
+  readonly injectHooks?: (added: Injected) => Injection;
+  /** What else the agent has to be told in a session. */
+  readonly injectPlace?: (place: { readonly path: string; readonly commonDir: string }) => Injection;
   /** If its worktrees can be sessions: how the ids of these begin, and of those for subagents. */
   readonly worktrees?: { readonly prefix: string; readonly subagentPrefix: string };
 }

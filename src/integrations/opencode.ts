@@ -109,7 +109,7 @@ export const opencode: Integration = {
   projectFile: '.opencode/plugins/agt.js',
   conversations: { OPENCODE_DB: '{xdg}/opencode.db' },
   // Its own snapshots would be in those of agt.
-  inject: ({ write }) => {
+  injectHooks: ({ write }) => {
     const content = { plugin: [`file://${write('agt-opencode.js')}`], snapshot: false };
     return { words: [], variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(content) } };
   },

@@ -31,6 +31,6 @@ export const pi: Integration = {
   file: 'extensions/agt.ts',
   projectFile: '.pi/extensions/agt.ts',
   conversations: { PI_CODING_AGENT_SESSION_DIR: '{xdg}/pi' },
-  inject: ({ write }) => ({ words: ['-e', write('agt-pi.ts')], variables: {} }),
+  injectHooks: ({ write }) => ({ words: ['-e', write('agt-pi.ts')], variables: {} }),
   settings: () => ownFile(NAME, extension),
 };

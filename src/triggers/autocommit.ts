@@ -3,10 +3,11 @@ import type { CaptureResult } from '../autocommit/capture.ts';
 import { autoRepack } from '../maintenance/retention/auto-repack.ts';
 import { enforceBudget } from '../maintenance/retention/budget.ts';
 import type { Repository } from '../repository/repository.ts';
+import { identityOf } from '../session/attached/moved.ts';
 import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { isAttached, type SessionRecord } from '../session/record.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
 export async function autocommit(
@@ -34,7 +35,13 @@ async function autocommitLocked(
   const isMended = record.state === 'failed' && result.failed.length === 0;
   if (result.outcome === 'committed' || isMended) {
     const active = isMended ? inState(record, 'active', options) : record;
-    session.write({ ...active, last_activity_at: options.now.toISOString() });
+    session.write({ ...active, ...identityIfNew(active), last_activity_at: options.now.toISOString() });
   }
   return { ...result, warnings: [...warnings, ...result.warnings] };
+}
+
+/** A folder that was just made had none yet. */
+function identityIfNew(record: SessionRecord): Pick<SessionRecord, 'folder_identity'> {
+  const { folder_identity: known, checkout } = record;
+  return isAttached(record) && known === undefined && checkout !== undefined ? identityOf(checkout) : {};
 }

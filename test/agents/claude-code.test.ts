@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { AGT, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 import { type AgentSpec, agentProblem, MODEL, TestAgent } from './agent.ts';
 import { describeAgent } from './every-agent.ts';
 import { script, script64 } from './model.ts';
@@ -87,6 +87,20 @@ test('worktrees of the agent and of its subagents are sessions', () => {
 });
 
 const waiting = new Int32Array(new SharedArrayBuffer(4));
+
+test('an agt that never ends costs its time limit, and nothing else', () => {
+  const agent = new TestAgent(claude);
+  const folder = makeTempDir();
+  agent.install(folder);
+  const slow = join(makeTempDir(), 'slow-agt');
+  write(slow, '#!/bin/sh\nexec sleep 100\n', 0o755);
+  const file = join(agent.home, claude.settings);
+  write(file, readFileSync(file, 'utf8').replaceAll(AGT, slow).replaceAll('"timeout": 30', '"timeout": 1'));
+  const call = { tool: 'Bash', args: { command: 'echo 1 > one' } };
+  const turn = agent.run(folder, script([call, { text: 'done' }]));
+  expect(turn).toMatchObject({ exitCode: 0, stdout: 'done\n' });
+  expect(existsSync(join(folder, 'one'))).toBe(true);
+});
 
 test('a worktree that cannot be made is an error of the agent', () => {
   const agent = new TestAgent(claude);

@@ -80,3 +80,11 @@ test('a patch that comes through the shell is in the next snapshot', () => {
   agent.run(sandbox, script([call, { text: 'done' }]));
   expect(agent.log(sandbox).reduce((sum, { added }) => sum + Number(added), 0)).toBe(1);
 });
+
+test('in agt session run, git of Codex is that of agt', () => {
+  const agent = new TestAgent(codex);
+  const { sandbox, repository } = makeSession();
+  const call = { tool: 'exec_command', args: { cmd: 'command -v git > which' } };
+  agent.runInSession(sandbox, script([call, { text: 'done' }]));
+  expect(readFileSync(join(sandbox, 'which'), 'utf8').trim()).toBe(join(repository, '.git/agt/bin/git'));
+});

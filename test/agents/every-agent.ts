@@ -85,6 +85,13 @@ export function describeAgent(spec: AgentSpec, tools: AgentTools): void {
     expect(log.reduce((sum, { added }) => sum + Number(added), 0)).toBe(2);
     const attached = agent.agt(repository, 'snapshot', '--json');
     expect(JSON.parse(attached)).toMatchObject({ outcome: 'unchanged' });
+    if (tools.blocksPrompts) {
+      expect(agent.run(repository, 'agt restore @{1}').asked).toEqual([]);
+      const left = ['one', 'two'].filter((name) => existsSync(join(repository, name)));
+      expect(left.length).toBeLessThan(2);
+      expect(agent.run(repository, 'agt undo').asked).toEqual([]);
+      expect(existsSync(join(repository, 'two'))).toBe(true);
+    }
     expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/heads/main', 'refs/stash')).toBe(
       'refs/heads/main',
     );

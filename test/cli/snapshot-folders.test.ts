@@ -1,11 +1,14 @@
 /** What agt does with the stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -14,7 +17,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../../src/config/settings.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { captureFolder } from '../../src/triggers/capture-folder.ts';
-import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const STATE = join(process.env['HOME'] ?? '', '.local/state/agt/folders');
 const DAY_MS = 86_400_000;
@@ -130,6 +133,54 @@ describe('a fork of a folder with snapshots', () => {
       exitCode: 1,
       stderr: expect.stringContaining('in no git repository'),
     });
+  });
+});
+
+describe('the place of the stores', () => {
+  it('follows a folder that was moved; a copy and a new folder in its place have none', () => {
+    const parent = makeTempDir('moved');
+    const [old, moved, copy] = ['old', 'new', 'copy'].map((name) => join(parent, name)) as [
+      string,
+      string,
+      string,
+    ];
+    write(join(old, 'a'), 'one\n');
+    agtOk(old, 'snapshot');
+    write(join(old, 'a'), 'two\n');
+    write(join(old, 'b'), 'b\n');
+    agtOk(old, 'snapshot');
+    cpSync(old, copy, { recursive: true });
+    renameSync(old, moved);
+    expect(agtOk(moved, 'undo')).toContain('verified');
+    expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('one\n');
+    expect(agtOk(moved, 'snapshot', 'status')).toContain(moved);
+    write(join(old, 'a'), 'another\n');
+    expect(agtOk(old, 'snapshot')).toContain('first snapshot');
+    expect(agtOk(copy, 'snapshot')).toContain('first snapshot');
+    expect(agtOk(moved, 'redo')).toContain('verified');
+    expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('two\n');
+    expect(agtOk(moved, 'doctor')).toContain('nothing is wrong');
+  });
+
+  it('is named if it has no room or cannot be written', ({ skip }) => {
+    const disk = makeTempDir('disk');
+    skip(
+      spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status !== 0,
+      'mount(8) needs root',
+    );
+    try {
+      const project = makeRepository({ large: randomBytes(3_000_000) });
+      const env = { XDG_STATE_HOME: disk };
+      const full = run(AGT, ['snapshot'], { cwd: project, env });
+      expect(full).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not enough space') });
+      rmSync(join(project, 'large'));
+      expect(run(AGT, ['snapshot'], { cwd: project, env }).exitCode).toBe(0);
+      spawnSync('mount', ['-o', 'remount,ro', disk]);
+      const other = makeTempDir();
+      expect(run(AGT, ['snapshot'], { cwd: other, env }).stderr).toMatch(/^error: .*read-only/);
+    } finally {
+      spawnSync('umount', [disk]);
+    }
   });
 });
 

@@ -164,6 +164,7 @@ test('agt leaves alone what it cannot read or parse, and says why; other agents 
     stderr: expect.stringMatching(/^error: no agent given/),
   });
   expect(home.agt('install', 'claude-code', '--all').exitCode).toBe(2);
+  expect(home.agt('install', 'qwen', '--worktrees').exitCode).toBe(2);
 });
 
 test('an agent that is not installed is named', () => {
@@ -234,8 +235,8 @@ test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte',
     const outcome = home.agt('install', name, '--no-trust');
     expect(outcome.exitCode).toBe(0);
     expect(readFileSync(join(home.dir, path), 'utf8')).toContain(`'${AGT}' hook ${name}`);
-    if (name !== 'codex') expect(JSON.parse(home.ok('status', name, '--json'))[0].state).toBe('installed');
-    expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
+    if (given !== undefined)
+      expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
     home.agt('uninstall', name);
     expect(home.content()).toBe(before);
   }

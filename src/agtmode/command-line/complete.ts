@@ -2,6 +2,7 @@
 import { SETTING_KEYS } from '../../config/keys.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
+import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { SESSION_STATES } from '../../session/state.ts';
@@ -99,6 +100,7 @@ async function valuesOf(
   context: Context,
 ): Promise<string[]> {
   if (name === 'key') return SETTING_KEYS.map((key) => key.name);
+  if (name === 'tools' || name === 'tool') return INTEGRATIONS.map((integration) => integration.name);
   if (name === 'state') return [...SESSION_STATES, 'running'];
   const repository = await context.repositoryIfAny().catch(() => undefined);
   if (repository === undefined) return [];

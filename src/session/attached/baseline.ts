@@ -7,6 +7,7 @@ import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MOST_FILES, TooManyFiles } from '../../autocommit/scan/most-files.ts';
 import { type SeedIndex, seedStatCache } from '../../autocommit/stat-cache/seed.ts';
+import { requireSpace } from '../../disk/free-space.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../../git/run/git.ts';
@@ -43,7 +44,7 @@ export async function readBaseline(user: Repository, folder: string): Promise<Ba
  * Copies the objects of the index into the store that `git` runs in. Returns the tree of the index; undefined if git
  * cannot make one of it, as in a conflict, or does not have all objects, as in a partial clone.
  */
-export async function copyObjects({ user, index }: Baseline, git: Git): Promise<string | undefined> {
+export async function copyObjects({ user, index, hash }: Baseline, git: Git): Promise<string | undefined> {
   const copy = join(git.cwd, 'index-of-baseline');
   const env = {
     GIT_DIR: git.cwd,
@@ -51,6 +52,7 @@ export async function copyObjects({ user, index }: Baseline, git: Git): Promise<
     GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(join(user.commonDir, 'objects')),
     GIT_NO_LAZY_FETCH: '1',
   };
+  if (!hasRoom(git.cwd, index.bytes, hash === 'sha256' ? 32 : 20)) return undefined;
   writeFileSync(copy, index.bytes);
   try {
     const tree = await gitAnswer(git, ['write-tree'], { env });
@@ -62,6 +64,23 @@ export async function copyObjects({ user, index }: Baseline, git: Git): Promise<
     rmSync(copy, { force: true });
   }
 }
+
+/** Whether the disk has room for all files, as large as they are. Otherwise the capture looks at each file before it writes. */
+function hasRoom(store: string, index: Buffer, oidLength: number): boolean {
+  const { entries } = parseIndex(index, oidLength);
+  try {
+    requireSpace(
+      store,
+      entries.reduce((sum, { offset }) => sum + index.readUInt32BE(offset + SIZE_OFFSET), 0),
+    );
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Of the size of the file in an entry of the index. */
+const SIZE_OFFSET = 36;
 
 /** A path in a list that colons separate: git reads a quoted one as in C. */
 function quoted(path: string): string {

@@ -2,7 +2,7 @@
  * Makes the store of a folder under a temporary name, complete with its session, and renames it: a killed agt leaves no
  * half of one, and of two at once the first one wins.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
@@ -13,11 +13,13 @@ import { attachedSessions, folderStore, newStorePrefix, statCacheFile } from '..
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, writeRecord } from '../record.ts';
 import { type Baseline, copyObjects, emptyTree, readBaseline, seedBaseline } from './baseline.ts';
+import { identityOf } from './moved.ts';
 import {
   type AttachedSession,
   type FolderAccess,
   folderId,
   linkSandbox,
+  makeFoldersDirectory,
   openStore,
   settingsFile,
   stateHome,
@@ -39,7 +41,7 @@ export async function createStore(
     });
   const store = folderStore(state, storeName(folder));
   const prefix = newStorePrefix(state);
-  mkdirSync(dirname(prefix), { recursive: true, mode: 0o700 });
+  makeFoldersDirectory(state);
   removeAbandoned(prefix, now);
   const temporary = mkdtempSync(prefix);
   try {
@@ -142,6 +144,7 @@ function describe(
     provider: 'git',
     working_copy: 'attached',
     checkout: folder,
+    ...identityOf(folder),
     state: 'active',
   };
 }

@@ -2,12 +2,12 @@
  * Folders that agt does not attach: a home directory, a disk, a folder with the store in it, a git directory, and one with
  * too many files. agt writes the reason down, so that a hook tells of it once.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, sep } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { sep } from 'node:path';
 import { AgtError, errorCode } from '../../errors.ts';
 import { foldersDirectory, refusalFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { type FolderAccess, realPath, stateHome, storeName } from './store.ts';
+import { type FolderAccess, makeFoldersDirectory, realPath, stateHome, storeName } from './store.ts';
 
 /** The folder is none to attach. */
 export class FolderRefused extends AgtError {
@@ -48,19 +48,18 @@ function problemOf(
 export function noteRefusal({ env }: FolderAccess, folder: string, error: AgtError): FolderRefused {
   const state = stateHome(env);
   const file = state === undefined ? undefined : refusalFile(state, storeName(folder));
-  const isKnown = file !== undefined && !writeOnce(file, `${error.message}\n`);
+  const isKnown = file !== undefined && state !== undefined && !writeOnce(state, file, `${error.message}\n`);
   return new FolderRefused(error.message, error.hints, isKnown);
 }
 
 /** Several hooks may come at once: one of them is the first. False for every other one. */
-function writeOnce(file: string, text: string): boolean {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+function writeOnce(state: string, file: string, text: string): boolean {
   try {
+    makeFoldersDirectory(state);
     writeFileSync(file, text, { flag: 'wx' });
     return true;
   } catch (problem) {
-    if (errorCode(problem) === 'EEXIST') return false;
-    throw problem;
+    return errorCode(problem) !== 'EEXIST'; // on a disk that cannot be written, agt tells it each time
   }
 }
 

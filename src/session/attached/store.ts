@@ -3,16 +3,29 @@
  * Its name comes from the real path of the folder, so every command finds it from there. Only its owner may read it.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
 import type { Settings } from '../../config/settings.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
 import { errorCode } from '../../errors.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
 import { openRepository, type Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../id.ts';
 import { listRecords, type SessionRecord } from '../record.ts';
+import { takeOverMoved } from './moved.ts';
 
 /** How agt reaches attached folders. */
 export interface FolderAccess {
@@ -80,7 +93,9 @@ export function findAttached(
 ): AttachedSession | undefined {
   const state = stateHome(access.env);
   if (state === undefined) return undefined;
-  return openStore(access, folderStore(state, storeName(folder)), local);
+  const store = folderStore(state, storeName(folder));
+  if (!existsSync(store)) takeOverMoved(listStores(access), folder, store);
+  return openStore(access, store, local);
 }
 
 /** Undefined if there is no such store. */
@@ -114,13 +129,23 @@ export function settingsFile(user: Repository | undefined): string | undefined {
 
 /** The sandbox of the session folder is a link to the attached folder. */
 export function linkSandbox({ sandbox, checkout = '' }: Pick<SessionRecord, 'sandbox' | 'checkout'>): void {
-  if (lstatSync(sandbox, { throwIfNoEntry: false }) !== undefined) return;
+  if (lstatSync(sandbox, { throwIfNoEntry: false }) !== undefined) {
+    if (readlinkSync(sandbox) === checkout) return;
+    rmSync(sandbox);
+  }
   mkdirSync(dirname(sandbox), { recursive: true });
   try {
     symlinkSync(checkout, sandbox);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error; // another agt was faster
   }
+}
+
+/** The directory of all stores, which only its owner may read. @throws AgtError */
+export function makeFoldersDirectory(state: string): void {
+  const directory = foldersDirectory(state);
+  makeDirectories(directory);
+  if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700);
 }
 
 /** Paths of all stores. */

@@ -1,4 +1,5 @@
 /** Restores the files of a session, and captures first whatever it would replace. */
+import { lstatSync } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
 import type { CaptureOptions } from '../../autocommit/request.ts';
@@ -6,6 +7,7 @@ import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
+import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -121,10 +123,17 @@ export async function stayingFiles(
   const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
   const captured = before?.commit === undefined ? undefined : await read(before.commit);
   const staying = [...now.keys()].filter((path) => !then.has(path) && captured?.has(path) !== true);
-  const paths = staying.flatMap((path) => [path, ...parentDirectories(path)]).map(displayPath);
+  // A directory that was empty may hold files that agt never captures.
+  const directories = wanted.emptyDirectories.filter((path) => isDirectory(record, path));
+  const paths = [...staying.flatMap((path) => [path, ...parentDirectories(path)]), ...directories];
   return {
-    paths: new Set(paths),
+    paths: new Set(paths.map(displayPath)),
     count: staying.length,
     example: displayPath(staying[0] ?? '').replace(/^sandbox\//, ''),
   };
+}
+
+function isDirectory(record: SessionRecord, path: string): boolean {
+  const folder = Buffer.from(sessionFolder(record)).toString('latin1');
+  return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,4 +1,4 @@
-import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.ts';
+import { EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../../errors.ts';
 import { type HooksFile, installHooks } from '../../../integrations/install/install.ts';
 import { hookCommand } from '../../../integrations/install/settings.ts';
 import { grantTrust } from '../../../integrations/install/trust.ts';
@@ -49,6 +49,8 @@ export const hooksInstall = defineCommand({
   ],
   run: async (args, context) => {
     const integrations = chosenTools(args);
+    if (args.worktrees && integrations.every(({ worktrees }) => worktrees === undefined))
+      throw usageError('--worktrees is for claude-code', 'leave it out for other agents');
     const results: InstallResult[] = [];
     for (const integration of integrations) {
       const result = await installOne(context, integration, args);
