@@ -130,7 +130,7 @@ function linkEntries(from: string, to: string, except: readonly string[]): strin
   return names;
 }
 
-/** What git and its filters wrote beside the links: ORIG_HEAD, a split index, objects of git-lfs. */
+/** Moves files that git and its filters wrote beside the links: ORIG_HEAD, a split index, objects of git-lfs. */
 function bringBack(directory: string, to: string, except: readonly string[]): void {
   for (const name of readdirSync(directory).filter((entry) => !except.includes(entry)))
     moveBack(join(directory, name), join(to, name));
