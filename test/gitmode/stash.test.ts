@@ -90,11 +90,16 @@ test('in an agt clone, with settings included from elsewhere and refs that are p
   git(main, 'stash', '-q');
   const { sandbox } = JSON.parse(agtOk(main, 'session', 'new', '--id', 's1', '--json'));
   git(main, 'pack-refs', '--all');
+  // As git-lfs does, the filter keeps the content in a directory beside the objects that it makes itself.
+  const store = '"$(git rev-parse --path-format=absolute --git-common-dir)/store"';
+  git(main, 'config', 'filter.keep.clean', `mkdir -p ${store}; tee ${store}/kept`);
+  write(join(common, 'info/attributes'), 'd/new filter=keep\n');
   mkdirSync(join(sandbox, 'd'));
   writeFileSync(join(sandbox, 'd/new'), 'new\n');
   mode(join(sandbox, 'd'), 'keep', '-q', '-u');
   expect(existsSync(join(sandbox, 'd/new'))).toBe(false);
   expect(mode(sandbox, 'stash', 'list')).toMatch(/^stash@\{0\}: WIP on agt\/s1: [^\n]*\n$/);
+  expect(readFileSync(join(common, 'store/kept'), 'utf8')).toBe('new\n');
   mode(sandbox, 'stash', 'pop', '-q');
   expect(readFileSync(join(sandbox, 'd/new'), 'utf8')).toBe('new\n');
   expect(git(main, 'stash', 'list')).toMatch(/^stash@\{0\}: WIP on main: [^\n]*$/);

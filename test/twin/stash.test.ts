@@ -81,7 +81,7 @@ function tidy(branch?: string): void {
 
 const path = () => `${dirname(REAL_GIT)}:${process.env['PATH']}`;
 
-/** What git mode, or real git in the twin, says of the stash and the refs in the user's worktree. */
+/** The stash and the refs in the user's worktree, as git mode, or real git in the twin, shows them. */
 function ofUser(side: 'with' | 'same'): string {
   const cwd = join(root, side, 'project');
   const bundle = join(makeTempDir('bundle'), 'all');
@@ -226,7 +226,7 @@ describe('in a sandbox', () => {
     inBoth('stash clear');
   });
 
-  test('what --autostash cannot apply again goes into the stash of the session', () => {
+  test('work that --autostash cannot apply again goes into the stash of the session', () => {
     put('a', 'committed\n');
     inBoth('commit -q -a -m "for a conflict"');
     inBoth('switch -q -c conflicting HEAD~');

@@ -1,12 +1,11 @@
 /** Which other worktree uses a branch, so that nobody may move it: as git's own commands see it. */
-import { globSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { AgtError } from '../../errors.ts';
 import type { Git } from '../run/git.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
 import { gitDirOf } from './worktree-git-dir.ts';
-import { listWorktrees } from './worktree-registrations.ts';
+import { listRegistrations, listWorktrees } from './worktree-registrations.ts';
 
 export interface BranchUser {
   readonly use: 'checked out' | 'being rebased' | 'being bisected';
@@ -20,8 +19,7 @@ export async function branchUser(git: Git, ref: string, except: string): Promise
   const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
   if (commonDir === undefined) throw new AgtError(`${git.cwd} is in no repository`);
   const own = gitDirOf(except);
-  const gitDirs = globSync('worktrees/*', { cwd: commonDir }).map((path) => join(commonDir, path));
-  for (const gitDir of [commonDir, ...gitDirs]) {
+  for (const gitDir of [commonDir, ...listRegistrations(commonDir)]) {
     const use = gitDir === own ? undefined : operationOn(gitDir, ref);
     if (use !== undefined) return { use, worktree: worktreeOf(gitDir) };
   }

@@ -1,5 +1,5 @@
 /** Lists the worktrees that git has registered, and removes registrations that git did not finish. */
-import { existsSync, globSync, mkdtempSync, renameSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -10,6 +10,7 @@ import { agtDirectory, scratchDirectory } from '../../repository/layout.ts';
 import { type Git, gitText } from '../run/git.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
+import { subdirectories } from './ref-files.ts';
 
 export interface WorktreeEntry {
   readonly path: string;
@@ -45,9 +46,13 @@ export function parseWorktrees(output: string): WorktreeEntry[] {
  * registration names it.
  */
 export function registrationOf(commonDir: string, worktree: string): string | undefined {
-  return globSync('worktrees/*/gitdir', { cwd: commonDir })
-    .map((path) => join(commonDir, dirname(path)))
-    .find((gitDir) => isRegistrationOf(gitDir, worktree));
+  return listRegistrations(commonDir).find((gitDir) => isRegistrationOf(gitDir, worktree));
+}
+
+/** The git directories of all linked worktrees. */
+export function listRegistrations(commonDir: string): string[] {
+  const directory = join(commonDir, 'worktrees');
+  return subdirectories(directory).map((id) => join(directory, id));
 }
 
 function isRegistrationOf(gitDir: string, worktree: string): boolean {
@@ -96,10 +101,7 @@ export function reconnect(gitDir: string): void {
 }
 
 function brokenRegistrations(commonDir: string, isBroken: (gitDir: string) => boolean): string[] {
-  const find = () =>
-    globSync('worktrees/*', { cwd: commonDir })
-      .map((path) => join(commonDir, path))
-      .filter(isBroken);
+  const find = () => listRegistrations(commonDir).filter(isBroken);
   if (find().length === 0 || gitMayBeCreating(commonDir)) return [];
   const open = openFiles();
   // Checked a second time: a process that had the file open may have finished it by now.

@@ -4,11 +4,12 @@
  * are part of every snapshot.
  */
 
-import { existsSync, globSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isActive, readSessionFile } from '../../filter/session-file.ts';
 import { type DiscoveredRepository, repositoryOfWorktree } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { subdirectories } from '../../git/files/ref-files.ts';
 import { agtDirectory, inPlaceFile } from '../../repository/layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
 import type { Invocation } from '../invocation.ts';
@@ -57,8 +58,8 @@ export function sessionsOfWrittenFiles(line: CommandLine, invocation: Invocation
 
 /** git takes the end of a path for a worktree if only one ends so. */
 function worktreesEndingWith(name: string, { commonDir }: DiscoveredRepository): string[] {
-  const registrations = globSync('worktrees/*', { cwd: commonDir }).map((path) => join(commonDir, path));
-  const paths = registrations.flatMap((gitDir) => pathOfWorktree(gitDir) ?? []);
+  const directory = join(commonDir, 'worktrees');
+  const paths = subdirectories(directory).flatMap((id) => pathOfWorktree(join(directory, id)) ?? []);
   return paths.filter((path) => path.endsWith(`/${name}`));
 }
 

@@ -41,6 +41,10 @@ export interface StashDirectory {
   close(): void;
 }
 
+/** Entries that are no links. */
+const OWN_FILES = ['HEAD', 'commondir', 'refs'];
+const COMMON_FILES = ['HEAD', 'config', 'logs', 'packed-refs', 'refs'];
+
 /** Refs of one worktree; git keeps them in the worktree's own git directory. */
 const OF_WORKTREE = /^refs\/(bisect|rewritten|worktree)\//;
 
@@ -56,7 +60,9 @@ export function openStashDirectory(place: GitDirectories, ask: GitAccess['ask'])
     const linked = build(directory, place, refs);
     const path = join(directory, 'git');
     const close = () => {
-      bringBack(path, place.gitDir, linked);
+      dropDeleted(path, place.gitDir, linked);
+      bringBack(path, place.gitDir, OWN_FILES);
+      bringBack(join(directory, 'common'), place.commonDir, COMMON_FILES);
       removeEmptyDirectories(join(place.gitDir, 'refs/worktree'));
       remove();
     };
@@ -85,8 +91,8 @@ function build(directory: string, { gitDir, commonDir }: GitDirectories, refs: r
   }
   writeFileSync(join(common, 'packed-refs'), ['# pack-refs with: sorted ', ...refs, ''].join('\n'));
   writeConfig(common, commonDir);
-  linkEntries(commonDir, common, ['HEAD', 'config', 'logs', 'packed-refs', 'refs']);
-  const linked = linkEntries(gitDir, own, ['HEAD', 'commondir', 'refs']);
+  linkEntries(commonDir, common, COMMON_FILES);
+  const linked = linkEntries(gitDir, own, OWN_FILES);
   for (const name of ['bisect', 'rewritten'])
     if (existsSync(join(gitDir, 'refs', name)))
       symlinkSync(join(gitDir, 'refs', name), join(own, 'refs', name));
@@ -124,18 +130,25 @@ function linkEntries(from: string, to: string, except: readonly string[]): strin
   return names;
 }
 
-/** What git wrote or deleted beside the links: ORIG_HEAD, AUTO_MERGE, the files of a merge that `reset --hard` ends. */
-function bringBack(own: string, gitDir: string, linked: readonly string[]): void {
+/** Moves files that git and its filters wrote beside the links: ORIG_HEAD, a split index, objects of git-lfs. */
+function bringBack(directory: string, to: string, except: readonly string[]): void {
+  for (const name of readdirSync(directory).filter((entry) => !except.includes(entry)))
+    moveBack(join(directory, name), join(to, name));
+}
+
+function moveBack(from: string, to: string): void {
+  const stat = lstatSync(from);
+  if (stat.isSymbolicLink() || from.endsWith('.lock')) return;
+  if (!stat.isDirectory() || !existsSync(to)) renameSync(from, to);
+  else for (const name of readdirSync(from)) moveBack(join(from, name), join(to, name));
+}
+
+/** `git reset --hard`, a part of `git stash`, ends a merge. */
+function dropDeleted(own: string, gitDir: string, linked: readonly string[]): void {
   const present = new Set(readdirSync(own));
-  for (const name of present) {
-    const path = join(own, name);
-    if (['HEAD', 'commondir', 'refs'].includes(name) || lstatSync(path).isSymbolicLink()) continue;
-    if (!name.endsWith('.lock')) renameSync(path, join(gitDir, name));
-  }
-  for (const name of linked) {
+  for (const name of linked.filter((entry) => !present.has(entry))) {
     const path = join(gitDir, name);
-    if (!present.has(name) && statSync(path, { throwIfNoEntry: false })?.isFile())
-      rmSync(path, { force: true });
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) rmSync(path, { force: true });
   }
 }
 

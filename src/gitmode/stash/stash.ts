@@ -5,6 +5,7 @@
  * Limit: a program that calls the real git by its path uses the shared stash.
  */
 
+import { writeSync } from 'node:fs';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { runAsChild } from '../../git/run/become.ts';
@@ -125,8 +126,13 @@ class SessionStash {
     const named = repositoryOptions(globals).workTree ?? env['GIT_WORK_TREE'];
     const place = [`--git-dir=${directory.path}`, ...(named === undefined ? [`--work-tree=${top}`] : [])];
     return this.start([...globals, ...place, command, ...args], () => {
-      directory.close();
-      keepReflog(this.directories(), git.ask);
+      try {
+        directory.close();
+        keepReflog(this.directories(), git.ask);
+      } catch (error) {
+        const reason = systemFailure(error) ?? (error as Error).message;
+        writeSync(2, `warning: agt: git is done, but ${directory.path} stays: ${reason}\n`);
+      }
     });
   }
 
