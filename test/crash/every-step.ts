@@ -17,7 +17,7 @@ function withoutRepeats(points: readonly string[]): string[] {
   });
 }
 
-const MOST = process.env['AGT_TEST_STEPS'] ?? '6';
+const MOST = process.env['AGT_TEST_STEPS'] ?? '5';
 
 /** Chooses `count` of them, evenly spread. */
 function chosen(points: readonly string[]): readonly string[] {

@@ -8,8 +8,10 @@ import { REFS } from './lines/refs.ts';
 
 export const LINES: Record<string, readonly string[]> = { ...REFS, ...HISTORIES, ...OTHERS };
 
-/** Every third line. The others are in the next turns: `turn` counts the repositories that run them. */
-export function thirdOf(lines: readonly string[], turn: number): readonly string[] {
+const PART = 4;
+
+/** Every fourth line. The others are in the next turns: `turn` counts the repositories that run them. */
+export function quarterOf(lines: readonly string[], turn: number): readonly string[] {
   if (process.env['AGT_TEST_ALL_LINES'] !== undefined) return lines;
-  return lines.filter((_, n) => (n + turn) % 3 === 0);
+  return lines.filter((_, n) => (n + turn) % PART === 0);
 }

@@ -1,7 +1,7 @@
 /** In a repository with agt's refs, git mode prints what real git prints in its twin without them. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareLines, describeDifference } from './compare.ts';
-import { LINES, thirdOf } from './lines.ts';
+import { LINES, quarterOf } from './lines.ts';
 import { buildTwin, SHAPE_NAMES, type Twin, WRITTEN_SHAPES } from './shapes.ts';
 
 describe.each(SHAPE_NAMES)('%s', (name) => {
@@ -20,10 +20,10 @@ describe.each(SHAPE_NAMES)('%s', (name) => {
   );
 });
 
-/** A third of the lines in each repository takes a third of the time: each line still runs in every third one. */
+/** A quarter of the lines in each repository takes a quarter of the time: each line still runs in every fourth one. */
 function linesFor(shape: string, family: string): string[] {
   const lines = LINES[family] ?? [];
-  const chosen = thirdOf(lines, SHAPE_NAMES.indexOf(shape));
+  const chosen = quarterOf(lines, SHAPE_NAMES.indexOf(shape));
   return WRITTEN_SHAPES.includes(shape)
     ? lines.filter((line) => line.startsWith('!') || chosen.includes(line))
     : chosen.filter((line) => !line.startsWith('!'));
