@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AGT, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { compareLine, compareLines, describeDifference, type Subject } from '../../twin/compare.ts';
-import { LINES, thirdOf } from '../../twin/lines.ts';
+import { LINES, quarterOf } from '../../twin/lines.ts';
 import { buildTwin, SIDES, type Twin } from '../../twin/shapes.ts';
 
 /** Without the variables that make the shim start the executable for every line. */
@@ -113,7 +113,7 @@ describe('the shim prints what real git prints in the twin', () => {
       await compareLine(twin, 'log -1', subject());
       const gitDir = git(join(twin.root, 'with', twin.cwd), 'rev-parse', '--absolute-git-dir');
       expect(existsSync(join(gitDir, 'agt-shim'))).toBe(true);
-      const lines = thirdOf(Object.values(LINES).flat(), turn).filter(
+      const lines = quarterOf(Object.values(LINES).flat(), turn).filter(
         (line) => !line.startsWith('!') && (difference === '' || depending.test(line)),
       );
       const decorating = [
