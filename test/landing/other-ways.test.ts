@@ -128,6 +128,10 @@ test('sync after accept --keep goes on from the branch, with only the later work
   git(repository, 'add', 'user');
   git(repository, 'commit', '-q', '-m', 'by the user');
   write(join(sandbox, 'later'), 'later\n');
+  expect(agtOk(repository, 'list')).toContain('clean, accepted before');
+  const unaccept = agt(repository, 'session', 'unaccept', 's1').stderr;
+  expect(unaccept).toContain('"main" has newer commits');
+  expect(unaccept).not.toContain('agt session undo');
   const before = git(sandbox, 'rev-parse', 'HEAD');
   const dirty = git(sandbox, 'status', '--porcelain');
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe('would merge 2 commits of main into s1');
