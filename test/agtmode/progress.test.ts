@@ -23,7 +23,9 @@ test('commands that last show progress on a terminal alone', ({ skip }) => {
   expect(onTerminal('session restore s1 --to before', { TERM: 'dumb' })).not.toContain('\u001b');
   write(join(sandbox, 'landed'), 'landed\n');
   const accepted = onTerminal('accept s1 --keep');
-  expect(accepted).toMatch(/\rreading the sandbox .*\r\u001b\[Kaccepted s1/s);
+  expect(accepted).toMatch(
+    /\r(reading the sandbox|merging|bringing the worktree along) .*\r\u001b\[Kaccepted s1/s,
+  );
   // An editor has the terminal alone.
   const editor = 'echo editor begins; sleep 0.3; echo editor ends; :';
   onTerminal('session unaccept s1');

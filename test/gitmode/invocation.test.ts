@@ -28,7 +28,7 @@ describe.skipIf(!straceWorks)(`what a call opens${straceWorks ? '' : `: ${NO_STR
     repositorySettings = join(session.repository, '.git/agt/config');
   });
 
-  test.each(['status', 'commit -m x', 'add .', 'reset -q', 'clean -n'])(
+  test.each(['status', 'commit -m x', 'add .', 'mv a b', 'clean -n'])(
     'git %s: nothing of the repository, although this is a sandbox',
     (line) => {
       const opened = filesOpenedBy(line, session.sandbox);
@@ -36,6 +36,12 @@ describe.skipIf(!straceWorks)(`what a call opens${straceWorks ? '' : `: ${NO_STR
       expect(opened.filter((path) => path === userSettings)).toHaveLength(1);
     },
   );
+
+  test('git reset in a sandbox: whether it ends a merge with an autostash, but no settings', () => {
+    const opened = filesOpenedBy('reset -q', session.sandbox);
+    expect(opened.filter((name) => name.endsWith('/MERGE_AUTOSTASH'))).toHaveLength(1);
+    expect(opened).not.toContain(repositorySettings);
+  });
 
   test('git reset --hard outside a sandbox: no settings of the repository', () => {
     const opened = filesOpenedBy('reset --hard', session.repository);
