@@ -29,3 +29,27 @@ test('undo goes back past a snapshot with --ignored, and lets the ignored files 
   agtOk(folder, 'redo');
   expect(shown()).toEqual(['3\n', 'longer\n', 'later\n']);
 });
+
+test('redo goes on past a snapshot that changed nothing', () => {
+  const folder = makeRepository({ a: '0\n' });
+  const text = () => readFileSync(join(folder, 'a'), 'utf8');
+  for (const n of ['1', '2', '3']) {
+    write(join(folder, 'a'), `${n}\n`);
+    agtOk(folder, 'snapshot');
+  }
+  agtOk(folder, 'undo');
+  agtOk(folder, 'snapshot', '--label', 'note');
+  agtOk(folder, 'snapshot', '--label', 'prompt', '--agent', 'pi');
+  expect(agtOk(folder, 'snapshot', 'status')).toContain('2 of 3; agt redo goes forward');
+  agtOk(folder, 'undo');
+  expect(text()).toBe('1\n');
+  agtOk(folder, 'snapshot', '--label', 'another');
+  for (const n of ['2', '3']) {
+    agtOk(folder, 'redo');
+    expect(text()).toBe(`${n}\n`);
+  }
+  agtOk(folder, 'snapshot', 'restore', 'note');
+  expect(text()).toBe('2\n');
+  agtOk(folder, 'undo');
+  expect(text()).toBe('3\n');
+});
