@@ -18,8 +18,9 @@ import {
   statCacheSize,
 } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
-import type { CaptureOptions, CaptureTarget, IgnoredRequest } from './request.ts';
+import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
+import type { IgnoredFiles } from './scan/scan-options.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
 import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
@@ -55,9 +56,7 @@ export async function observeFolder(
   const refsRead =
     attached === undefined ? readRefsAtStart(git, target) : readRefsOfAttached(git, target, attached);
   const loaded = loadStatCache(target);
-  const ignoredRead = options.withIgnored
-    ? undefined
-    : attached?.readIgnored(ignoredRequest(loaded, options));
+  const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const upToDate =
     loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
@@ -98,10 +97,16 @@ export async function observeFolder(
   return { refs, last, index, scanned, clock, manifest };
 }
 
-function ignoredRequest({ cache }: LoadedCache, { alsoTake = [] }: CaptureOptions): IgnoredRequest {
+/** The files that git ignores in an attached folder. git has been started when the function returns. */
+export function ignoredFiles(
+  target: CaptureTarget,
+  { alsoTake = [] }: Pick<CaptureOptions, 'alsoTake'>,
+  { cache }: LoadedCache = loadStatCache(target),
+): Promise<IgnoredFiles> | undefined {
   const ends = '/.git';
   const excluded = cache?.directories?.excluded.filter((path) => path.endsWith(ends)) ?? [];
-  return { alsoTake, nested: excluded.map((path) => path.slice(0, -ends.length)) };
+  const nested = excluded.map((path) => path.slice(0, -ends.length));
+  return target.attached?.readIgnored({ alsoTake, nested });
 }
 
 /**

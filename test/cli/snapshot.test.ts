@@ -187,6 +187,30 @@ describe('agt snapshot in a folder without git', () => {
     expect(files(folder).some((name) => name.startsWith('.agt') || name === '.git')).toBe(false);
   });
 
+  it('compares snapshots and the files on disk', () => {
+    const plain = makeTempDir();
+    write(join(plain, '.gitignore'), '*.log\n');
+    write(join(plain, '.gitattributes'), 'b -diff\n');
+    for (const name of ['a', 'b']) write(join(plain, name), 'one\n');
+    agtOk(plain, 'snapshot');
+    for (const name of ['a', 'b', 'x.log']) write(join(plain, name), 'two\n');
+    const before = files(plain);
+    const diff = agtOk(plain, 'snapshot', 'diff');
+    expect(diff).toContain('-one\n+two');
+    expect(diff).toContain('Binary files a/b and b/b differ');
+    expect(agtOk(plain, 'session', 'diff', '--base', '--name-only').split('\n')).toEqual([
+      '.gitattributes',
+      '.gitignore',
+      'a',
+      'b',
+    ]);
+    agtOk(plain, 'snapshot');
+    expect(agtOk(plain, 'session', 'diff', '@{1}', '@{0}', '--', 'a')).toContain('-one\n+two');
+    expect(JSON.parse(agtOk(plain, 'snapshot', 'diff', '@{1}', '--json'))).toHaveLength(2);
+    expect(agtOk(plain, 'snapshot', 'diff')).toBe('');
+    expect(files(plain)).toEqual(before);
+  });
+
   it('knows the rules of repositories in the folder', () => {
     const inner = join(folder, 'inner/project');
     mkdirSync(inner, { recursive: true });

@@ -83,6 +83,11 @@ describe('agt session undo and redo', () => {
     autocommit(session);
     autocommit(session, '--label', 'named');
     agtOk(session.repository, 'session', 'undo', 's1');
-    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('0\n');
+    const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8');
+    expect(text()).toBe('0\n');
+    autocommit(session, '--label', 'looked around');
+    agtOk(session.sandbox, 'session', 'record', '--tool', 'Bash', '--summary', 'ls');
+    agtOk(session.repository, 'session', 'redo', 's1');
+    expect(text()).toBe('1\n');
   });
 });

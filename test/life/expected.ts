@@ -81,15 +81,16 @@ export function compareWith(
   return differences(facts, actual, ignore);
 }
 
-/** The steps of an editor's undo, from the chain of a session. */
-function replay(chain: readonly Link[]): { steps: Link[]; current: number } {
+/** The steps of an editor's undo, from the chain of a session. A snapshot that changed nothing takes no redo away. */
+function replay(chain: readonly Link[], factsOf: (link: Link) => Facts): { steps: Link[]; current: number } {
   const steps: Link[] = [];
   let current = -1;
-  for (const link of chain) {
+  for (const [i, link] of chain.entries()) {
+    const before = chain[i - 1];
     const at = steps.findIndex(({ commit }) => commit === link.restored);
     const wasMove = link.by !== undefined && at >= 0 && (link.by === 'undo' ? at < current : at > current);
     if (wasMove) current = at;
-    else {
+    else if (current + 1 === steps.length || !before || !isSame(factsOf(before), factsOf(link))) {
       steps.splice(current + 1);
       current = steps.push(link) - 1;
     }
@@ -99,10 +100,10 @@ function replay(chain: readonly Link[]): { steps: Link[]; current: number } {
 
 /** The snapshot that an undo or a redo has to go to; undefined if there is none. */
 export function moveTarget(life: Life, session: LifeSession, by: 'undo' | 'redo'): Facts | undefined {
-  const { steps, current } = replay(session.chain);
+  const factsOf = (link: Link) => life.snapshots.get(link.commit) as Facts;
+  const { steps, current } = replay(session.chain, factsOf);
   const here = steps[current];
   if (here === undefined) return undefined;
-  const factsOf = (link: Link) => life.snapshots.get(link.commit) as Facts;
   const isNew = !isSame(factsOf(session.chain.at(-1) as Link), session.facts);
   if (isNew) return by === 'undo' ? factsOf(here) : undefined;
   const others = by === 'undo' ? steps.slice(0, current).reverse() : steps.slice(current + 1);

@@ -10,13 +10,14 @@ import { ObjectStream } from '../../autocommit/object-stream.ts';
 import { linkedSandbox, observeFolder } from '../../autocommit/observe.ts';
 import type { CaptureTarget } from '../../autocommit/request.ts';
 import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
+import { directoryForGit } from '../../autocommit/starting-refs.ts';
 import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitText, inDirectory, PLAIN_INDEX, resolveObject, runGit } from '../../git/run/git.ts';
+import { type Git, gitText, PLAIN_INDEX, resolveObject, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -25,6 +26,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import { gitInSandbox } from './git-in-sandbox.ts';
 
 export interface ComparedTree {
   /** A tree that holds `sandbox`, `xdg` and `config`, or its commit. */
@@ -61,7 +63,7 @@ export async function treeOfWork(
   scratch: ScratchObjects,
 ): Promise<ComparedTree> {
   requireSandbox(repository, record);
-  const git = inDirectory(scratch.git, record.sandbox);
+  const git = gitInSandbox(scratch.git, repository, record);
   const index = join(scratch.dir, 'work-index');
   const env = { GIT_INDEX_FILE: index };
   const gitDir = worktreeGitDir(record.sandbox);
@@ -134,7 +136,7 @@ async function storeFiles(
 ): Promise<StoredFiles> {
   const writes = new Map<string, string>();
   const unstable: string[] = [];
-  const objects = new ObjectStream(scratch.git, scratch.dir, target.sandbox);
+  const objects = new ObjectStream(scratch.git, scratch.dir, directoryForGit(scratch.git, target));
   const folder = Buffer.from(target.folder).toString('latin1');
   const isInside = insideCheck(folder, linkedSandbox(target));
   try {

@@ -5,7 +5,7 @@
 
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, inDirectory } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes } from '../../git/run/git.ts';
 import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -27,6 +27,7 @@ import {
   treeOfStart,
   treeOfWork,
 } from './compared-tree.ts';
+import { gitInSandbox } from './git-in-sandbox.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
 /**
@@ -66,7 +67,7 @@ export function showDiff(
       await agentTree(git, after, ambiguous, tops),
     ];
     // In the sandbox git applies the .gitattributes of the files that it compares.
-    const diffGit = sandboxExists(repository, record) ? inDirectory(git, record.sandbox) : git;
+    const diffGit = sandboxExists(repository, record) ? gitInSandbox(git, repository, record) : git;
     const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
     return { exitCode: await runGitOnTerminal(diffGit, ['diff', ...options, ...trees, '--', ...paths]) };
   });

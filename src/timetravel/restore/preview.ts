@@ -14,6 +14,7 @@ import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { filesOfLast, keepIgnored, listIgnored } from './ignored-files.ts';
 import { type ObservedFiles, observeFiles } from './observe-files.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
@@ -54,7 +55,8 @@ export async function previewRestore(
     files: await readFilesIfNeeded(git, current.content, to),
     scope: request.scope,
   });
-  return { record, snapshot, paths: describePlan(plan) };
+  const ignored = sandboxExists(repository, record) ? await listIgnored(repository, record) : undefined;
+  return { record, snapshot, paths: describePlan(keepIgnored(plan, ignored)) };
 }
 
 /** The files on disk, compared with the session's last snapshot. */
@@ -95,7 +97,8 @@ async function observe(
     return holdsFiles(sessionFolder(record)) ? observeFiles(repository, record) : undefined;
   const { agentEmail, maxFileSize } = repository.settings;
   const target = captureTarget(repository, record);
-  const found = await observeFolder(repository.git, target, { agentEmail, maxFileSize, now });
+  const taking = await filesOfLast(repository, record);
+  const found = await observeFolder(repository.git, target, { agentEmail, maxFileSize, now, ...taking });
   return { ...found, tip: found.refs.tip };
 }
 

@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
-import type { CaptureOptions } from '../../autocommit/request.ts';
+import type { IgnoredFiles } from '../../autocommit/scan/scan-options.ts';
 import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
@@ -15,14 +15,11 @@ import { captureSession } from '../../session/capture-session.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
-import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
+import { isIgnored, keepIgnored, type Taking } from './ignored-files.ts';
 import type { RestoreRequest } from './request.ts';
 import { openSessionFolder } from './session-folder.ts';
-
-/** For the captures of a restore: agt replaces no file that it has not captured, also if git ignores it by now. */
-export type Taking = Pick<CaptureOptions, 'alsoTake'>;
 
 export interface FilesToRestore {
   /** The session as it will be after the restore: agt captures only active sessions. */
@@ -32,6 +29,8 @@ export interface FilesToRestore {
   readonly before: CaptureResult | undefined;
   /** From there to the snapshot; undefined if agt does not know it yet. */
   readonly plan: CheckoutPlan | undefined;
+  /** What git ignored before the restore, in an attached folder. */
+  readonly ignored: IgnoredFiles | undefined;
   readonly taking: Taking;
 }
 
@@ -41,13 +40,13 @@ const ATTEMPTS = 3;
 /** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
 export async function restoreFiles(
   session: LockedSession,
-  { record, wanted, before, plan: firstPlan, taking }: FilesToRestore,
+  { record, wanted, before, plan: firstPlan, ignored, taking }: FilesToRestore,
   { scope, now }: RestoreRequest,
 ): Promise<{ changed: number; warnings: string[] }> {
   const { git } = session.repository;
   const paths = new Set<string>();
   let captured = before?.commit;
-  let plan = firstPlan ?? (await planFrom(git, captured, wanted, scope));
+  let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, ignored }));
   for (let attempt = 1; ; attempt++) {
     for (const path of pathsOf(plan)) paths.add(path);
     const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
@@ -60,19 +59,21 @@ export async function restoreFiles(
     }
     const marks = { now, unfinished: wanted.commit, ...taking };
     captured = (await captureSession(session, record, marks)).commit;
-    plan = await planFrom(git, captured, wanted, scope);
+    plan = await planFrom(git, { captured, wanted, scope, ignored });
   }
 }
 
-/** `captured` is the last snapshot; undefined if the folder is empty. */
-async function planFrom(
-  git: Git,
-  captured: string | undefined,
-  wanted: SnapshotMetadata,
-  scope: readonly string[],
-): Promise<CheckoutPlan> {
+interface Way {
+  /** The last snapshot; undefined if the folder is empty. */
+  readonly captured?: string | undefined;
+  readonly wanted: SnapshotMetadata;
+  readonly scope: RestoreRequest['scope'];
+  readonly ignored?: IgnoredFiles | undefined;
+}
+
+async function planFrom(git: Git, { captured, wanted, scope, ignored }: Way): Promise<CheckoutPlan> {
   const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
-  return prepareCheckout(git, from, wanted, scope);
+  return keepIgnored(await prepareCheckout(git, from, wanted, scope), ignored);
 }
 
 /** Every path that a plan changes. */
@@ -80,22 +81,13 @@ function pathsOf(plan: CheckoutPlan): string[] {
   return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
 }
 
-export async function filesToTake(
-  { git }: Repository,
-  record: SessionRecord,
-  { commit }: SnapshotMetadata,
-): Promise<Taking> {
-  if (!isAttached(record)) return {};
-  return { alsoTake: [...(await readSnapshotTree(git, commit)).files.keys()] };
-}
-
 /** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
 export async function requireRoom(
   { git }: Repository,
   record: SessionRecord,
-  { from, to, scope }: { from: string | undefined; to: Snapshot; scope: RestoreRequest['scope'] },
+  way: Way,
 ): Promise<CheckoutPlan> {
-  const plan = await planFrom(git, from, await readSnapshotMetadata(git, to.commit), scope);
+  const plan = await planFrom(git, way);
   await requireSpaceFor(git, plan, sessionFolder(record), linkedSandbox(record));
   return plan;
 }
@@ -111,18 +103,20 @@ export const NO_FILES: StayingFiles = { paths: new Set(), count: 0, example: '' 
 
 /**
  * Files of an attached folder that git ignored before the restore, and that the restored `.gitignore` does not name. agt
- * had not captured them, so it deletes none of them, and the snapshot after the restore has them.
+ * deletes none of them, and the snapshot after the restore has them.
  */
 export async function stayingFiles(
   git: Git,
-  { record, wanted, before }: FilesToRestore,
+  { record, wanted, before, ignored }: FilesToRestore,
   after: string,
 ): Promise<StayingFiles> {
   if (!isAttached(record)) return NO_FILES;
   const read = async (commit: string) => (await readSnapshotTree(git, commit)).files;
   const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
   const captured = before?.commit === undefined ? undefined : await read(before.commit);
-  const staying = [...now.keys()].filter((path) => !then.has(path) && captured?.has(path) !== true);
+  const staying = [...now.keys()].filter(
+    (path) => !then.has(path) && (captured?.has(path) !== true || isIgnored(path, ignored)),
+  );
   // A directory that was empty may hold files that agt never captures.
   const directories = wanted.emptyDirectories.filter((path) => isDirectory(record, path));
   const paths = [...staying.flatMap((path) => [path, ...parentDirectories(path)]), ...directories];

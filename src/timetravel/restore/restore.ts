@@ -24,17 +24,11 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
+import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
 import { keepGitState } from './keep-git-state.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
-import {
-  type FilesToRestore,
-  filesToTake,
-  NO_FILES,
-  requireRoom,
-  restoreFiles,
-  stayingFiles,
-} from './restore-files.ts';
+import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -108,25 +102,32 @@ async function prepare(
   // If agt has to create the sandbox again, the intent must be written before that.
   const chosenEarly = sandboxExists(repository, record) ? undefined : await pick();
   if (chosenEarly !== undefined) {
-    if (!holdsFiles(sessionFolder(record)))
-      await requireRoom(repository, record, { from: undefined, to: chosenEarly, scope });
+    if (!holdsFiles(sessionFolder(record))) {
+      const wanted = await readSnapshotMetadata(repository.git, chosenEarly.commit);
+      await requireRoom(repository, record, { wanted, scope });
+    }
     await beginWith(session, found, chosenEarly, request);
   }
   const folder = await ensureWorktree(repository, record);
   const keep = await unkeptWorkTip(repository, record);
   if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
-  const marks = resumed === undefined ? {} : { unfinished: resumed.commit };
+  const marks = {
+    ...(resumed === undefined ? {} : { unfinished: resumed.commit }),
+    ...(await filesOfLast(repository, record)),
+  };
   const before =
     folder === 'files' ? await captureSession(session, record, { now, keep, ...marks }) : undefined;
   const snapshot = chosenEarly ?? (await pick());
   refuseUsersWork(record, snapshot);
   failurePoint('restore: captured before');
-  const plan =
-    before?.commit === undefined
-      ? undefined
-      : await requireRoom(repository, record, { from: before.commit, to: snapshot, scope });
-  const begun = await beginWith(session, found, snapshot, request);
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
+  const captured = before?.commit;
+  const ignored = captured === undefined ? undefined : await listIgnored(repository, record);
+  const plan =
+    captured === undefined
+      ? undefined
+      : await requireRoom(repository, record, { captured, wanted, scope, ignored });
+  const begun = await beginWith(session, found, snapshot, request);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {
     record,
@@ -135,7 +136,8 @@ async function prepare(
     wanted,
     before,
     plan,
-    taking: await filesToTake(repository, record, wanted),
+    ignored,
+    taking: await filesToTake(repository, record, snapshot.commit),
   };
 }
 

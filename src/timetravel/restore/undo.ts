@@ -25,19 +25,40 @@ interface UndoHistory {
 }
 
 /** `history` is newest first. */
-export function replayHistory(history: readonly Snapshot[]): UndoHistory {
+export function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
+  return replayHistory(history, (a, b) => isSameSnapshot(repository, a.commit, b.commit));
+}
+
+/**
+ * A snapshot that changed nothing, such as one with a label alone, takes no redo away. `isSame` costs calls of git, so it
+ * is asked only while a redo is possible.
+ */
+export async function replayHistory(
+  history: readonly Snapshot[],
+  isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>,
+): Promise<UndoHistory> {
   const steps: Snapshot[] = [];
   let current = -1;
-  for (const snapshot of history.toReversed()) {
+  const oldestFirst = history.toReversed();
+  for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
     const target = targetOf(snapshot, steps, current);
     if (target >= 0) current = target;
-    else {
+    else if (current + 1 === steps.length || !(await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
       steps.splice(current + 1);
       current = steps.push(snapshot) - 1;
     }
   }
   return { steps, current, isBetween: history[0]?.unfinished !== undefined };
+}
+
+/** After an unfinished restore, every snapshot is a step: it holds what the restore left. */
+async function changedNothing(
+  before: Snapshot | undefined,
+  snapshot: Snapshot,
+  isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>,
+): Promise<boolean> {
+  return before !== undefined && before.unfinished === undefined && isSame(before, snapshot);
 }
 
 /** Where undo and redo have come to. */
@@ -53,7 +74,10 @@ export async function readPosition(
   repository: Repository,
   record: SessionRecord,
 ): Promise<Position | undefined> {
-  const { steps, current } = replayHistory(await readHistory(repository.git, snapshotRefs(record)));
+  const { steps, current } = await readSteps(
+    repository,
+    await readHistory(repository.git, snapshotRefs(record)),
+  );
   const snapshot = steps[current];
   return snapshot && { snapshot, step: current + 1, of: steps.length };
 }
@@ -76,7 +100,8 @@ export async function findUndoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current, isBetween } = replayHistory(
+  const { steps, current, isBetween } = await readSteps(
+    repository,
     await readHistory(repository.git, snapshotRefs(record)),
   );
   const isBack = hasUncaptured || isBetween || isEnded(record);
@@ -96,7 +121,8 @@ export async function findRedoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current, isBetween } = replayHistory(
+  const { steps, current, isBetween } = await readSteps(
+    repository,
     await readHistory(repository.git, snapshotRefs(record)),
   );
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {

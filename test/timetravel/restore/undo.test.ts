@@ -2,11 +2,17 @@ import { describe, expect, test } from 'vitest';
 import type { Snapshot } from '../../../src/snapshot/history.ts';
 import { replayHistory } from '../../../src/timetravel/restore/undo.ts';
 
-/** `a` is an autocommit; `b<undo a` is the snapshot b that an undo to a made. */
+/**
+ * `a` is an autocommit; `b<undo a` is the snapshot b that an undo to a made; `c=` has the same files as the one before;
+ * `d!` was made in the middle of a restore.
+ */
 function snapshot(text: string): Snapshot {
-  const [, commit = '', by, restored] = /^(\w+)(?:<(\w+) (\w+))?$/.exec(text) ?? [];
-  return { commit, restored, restoredBy: by } as unknown as Snapshot;
+  const [, commit = '', mark, by, restored] = /^(\w+)([=!])?(?:<(\w+) (\w+))?$/.exec(text) ?? [];
+  const unfinished = mark === '!' ? 'a' : undefined;
+  return { commit, restored, restoredBy: by, unfinished, label: mark } as unknown as Snapshot;
 }
+
+const isSame = async (_: Snapshot, { label }: Snapshot) => label === '=';
 
 describe('the current step is in brackets after', () => {
   test.each([
@@ -19,9 +25,13 @@ describe('the current step is in brackets after', () => {
     ['a restore and an undo', ['a', 'b', 'c', 'd<restore a', 'e<undo c'], 'a b [c] d'],
     ['an undo that skips an equal snapshot', ['a', 'b', 'c', 'd<undo a'], '[a] b c'],
     ['an undo to a snapshot that is not a step, which is a new step', ['a', 'b<undo x'], 'a [b]'],
+    ['a label after an undo', ['a', 'b', 'c<undo a', 'd='], '[a] b'],
+    ['labels and a redo after an undo', ['a', 'b', 'c<undo a', 'd=', 'e=', 'f<redo b'], 'a [b]'],
+    ['a label after an undo, and an autocommit', ['a', 'b', 'c<undo a', 'd=', 'e'], 'a [e]'],
+    ['a label after half a restore', ['a', 'b', 'c<undo a', 'd!', 'e='], 'a [e]'],
     ['no snapshot', [], ''],
-  ])('%s', (_, history, expected) => {
-    const { steps, current } = replayHistory(history.map(snapshot).reverse());
+  ])('%s', async (_, history, expected) => {
+    const { steps, current } = await replayHistory(history.map(snapshot).reverse(), isSame);
     expect(steps.map(({ commit }, i) => (i === current ? `[${commit}]` : commit)).join(' ')).toBe(expected);
   });
 });

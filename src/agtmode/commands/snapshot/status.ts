@@ -3,7 +3,7 @@ import { knownRefusal } from '../../../session/attached/refuse.ts';
 import { previewCapture } from '../../../session/capture-session.ts';
 import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
-import { replayHistory } from '../../../timetravel/restore/undo.ts';
+import { readSteps } from '../../../timetravel/restore/undo.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { age, json, plural, shortOid, showPath, table } from '../../output/format.ts';
@@ -47,7 +47,7 @@ type Status = Awaited<ReturnType<typeof readStatus>>;
 
 async function readStatus({ repository, record }: SessionHere, now: Date) {
   const history = await readHistory(repository.git, snapshotRefs(record));
-  const { steps, current } = replayHistory(history);
+  const { steps, current } = await readSteps(repository, history);
   const preview = await previewCapture(repository, record, { now });
   return { history, steps, current, changes: preview.changes, failed: preview.failed };
 }

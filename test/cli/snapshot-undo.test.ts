@@ -1,0 +1,55 @@
+/** `agt undo` and `redo` in a folder that is in no session. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agtOk, makeRepository, write } from '../harness/world.ts';
+
+test('undo goes back past a snapshot with --ignored, and lets the ignored files be', () => {
+  const folder = makeRepository({ a: '0\n' });
+  const shown = () => ['a', 'x.log', 'y.log'].map((name) => readFileSync(join(folder, name), 'utf8'));
+  const logs = ['log\n', 'later\n'];
+  write(join(folder, 'x.log'), 'log\n');
+  for (const n of ['1', '2', '3']) {
+    write(join(folder, 'a'), `${n}\n`);
+    if (n === '2') write(join(folder, '.gitignore'), '*.log\n');
+    agtOk(folder, 'snapshot');
+  }
+  write(join(folder, 'y.log'), 'later\n');
+  agtOk(folder, 'snapshot', '--ignored');
+  expect(JSON.parse(agtOk(folder, 'undo', '-n', '--json'))).toMatchObject({ changes: [] });
+  for (const step of [3, 2, 1]) {
+    expect(agtOk(folder, 'undo')).toMatch(new RegExp(`verified\nnow at .* ${step} of 4\n`));
+    expect(shown()).toEqual([`${step}\n`, ...logs]);
+  }
+  for (const _ of [2, 3, 4]) agtOk(folder, 'redo');
+  expect(shown()).toEqual(['3\n', ...logs]);
+  write(join(folder, 'x.log'), 'longer\n');
+  agtOk(folder, 'undo');
+  expect(shown()).toEqual(['3\n', ...logs]);
+  agtOk(folder, 'redo');
+  expect(shown()).toEqual(['3\n', 'longer\n', 'later\n']);
+});
+
+test('redo goes on past a snapshot that changed nothing', () => {
+  const folder = makeRepository({ a: '0\n' });
+  const text = () => readFileSync(join(folder, 'a'), 'utf8');
+  for (const n of ['1', '2', '3']) {
+    write(join(folder, 'a'), `${n}\n`);
+    agtOk(folder, 'snapshot');
+  }
+  agtOk(folder, 'undo');
+  agtOk(folder, 'snapshot', '--label', 'note');
+  agtOk(folder, 'snapshot', '--label', 'prompt', '--agent', 'pi');
+  expect(agtOk(folder, 'snapshot', 'status')).toContain('2 of 3; agt redo goes forward');
+  agtOk(folder, 'undo');
+  expect(text()).toBe('1\n');
+  agtOk(folder, 'snapshot', '--label', 'another');
+  for (const n of ['2', '3']) {
+    agtOk(folder, 'redo');
+    expect(text()).toBe(`${n}\n`);
+  }
+  agtOk(folder, 'snapshot', 'restore', 'note');
+  expect(text()).toBe('2\n');
+  agtOk(folder, 'undo');
+  expect(text()).toBe('3\n');
+});
