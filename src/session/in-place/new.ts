@@ -1,8 +1,9 @@
 /** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
 import { AgtError } from '../../errors.ts';
+import { stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
-import { gitAnswer, gitBytes, inDirectory } from '../../git/run/git.ts';
+import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { sessionContaining } from '../find-session.ts';
@@ -13,7 +14,7 @@ import { resolveStartPoint } from '../lifecycle/start-point.ts';
 import { undoCreation } from '../lifecycle/undo-creation.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import { inPlace } from './checkout.ts';
-import { enterCheckout } from './set-aside.ts';
+import { enterCheckout, waysToGet } from './set-aside.ts';
 
 interface InPlaceRequest {
   readonly id: string | undefined;
@@ -37,6 +38,7 @@ export async function newSessionInPlace(
   const checkout = requireCheckout(repository);
   await finishKilled(repository, checkout, request.now);
   if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);
+  await requireNothingSetAside(repository, id);
   const replaced = listRecords(repository).records.find(
     (record) => isActive(record) && record.checkout === checkout,
   );
@@ -65,6 +67,15 @@ async function finishKilled(repository: Repository, checkout: string, now: Date)
     if (record.intent?.operation === 'remove')
       await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
   }
+}
+
+/** @throws AgtError while work of the user that could not be put back is under the ref that this session would use. */
+async function requireNothingSetAside({ git }: Repository, id: string): Promise<void> {
+  const ref = stashRef(id);
+  if ((await resolveObject(git, ref)) === undefined) return;
+  throw new AgtError(`${ref} still has uncommitted work of yours from before an earlier session "${id}"`, {
+    hints: [...waysToGet(ref), 'or choose another id'],
+  });
 }
 
 function requireCheckout(repository: Repository): string {

@@ -61,7 +61,13 @@ async function writeStash(place: InPlace, dirty: readonly DirtyPath[]): Promise<
     untracked,
     snapshot,
   );
-  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: set aside', stashRef(id), stash]);
+  const none = '0'.repeat(base.length);
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: set aside', stashRef(id), stash, none]);
+}
+
+/** Hints for work that is still set aside. */
+export function waysToGet(ref: string): string[] {
+  return [`to get it back: git stash apply ${ref}`, `then drop the ref: agt git update-ref -d ${ref}`];
 }
 
 async function stashTrees(place: InPlace, dirty: readonly DirtyPath[]) {

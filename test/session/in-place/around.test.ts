@@ -208,3 +208,29 @@ test('a lock that a killed git left in the checkout stops neither the end of a s
   agtOk(repository, 'reject', 's1');
   expect(look(repository)).toEqual(before);
 });
+
+test('work that could not be put back stays under its ref: a new session in place with that id is refused', () => {
+  const repository = makeRepository(FILES);
+  write(join(repository, 'untracked'), 'precious\n');
+  begin(repository);
+  write(join(repository, 'untracked'), 'agent\n');
+  expect(agt(repository, 'accept', 's1', '-m', '1').stderr).toContain('could not be put back');
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+  const ref = 'refs/agt/stash/s1';
+  const held = git(repository, 'rev-parse', ref);
+  write(join(repository, 'a'), 'later\n');
+  const before = look(repository);
+  const refused = agt(repository, 'session', 'new', 's1', '--working-copy', 'in-place');
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toBe(
+    `error: ${ref} still has uncommitted work of yours from before an earlier session "s1"\n` +
+      `hint: to get it back: git stash apply ${ref}\n` +
+      `hint: then drop the ref: agt git update-ref -d ${ref}\nhint: or choose another id\n`,
+  );
+  expect(git(repository, 'rev-parse', ref)).toBe(held);
+  expect(look(repository)).toEqual(before);
+  begin(repository, 's2');
+  agtOk(repository, 'reject', 's2');
+  agtOk(repository, 'git', 'update-ref', '-d', ref);
+  begin(repository);
+});
