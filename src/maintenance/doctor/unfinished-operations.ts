@@ -12,7 +12,7 @@ interface Row<I extends Intent> {
   readonly problem: string;
   /** The command that a person would run. */
   readonly command: (id: string, intent: I) => string;
-  readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<void>;
+  readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<unknown>;
   /** Whether agt can also check the refs and the sandbox of such a session. */
   readonly checkRest: boolean;
 }

@@ -20,7 +20,6 @@ import { begin } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import {
   captureDirty,
-  dirtyPaths,
   dropOperation,
   gitDir,
   headBranch,
@@ -102,7 +101,7 @@ async function returnToUser(place: InPlace, now: Date): Promise<void> {
   failurePoint('in place: returned');
 }
 
-async function dropStash({ git, record }: InPlace): Promise<void> {
+export async function dropStash({ git, record }: InPlace): Promise<void> {
   const ref = stashRef(record.session_id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
@@ -128,20 +127,6 @@ function inPhase(
   const next: SessionRecord = { ...record, intent: { ...removal, phase } };
   session.write(next);
   return next;
-}
-
-/** Undoes what agt did of `enterCheckout`. @returns false if somebody has worked in the session meanwhile. */
-export async function undoEntering(session: LockedSession, record: SessionRecord): Promise<boolean> {
-  const place = inPlace(session, record);
-  if ((await headBranch(place)) === record.work_branch) {
-    if ((await dirtyPaths(place.git)).length > 0) return false;
-    await switchTo(place, place.userBranch);
-  }
-  const conflicts = await putBack(place);
-  if (conflicts.length > 0) throw notPutBack(record, conflicts);
-  await dropStash(place);
-  rmSync(inPlaceFile(gitDir(place)), { force: true });
-  return true;
 }
 
 export function notPutBack(

@@ -17,9 +17,27 @@ import { changedPaths, isBlocked, readVersions, type Wanted, write } from './use
 
 /** @returns readable paths that are in the way. Then the work stays under its ref. */
 export async function putBack(place: InPlace): Promise<string[]> {
-  const { git, record, checkout } = place;
+  const plan = await planToPutBack(place);
+  if (plan === undefined) return [];
+  const { stash, base, tip, open, conflicts } = plan;
+  if (conflicts.length > 0) return conflicts;
+  for (const one of open) {
+    write(place.checkout, one);
+    failurePoint('in place: one file put back');
+  }
+  await putIndexBack(place, stash, { base, tip });
+  failurePoint('in place: index put back');
+  return [];
+}
+
+export async function pathsInTheWay(place: InPlace): Promise<string[]> {
+  return (await planToPutBack(place))?.conflicts ?? [];
+}
+
+/** Undefined if nothing was set aside. */
+async function planToPutBack({ git, record, checkout }: InPlace) {
   const stash = await resolveObject(git, stashRef(record.session_id));
-  if (stash === undefined) return [];
+  if (stash === undefined) return undefined;
   const base = record.from_commit;
   const tip = await gitText(git, ['rev-parse', '--verify', 'HEAD^{commit}']);
   const wanted = await readWanted(git, stash, base);
@@ -27,16 +45,12 @@ export async function putBack(place: InPlace): Promise<string[]> {
   const landed = new Set(await changedPaths(git, base, tip));
   const open = wanted.filter((one) => !isAsWanted(checkout, one));
   const conflicts = open.filter(
-    ({ path }) => dirty.has(path) || landed.has(path) || isBlocked(checkout, path),
+    ({ path }) =>
+      (dirty.has(path) && lstatIn(checkout, path) !== undefined) ||
+      landed.has(path) ||
+      isBlocked(checkout, path),
   );
-  if (conflicts.length > 0) return conflicts.map(({ path }) => displayPath(path));
-  for (const one of open) {
-    write(checkout, one);
-    failurePoint('in place: one file put back');
-  }
-  await putIndexBack(place, stash, { base, tip });
-  failurePoint('in place: index put back');
-  return [];
+  return { stash, base, tip, open, conflicts: conflicts.map(({ path }) => displayPath(path)) };
 }
 
 async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {
