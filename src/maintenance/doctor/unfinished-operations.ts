@@ -22,7 +22,7 @@ type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>>
 const UNFINISHED: Table = {
   create: {
     problem: 'agt did not finish creating it',
-    command: (id) => `agt session remove ${id} --delete-branch --force`,
+    command: () => 'agt doctor --fix',
     fix: undoCreation,
     checkRest: false,
   },

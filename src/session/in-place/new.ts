@@ -27,6 +27,8 @@ interface InPlaceRequest {
 export interface NewInPlace {
   readonly record: SessionRecord;
   readonly replaced: SessionRecord | undefined;
+  /** Where work is that somebody did after an earlier agt was killed. */
+  readonly kept: readonly string[];
 }
 
 /** @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed. */
@@ -36,7 +38,7 @@ export async function newSessionInPlace(
 ): Promise<NewInPlace> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
-  await finishKilled(repository, checkout, request.now);
+  const kept = await finishKilled(repository, checkout, request.now);
   if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);
   await requireNothingSetAside(repository, id);
   const replaced = listRecords(repository).records.find(
@@ -57,16 +59,21 @@ export async function newSessionInPlace(
     showProgress: false,
     fill: (created, session) => enterCheckout(inPlace(session, created), request.now),
   });
-  return { record, replaced };
+  return { record, replaced, kept };
 }
 
 /** An agt that was killed while it began or ended a session has left the checkout between two branches. */
-async function finishKilled(repository: Repository, checkout: string, now: Date): Promise<void> {
+async function finishKilled(repository: Repository, checkout: string, now: Date): Promise<string[]> {
+  const kept: string[] = [];
   for (const record of listRecords(repository).records.filter((one) => one.checkout === checkout)) {
-    if (record.intent?.operation === 'create') await undoCreation(repository, record);
+    if (record.intent?.operation === 'create') {
+      const work = await undoCreation(repository, record);
+      if (work !== undefined) kept.push(`${record.session_id}: ${work}`);
+    }
     if (record.intent?.operation === 'remove')
       await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
   }
+  return kept;
 }
 
 /** @throws AgtError while work of the user that could not be put back is under the ref that this session would use. */

@@ -1,10 +1,11 @@
 /** A session in place whose beginning fails or is killed half way. */
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../../harness/privileges.ts';
 import {
   AGT,
+  agt,
   agtOk,
   git,
   makeRepository,
@@ -15,6 +16,8 @@ import {
   write,
 } from '../../harness/world.ts';
 import { busyCheckout, FILES, look, metadata } from './checkout.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../../dist/failure-points/main.cjs');
 
 const BEGIN = ['session', 'new', 's1', '--working-copy', 'in-place'];
 
@@ -62,4 +65,54 @@ test('where agt cannot go back, session and work stay, and agt says how to go on
   expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
   expect(look(repository)).toEqual(before);
   expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+function killedAt(point: string, repository: string, ...args: string[]): void {
+  const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, ...args], { cwd: repository, env }).exitCode).toBe(null);
+}
+
+test('killed half way, and the user goes on: doctor loses no edit, and names the place of those that cannot stay', () => {
+  const repository = busyCheckout();
+  write(join(repository, 'clean'), 'clean\n');
+  git(repository, 'add', 'clean');
+  git(repository, 'commit', '-qm', 'second', '--only', 'clean');
+  const before = look(repository);
+  const commands = () =>
+    JSON.parse(agt(repository, 'doctor', '--json').stdout).findings.map(({ mend }: { mend: string }) => mend);
+  killedAt('in place: switched', repository, ...BEGIN);
+  write(join(repository, 'clean'), 'edited\n');
+  write(join(repository, 'later'), 'later\n');
+  expect(commands()[0]).toBe('agt doctor --fix');
+  expect(agtOk(repository, 'doctor', '--fix')).toContain('fixed: s1: agt did not finish creating it\n');
+  expect(readFileSync(join(repository, 'clean'), 'utf8')).toBe('edited\n');
+  expect(readFileSync(join(repository, 'later'), 'utf8')).toBe('later\n');
+  write(join(repository, 'clean'), 'clean\n');
+  rmSync(join(repository, 'later'));
+  expect(look(repository)).toEqual(before);
+
+  const kept = /s1: .*agt kept what was changed since then on agtsessions\/s1; agt undo s1 brings it back\n/;
+  killedAt('in place: switched', repository, ...BEGIN);
+  write(join(repository, 'a'), 'edited\n');
+  expect(agtOk(repository, 'doctor', '--fix')).toMatch(kept);
+  expect(look(repository)).toEqual(before);
+  expect(agtOk(repository, 'session', 'cat', 's1', '@{0}:a')).toBe('edited');
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(`${repository}.agt/sessions/s1/sandbox/a`, 'utf8')).toBe('edited\n');
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+
+  killedAt('in place: switched', repository, ...BEGIN);
+  write(join(repository, 'a'), 'edited\n');
+  expect(agt(repository, 'session', 'new', 's2', '--working-copy', 'in-place').stderr).toMatch(kept);
+  agtOk(repository, 'reject', 's2');
+  expect(look(repository)).toEqual(before);
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+
+  // On the user's branch the edit stays, and the work of before waits.
+  killedAt('in place: set aside', repository, ...BEGIN);
+  write(join(repository, 'a'), 'edited\n');
+  expect(agt(repository, 'doctor', '--fix').stdout).toContain('could not be put back');
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('edited\n');
+  expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
+  expect(git(repository, 'show', 'refs/agt/stash/s1:a')).toBe('changed');
 });
