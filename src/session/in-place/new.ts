@@ -1,20 +1,26 @@
 /** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
+import { withLock } from '../../disk/lock.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { checkoutLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { sessionContaining } from '../find-session.ts';
-import { checkId, generateId } from '../id.ts';
+import { checkId, generateId, type SessionId } from '../id.ts';
 import { createSession, requireFreeId } from '../lifecycle/create.ts';
 import { planRemoval, removeSession } from '../lifecycle/remove.ts';
 import { resolveStartPoint } from '../lifecycle/start-point.ts';
 import { undoCreation } from '../lifecycle/undo-creation.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
+import { retryWhileBusy } from '../retry.ts';
 import { inPlace } from './checkout.ts';
 import { enterCheckout, waysToGet } from './set-aside.ts';
+
+/** Another agt captures the checkout and switches its branch. */
+const LONGEST_WAIT_MS = 60_000;
 
 interface InPlaceRequest {
   readonly id: string | undefined;
@@ -38,6 +44,24 @@ export async function newSessionInPlace(
 ): Promise<NewInPlace> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
+  return oneAtATime(repository, checkout, () => begin(repository, { ...request, id, checkout }));
+}
+
+/** Waits for another agt that begins a session in the same checkout. */
+async function oneAtATime<T>({ agtDir }: Repository, checkout: string, action: () => Promise<T>): Promise<T> {
+  const lock = checkoutLockFile(agtDir, gitDirOf(checkout) ?? checkout);
+  const [outcome] = await retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withLock(lock, `the checkout ${checkout}`, () => Promise.allSettled([action()])),
+  );
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
+}
+
+async function begin(
+  repository: Repository,
+  request: InPlaceRequest & { readonly id: SessionId; readonly checkout: string },
+): Promise<NewInPlace> {
+  const { id, checkout } = request;
   const kept = await finishKilled(repository, checkout, request.now);
   if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);
   await requireNothingSetAside(repository, id);

@@ -1,7 +1,8 @@
 /** Sessions in the user's own checkout: when they may begin, how they end, and who guards them. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import {
   AGT,
@@ -233,4 +234,28 @@ test('work that could not be put back stays under its ref: a new session in plac
   agtOk(repository, 'reject', 's2');
   agtOk(repository, 'git', 'update-ref', '-d', ref);
   begin(repository);
+});
+
+test('two sessions that begin at once in one checkout: one comes after the other', async () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  const start = (id: string, ...options: string[]) =>
+    promisify(execFile)(AGT, ['session', 'new', id, '--working-copy', 'in-place', ...options], {
+      cwd: repository,
+      env: { ...process.env, AGT_GIT_PATH: REAL_GIT },
+    });
+  const both = await Promise.all(['s1', 's2'].map((id) => start(id)));
+  const reverted = both.map(({ stderr }) => stderr).join('');
+  expect(reverted).toMatch(/^s[12]: reverted, because a new session began in the same checkout\n$/);
+  const [first, last] = reverted.startsWith('s1') ? ['s1', 's2'] : ['s2', 's1'];
+  expect(metadata(repository, first).state).toBe('reverted');
+  expect(metadata(repository, last).state).toBe('active');
+  agtOk(repository, 'reject', last);
+  expect(look(repository)).toEqual(before);
+  const outcomes = await Promise.allSettled(['s3', 's4'].map((id) => start(id, '--no-replace')));
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+  expect(refused).toHaveLength(1);
+  expect(refused[0]?.reason.stderr).toMatch(/^error: session "s[34]" works in this checkout\n/);
+  agtOk(repository, 'reject');
+  expect(look(repository)).toEqual(before);
 });
