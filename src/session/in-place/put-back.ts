@@ -13,13 +13,14 @@ import { INTENT_TO_ADD, parseIndex } from '../../git/files/index-file.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../../git/run/git.ts';
 import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn } from './checkout.ts';
-import { changedPaths, isBlocked, readVersions, type Wanted, write } from './user-files.ts';
+import { changedPaths, isBlocked, readVersions, sweepTemporary, type Wanted, write } from './user-files.ts';
 
 /** @returns readable paths that are in the way. Then the work stays under its ref. */
 export async function putBack(place: InPlace): Promise<string[]> {
   const plan = await planToPutBack(place);
   if (plan === undefined) return [];
-  const { stash, base, tip, open, conflicts } = plan;
+  const { stash, base, tip, paths, open, conflicts } = plan;
+  sweepTemporary(place.checkout, paths);
   if (conflicts.length > 0) return conflicts;
   for (const one of open) {
     write(place.checkout, one);
@@ -50,7 +51,8 @@ async function planToPutBack({ git, record, checkout }: InPlace) {
       landed.has(path) ||
       isBlocked(checkout, path),
   );
-  return { stash, base, tip, open, conflicts: conflicts.map(({ path }) => displayPath(path)) };
+  const paths = wanted.map(({ path }) => path);
+  return { stash, base, tip, paths, open, conflicts: conflicts.map(({ path }) => displayPath(path)) };
 }
 
 async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {

@@ -1,5 +1,5 @@
 /** A session in place whose beginning fails or is killed half way. */
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../../harness/privileges.ts';
@@ -115,4 +115,21 @@ test('killed half way, and the user goes on: doctor loses no edit, and names the
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('edited\n');
   expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   expect(git(repository, 'show', 'refs/agt/stash/s1:a')).toBe('changed');
+});
+
+test('killed while it writes a file of the user: agt deletes the temporary file when it puts the files back again', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  agtOk(repository, ...BEGIN);
+  write(join(repository, 'a'), 'by the agent\n');
+  killedAt('in place: file written', repository, 'reject', 's1');
+  const left = () =>
+    globSync('{.,**}/.agt-*.tmp', { cwd: repository }).filter((path) => !path.startsWith('.git/'));
+  expect(left()).toHaveLength(1);
+  const living = `.agt-${process.pid}.tmp`;
+  write(join(repository, living), 'of a living process\n');
+  agtOk(repository, 'reject', 's1');
+  expect(left()).toEqual([living]);
+  rmSync(join(repository, living));
+  expect(look(repository)).toEqual(before);
 });
