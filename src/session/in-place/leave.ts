@@ -12,9 +12,10 @@ import { isActive } from '../../filter/session-file.ts';
 import { branchUser } from '../../git/files/branch-user.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listPaths, type RemovalOptions } from '../lifecycle/delete-folder.ts';
+import type { RemovalOptions } from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -29,7 +30,7 @@ import {
 } from './checkout.ts';
 import { putIgnoredBack } from './ignored-back.ts';
 import { putBack } from './put-back.ts';
-import { removeUntracked } from './set-aside.ts';
+import { applySetAside, removeUntracked } from './set-aside.ts';
 
 /**
  * The caller completes the removal. If it comes back later, the session gets a sandbox of its own.
@@ -133,10 +134,11 @@ export function notPutBack(
   { session_id: id, checkout }: SessionRecord,
   conflicts: readonly string[],
 ): AgtError {
+  const options = checkout === undefined ? '' : `-C ${shellQuote(checkout)} `;
   return new AgtError(`your uncommitted work of before session "${id}" could not be put back`, {
     hints: [
-      `in the way: ${listPaths(conflicts)}`,
-      `it is safe; to get it: git ${checkout === undefined ? '' : `-C ${checkout} `}stash apply ${stashRef(id)}`,
+      `in the way: ${conflicts.join(', ')}`,
+      `it is safe; to get it, first move those away, then: ${applySetAside(stashRef(id), options)}`,
     ],
   });
 }

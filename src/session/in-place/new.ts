@@ -17,7 +17,7 @@ import { undoCreation } from '../lifecycle/undo-creation.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import { retryWhileBusy } from '../retry.ts';
 import { inPlace } from './checkout.ts';
-import { enterCheckout, waysToGet } from './set-aside.ts';
+import { applySetAside, enterCheckout, listSetAside } from './set-aside.ts';
 
 /** Another agt captures the checkout and switches its branch. */
 const LONGEST_WAIT_MS = 60_000;
@@ -105,7 +105,11 @@ async function requireNothingSetAside({ git }: Repository, id: string): Promise<
   const ref = stashRef(id);
   if ((await resolveObject(git, ref)) === undefined) return;
   throw new AgtError(`${ref} still has uncommitted work of yours from before an earlier session "${id}"`, {
-    hints: [...waysToGet(ref), 'or choose another id'],
+    hints: [
+      `see its files, and move away what is in their way: ${listSetAside(ref)}`,
+      `then get it back: ${applySetAside(ref)}`,
+      'or choose another id',
+    ],
   });
 }
 

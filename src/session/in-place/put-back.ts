@@ -13,7 +13,7 @@ import { INTENT_TO_ADD, parseIndex } from '../../git/files/index-file.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../../git/run/git.ts';
 import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn } from './checkout.ts';
-import { changedPaths, isBlocked, readVersions, sweepTemporary, type Wanted, write } from './user-files.ts';
+import { blockerOf, changedPaths, readVersions, sweepTemporary, type Wanted, write } from './user-files.ts';
 
 /** @returns readable paths that are in the way. Then the work stays under its ref. */
 export async function putBack(place: InPlace): Promise<string[]> {
@@ -45,14 +45,12 @@ async function planToPutBack({ git, record, checkout }: InPlace) {
   const dirty = new Set((await dirtyPaths(git)).map(({ path }) => path));
   const landed = new Set(await changedPaths(git, base, tip));
   const open = wanted.filter((one) => !isAsWanted(checkout, one));
-  const conflicts = open.filter(
-    ({ path }) =>
-      (dirty.has(path) && lstatIn(checkout, path) !== undefined) ||
-      landed.has(path) ||
-      isBlocked(checkout, path),
-  );
+  const isChanged = (path: string) =>
+    landed.has(path) || (dirty.has(path) && lstatIn(checkout, path) !== undefined);
+  const inTheWay = open.map(({ path }) => blockerOf(checkout, path) ?? (isChanged(path) ? path : undefined));
+  const conflicts = [...new Set(inTheWay.filter((path) => path !== undefined))];
   const paths = wanted.map(({ path }) => path);
-  return { stash, base, tip, paths, open, conflicts: conflicts.map(({ path }) => displayPath(path)) };
+  return { stash, base, tip, paths, open, conflicts: conflicts.map(displayPath) };
 }
 
 async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {

@@ -65,9 +65,14 @@ async function writeStash(place: InPlace, dirty: readonly DirtyPath[]): Promise<
   await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: set aside', stashRef(id), stash, none]);
 }
 
-/** Hints for work that is still set aside. */
-export function waysToGet(ref: string): string[] {
-  return [`to get it back: git stash apply ${ref}`, `then drop the ref: agt git update-ref -d ${ref}`];
+/** For a person: git names what is in the way only after it has put back the rest, and then it cannot try again. */
+export function listSetAside(ref: string): string {
+  return `git stash show --include-untracked --name-only ${ref}`;
+}
+
+/** For a person, when nothing is in the way. The ref stays until git has put the work back. `options` are of git. */
+export function applySetAside(ref: string, options = ''): string {
+  return `git ${options}stash apply ${ref} && agt git ${options}update-ref -d ${ref}`;
 }
 
 async function stashTrees(place: InPlace, dirty: readonly DirtyPath[]) {

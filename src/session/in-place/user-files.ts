@@ -60,13 +60,13 @@ export async function changedPaths(git: Git, from: string, to: string, filter = 
     .filter((path) => path !== '');
 }
 
-/** Whether something that is no directory is on the way, such as an ignored link, or a directory is in the place. */
-export function isBlocked(checkout: string, path: string): boolean {
+/** What stands in the place of a directory on the way, such as an ignored link, or a directory in the place of the file. */
+export function blockerOf(checkout: string, path: string): string | undefined {
   for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
     const stat = lstatIn(checkout, parent);
-    if (stat !== undefined && !stat.isDirectory()) return true;
+    if (stat !== undefined && !stat.isDirectory()) return parent;
   }
-  return lstatIn(checkout, path)?.isDirectory() === true;
+  return lstatIn(checkout, path)?.isDirectory() === true ? path : undefined;
 }
 
 const TEMPORARY = /^\.agt-(\d+)\.tmp$/;

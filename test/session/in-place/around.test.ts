@@ -1,6 +1,6 @@
 /** Sessions in the user's own checkout: when they may begin, how they end, and who guards them. */
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -210,29 +210,52 @@ test('a lock that a killed git left in the checkout stops neither the end of a s
   expect(look(repository)).toEqual(before);
 });
 
-test('work that could not be put back stays under its ref: a new session in place with that id is refused', () => {
+test('work that could not be put back stays under its ref until the printed commands have put it back', () => {
   const repository = makeRepository(FILES);
   write(join(repository, 'untracked'), 'precious\n');
+  write(join(repository, 'folder/file'), 'precious\n');
+  write(join(repository, 'other'), 'other\n');
   begin(repository);
   write(join(repository, 'untracked'), 'agent\n');
-  expect(agt(repository, 'accept', 's1', '-m', '1').stderr).toContain('could not be put back');
-  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+  write(join(repository, 'folder'), 'agent\n');
   const ref = 'refs/agt/stash/s1';
+  const accepted = agt(repository, 'accept', 's1', '-m', '1');
+  const [, inTheWay, command = ''] =
+    /^hint: in the way: (.*)\nhint: it is safe; .* first move those away, then: (.*)$/m.exec(
+      accepted.stderr,
+    ) ?? [];
+  expect(inTheWay).toBe('folder, untracked');
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
   const held = git(repository, 'rev-parse', ref);
   write(join(repository, 'a'), 'later\n');
   const before = look(repository);
   const refused = agt(repository, 'session', 'new', 's1', '--working-copy', 'in-place');
-  expect(refused.exitCode).toBe(1);
-  expect(refused.stderr).toBe(
-    `error: ${ref} still has uncommitted work of yours from before an earlier session "s1"\n` +
-      `hint: to get it back: git stash apply ${ref}\n` +
-      `hint: then drop the ref: agt git update-ref -d ${ref}\nhint: or choose another id\n`,
-  );
-  expect(git(repository, 'rev-parse', ref)).toBe(held);
+  const list = `git stash show --include-untracked --name-only ${ref}`;
+  const apply = `git stash apply ${ref} && agt git update-ref -d ${ref}`;
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr:
+      `error: ${ref} still has uncommitted work of yours from before an earlier session "s1"\n` +
+      `hint: see its files, and move away what is in their way: ${list}\n` +
+      `hint: then get it back: ${apply}\nhint: or choose another id\n`,
+  });
+  const [finding] = JSON.parse(agt(repository, 'doctor', '--json').stdout).findings;
+  expect(finding.mend).toBe(`move away what is in the way of its files (${list}), then: ${apply}`);
   expect(look(repository)).toEqual(before);
   begin(repository, 's2');
   agtOk(repository, 'reject', 's2');
-  agtOk(repository, 'git', 'update-ref', '-d', ref);
+  expect(git(repository, 'rev-parse', ref)).toBe(held);
+  const shell = (line: string) =>
+    run('sh', ['-c', `agt() { ${AGT} "$@"; }; git() { ${REAL_GIT} "$@"; }; ${line}`], { cwd: repository });
+  expect(shell(list).stdout.split('\n').sort()).toEqual(['', 'folder/file', 'other', 'untracked']);
+  for (const path of ['untracked', 'folder'])
+    renameSync(join(repository, path), join(repository, `${path}.agent`));
+  expect(shell(command)).toMatchObject({ exitCode: 0 });
+  for (const path of ['untracked', 'folder/file'])
+    expect(readFileSync(join(repository, path), 'utf8')).toBe('precious\n');
+  expect(git(repository, 'for-each-ref', 'refs/agt/stash')).toBe('');
+  git(repository, 'add', '--all');
+  git(repository, 'commit', '-q', '-m', 'all');
   begin(repository);
 });
 
