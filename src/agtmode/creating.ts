@@ -56,7 +56,8 @@ async function createInPlace(
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
   const request = { id, profile, replace, now: context.now() };
   await checked;
-  const { record, replaced } = await newSessionInPlace(repository, request);
+  const { record, replaced, kept } = await newSessionInPlace(repository, request);
+  for (const line of kept) context.err(`${line}\n`);
   if (replaced !== undefined)
     context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
   return record;

@@ -93,7 +93,7 @@ function parseOwner(text: string): Owner | undefined {
 }
 
 /** A killed process stays in the process table until its parent waits for it. It is not alive. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return !/^[ZX]/.test(processStatus(pid));

@@ -71,6 +71,11 @@ export function pruneLockFile(agtDir: string): string {
   return join(locksDirectory(agtDir), '.prune');
 }
 
+/** Held while a session begins in the user's own checkout, whose git directory is `gitDir`. */
+export function checkoutLockFile(agtDir: string, gitDir: string): string {
+  return join(locksDirectory(agtDir), `.in-place-${basename(gitDir)}`);
+}
+
 /** Held while agt combines or rewrites packs. */
 export function packLockFile(agtDir: string): string {
   return join(locksDirectory(agtDir), '.pack');

@@ -110,10 +110,11 @@ function reportJson({ git, version, pcre, repository, attached, settings, fixed,
     store: attached?.repository.commonDir ?? null,
     settings,
     findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
-    mended: fixed.map(({ finding: { about, problem }, failure }) => ({
+    mended: fixed.map(({ finding: { about, problem }, failure, note }) => ({
       about,
       problem,
       failure: failure ?? null,
+      note: note ?? null,
     })),
   };
 }
@@ -136,8 +137,9 @@ async function printReport(context: Context, report: Report, previewFix: boolean
 }
 
 function printFixed(context: Context, fixed: readonly FixResult[]): void {
-  for (const { finding, failure } of fixed) {
+  for (const { finding, failure, note } of fixed) {
     const what = `${finding.about}: ${finding.problem}`;
-    context.out(failure === undefined ? `fixed: ${what}\n` : `could not fix: ${what}: ${failure}\n`);
+    const more = note === undefined ? '' : `; ${note}`;
+    context.out(failure === undefined ? `fixed: ${what}${more}\n` : `could not fix: ${what}: ${failure}\n`);
   }
 }

@@ -9,7 +9,7 @@ export interface Finding {
   readonly problem: string;
   /** The command that fixes it, or advice. Also the name of the field in `agt doctor --json`. */
   readonly mend: string;
-  /** Fixes it without losing uncaptured work. Undefined if a person must decide. */
+  /** Fixes it without losing uncaptured work; may return what a person should know. Undefined if a person must decide. */
   readonly fix?: () => unknown;
 }
 

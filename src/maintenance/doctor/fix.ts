@@ -7,6 +7,8 @@ export interface FixResult {
   readonly finding: Finding;
   /** Why the fix failed; undefined if it did not. */
   readonly failure: string | undefined;
+  /** Where work is now. */
+  readonly note: string | undefined;
 }
 
 /**
@@ -24,9 +26,9 @@ export async function fixAll(repository: Repository, finishers: Finishers): Prom
     });
     let hasFixed = false;
     for (const finding of notesFirst(findings)) {
-      const failure = await attempt(finding);
-      results.set(keyOf(finding), { finding, failure });
-      hasFixed ||= failure === undefined;
+      const result = await attempt(finding);
+      results.set(keyOf(finding), result);
+      hasFixed ||= result.failure === undefined;
     }
     if (!hasFixed) break;
   }
@@ -42,11 +44,11 @@ function keyOf({ about, problem }: Finding): string {
   return `${about}\0${problem}`;
 }
 
-async function attempt({ fix }: Finding): Promise<string | undefined> {
+async function attempt(finding: Finding): Promise<FixResult> {
   try {
-    await fix?.();
-    return undefined;
+    const said = await finding.fix?.();
+    return { finding, failure: undefined, note: typeof said === 'string' ? said : undefined };
   } catch (error) {
-    return (error as Error).message;
+    return { finding, failure: (error as Error).message, note: undefined };
   }
 }

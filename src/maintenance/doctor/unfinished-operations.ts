@@ -12,7 +12,7 @@ interface Row<I extends Intent> {
   readonly problem: string;
   /** The command that a person would run. */
   readonly command: (id: string, intent: I) => string;
-  readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<void>;
+  readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<unknown>;
   /** Whether agt can also check the refs and the sandbox of such a session. */
   readonly checkRest: boolean;
 }
@@ -22,7 +22,7 @@ type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>>
 const UNFINISHED: Table = {
   create: {
     problem: 'agt did not finish creating it',
-    command: (id) => `agt session remove ${id} --delete-branch --force`,
+    command: () => 'agt doctor --fix',
     fix: undoCreation,
     checkRest: false,
   },

@@ -7,7 +7,7 @@ import { resolveObject } from '../../git/run/git.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { snapshotRefs } from '../record.ts';
 import { type InPlace, lstatIn } from './checkout.ts';
-import { changedPaths, isBlocked, readVersions, write } from './user-files.ts';
+import { blockerOf, changedPaths, readVersions, sweepTemporary, write } from './user-files.ts';
 
 /** Before the user's other work comes back. A file that the user's branch has now stays as it is there. */
 export async function putIgnoredBack({ git, record, checkout }: InPlace): Promise<void> {
@@ -19,8 +19,9 @@ export async function putIgnoredBack({ git, record, checkout }: InPlace): Promis
     const added = commit === undefined ? [] : await changedPaths(git, record.from_commit, commit, 'A');
     for (const path of added) committed.add(path);
   }
+  sweepTemporary(checkout, [...committed]);
   const gone = [...committed].filter(
-    (path) => lstatIn(checkout, path) === undefined && !isBlocked(checkout, path),
+    (path) => lstatIn(checkout, path) === undefined && blockerOf(checkout, path) === undefined,
   );
   if (first === undefined || gone.length === 0) return;
   for (const one of await readVersions(git, first.commit, gone)) {

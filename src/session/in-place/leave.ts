@@ -12,15 +12,15 @@ import { isActive } from '../../filter/session-file.ts';
 import { branchUser } from '../../git/files/branch-user.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listPaths, type RemovalOptions } from '../lifecycle/delete-folder.ts';
+import type { RemovalOptions } from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import {
   captureDirty,
-  dirtyPaths,
   dropOperation,
   gitDir,
   headBranch,
@@ -30,7 +30,7 @@ import {
 } from './checkout.ts';
 import { putIgnoredBack } from './ignored-back.ts';
 import { putBack } from './put-back.ts';
-import { removeUntracked } from './set-aside.ts';
+import { applySetAside, removeUntracked } from './set-aside.ts';
 
 /**
  * The caller completes the removal. If it comes back later, the session gets a sandbox of its own.
@@ -102,7 +102,7 @@ async function returnToUser(place: InPlace, now: Date): Promise<void> {
   failurePoint('in place: returned');
 }
 
-async function dropStash({ git, record }: InPlace): Promise<void> {
+export async function dropStash({ git, record }: InPlace): Promise<void> {
   const ref = stashRef(record.session_id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
@@ -130,28 +130,15 @@ function inPhase(
   return next;
 }
 
-/** Undoes what agt did of `enterCheckout`. @returns false if somebody has worked in the session meanwhile. */
-export async function undoEntering(session: LockedSession, record: SessionRecord): Promise<boolean> {
-  const place = inPlace(session, record);
-  if ((await headBranch(place)) === record.work_branch) {
-    if ((await dirtyPaths(place.git)).length > 0) return false;
-    await switchTo(place, place.userBranch);
-  }
-  const conflicts = await putBack(place);
-  if (conflicts.length > 0) throw notPutBack(record, conflicts);
-  await dropStash(place);
-  rmSync(inPlaceFile(gitDir(place)), { force: true });
-  return true;
-}
-
 export function notPutBack(
   { session_id: id, checkout }: SessionRecord,
   conflicts: readonly string[],
 ): AgtError {
+  const options = checkout === undefined ? '' : `-C ${shellQuote(checkout)} `;
   return new AgtError(`your uncommitted work of before session "${id}" could not be put back`, {
     hints: [
-      `in the way: ${listPaths(conflicts)}`,
-      `it is safe; to get it: git ${checkout === undefined ? '' : `-C ${checkout} `}stash apply ${stashRef(id)}`,
+      `in the way: ${conflicts.join(', ')}`,
+      `it is safe; to get it, first move those away, then: ${applySetAside(stashRef(id), options)}`,
     ],
   });
 }

@@ -1,19 +1,26 @@
 /** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
+import { withLock } from '../../disk/lock.ts';
 import { AgtError } from '../../errors.ts';
+import { stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
-import { gitAnswer, gitBytes, inDirectory } from '../../git/run/git.ts';
+import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { checkoutLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { sessionContaining } from '../find-session.ts';
-import { checkId, generateId } from '../id.ts';
+import { checkId, generateId, type SessionId } from '../id.ts';
 import { createSession, requireFreeId } from '../lifecycle/create.ts';
 import { planRemoval, removeSession } from '../lifecycle/remove.ts';
 import { resolveStartPoint } from '../lifecycle/start-point.ts';
 import { undoCreation } from '../lifecycle/undo-creation.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
+import { retryWhileBusy } from '../retry.ts';
 import { inPlace } from './checkout.ts';
-import { enterCheckout } from './set-aside.ts';
+import { applySetAside, enterCheckout, listSetAside } from './set-aside.ts';
+
+/** Another agt captures the checkout and switches its branch. */
+const LONGEST_WAIT_MS = 60_000;
 
 interface InPlaceRequest {
   readonly id: string | undefined;
@@ -26,6 +33,8 @@ interface InPlaceRequest {
 export interface NewInPlace {
   readonly record: SessionRecord;
   readonly replaced: SessionRecord | undefined;
+  /** Where work is that somebody did after an earlier agt was killed. */
+  readonly kept: readonly string[];
 }
 
 /** @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed. */
@@ -35,8 +44,27 @@ export async function newSessionInPlace(
 ): Promise<NewInPlace> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
-  await finishKilled(repository, checkout, request.now);
+  return oneAtATime(repository, checkout, () => begin(repository, { ...request, id, checkout }));
+}
+
+/** Waits for another agt that begins a session in the same checkout. */
+async function oneAtATime<T>({ agtDir }: Repository, checkout: string, action: () => Promise<T>): Promise<T> {
+  const lock = checkoutLockFile(agtDir, gitDirOf(checkout) ?? checkout);
+  const [outcome] = await retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withLock(lock, `the checkout ${checkout}`, () => Promise.allSettled([action()])),
+  );
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
+}
+
+async function begin(
+  repository: Repository,
+  request: InPlaceRequest & { readonly id: SessionId; readonly checkout: string },
+): Promise<NewInPlace> {
+  const { id, checkout } = request;
+  const kept = await finishKilled(repository, checkout, request.now);
   if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);
+  await requireNothingSetAside(repository, id);
   const replaced = listRecords(repository).records.find(
     (record) => isActive(record) && record.checkout === checkout,
   );
@@ -55,16 +83,34 @@ export async function newSessionInPlace(
     showProgress: false,
     fill: (created, session) => enterCheckout(inPlace(session, created), request.now),
   });
-  return { record, replaced };
+  return { record, replaced, kept };
 }
 
 /** An agt that was killed while it began or ended a session has left the checkout between two branches. */
-async function finishKilled(repository: Repository, checkout: string, now: Date): Promise<void> {
+async function finishKilled(repository: Repository, checkout: string, now: Date): Promise<string[]> {
+  const kept: string[] = [];
   for (const record of listRecords(repository).records.filter((one) => one.checkout === checkout)) {
-    if (record.intent?.operation === 'create') await undoCreation(repository, record);
+    if (record.intent?.operation === 'create') {
+      const work = await undoCreation(repository, record);
+      if (work !== undefined) kept.push(`${record.session_id}: ${work}`);
+    }
     if (record.intent?.operation === 'remove')
       await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
   }
+  return kept;
+}
+
+/** @throws AgtError while work of the user that could not be put back is under the ref that this session would use. */
+async function requireNothingSetAside({ git }: Repository, id: string): Promise<void> {
+  const ref = stashRef(id);
+  if ((await resolveObject(git, ref)) === undefined) return;
+  throw new AgtError(`${ref} still has uncommitted work of yours from before an earlier session "${id}"`, {
+    hints: [
+      `see its files, and move away what is in their way: ${listSetAside(ref)}`,
+      `then get it back: ${applySetAside(ref)}`,
+      'or choose another id',
+    ],
+  });
 }
 
 function requireCheckout(repository: Repository): string {

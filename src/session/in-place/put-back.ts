@@ -13,30 +13,44 @@ import { INTENT_TO_ADD, parseIndex } from '../../git/files/index-file.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../../git/run/git.ts';
 import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn } from './checkout.ts';
-import { changedPaths, isBlocked, readVersions, type Wanted, write } from './user-files.ts';
+import { blockerOf, changedPaths, readVersions, sweepTemporary, type Wanted, write } from './user-files.ts';
 
 /** @returns readable paths that are in the way. Then the work stays under its ref. */
 export async function putBack(place: InPlace): Promise<string[]> {
-  const { git, record, checkout } = place;
+  const plan = await planToPutBack(place);
+  if (plan === undefined) return [];
+  const { stash, base, tip, paths, open, conflicts } = plan;
+  sweepTemporary(place.checkout, paths);
+  if (conflicts.length > 0) return conflicts;
+  for (const one of open) {
+    write(place.checkout, one);
+    failurePoint('in place: one file put back');
+  }
+  await putIndexBack(place, stash, { base, tip });
+  failurePoint('in place: index put back');
+  return [];
+}
+
+export async function pathsInTheWay(place: InPlace): Promise<string[]> {
+  return (await planToPutBack(place))?.conflicts ?? [];
+}
+
+/** Undefined if nothing was set aside. */
+async function planToPutBack({ git, record, checkout }: InPlace) {
   const stash = await resolveObject(git, stashRef(record.session_id));
-  if (stash === undefined) return [];
+  if (stash === undefined) return undefined;
   const base = record.from_commit;
   const tip = await gitText(git, ['rev-parse', '--verify', 'HEAD^{commit}']);
   const wanted = await readWanted(git, stash, base);
   const dirty = new Set((await dirtyPaths(git)).map(({ path }) => path));
   const landed = new Set(await changedPaths(git, base, tip));
   const open = wanted.filter((one) => !isAsWanted(checkout, one));
-  const conflicts = open.filter(
-    ({ path }) => dirty.has(path) || landed.has(path) || isBlocked(checkout, path),
-  );
-  if (conflicts.length > 0) return conflicts.map(({ path }) => displayPath(path));
-  for (const one of open) {
-    write(checkout, one);
-    failurePoint('in place: one file put back');
-  }
-  await putIndexBack(place, stash, { base, tip });
-  failurePoint('in place: index put back');
-  return [];
+  const isChanged = (path: string) =>
+    landed.has(path) || (dirty.has(path) && lstatIn(checkout, path) !== undefined);
+  const inTheWay = open.map(({ path }) => blockerOf(checkout, path) ?? (isChanged(path) ? path : undefined));
+  const conflicts = [...new Set(inTheWay.filter((path) => path !== undefined))];
+  const paths = wanted.map(({ path }) => path);
+  return { stash, base, tip, paths, open, conflicts: conflicts.map(displayPath) };
 }
 
 async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {

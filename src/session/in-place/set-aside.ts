@@ -61,7 +61,18 @@ async function writeStash(place: InPlace, dirty: readonly DirtyPath[]): Promise<
     untracked,
     snapshot,
   );
-  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: set aside', stashRef(id), stash]);
+  const none = '0'.repeat(base.length);
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: set aside', stashRef(id), stash, none]);
+}
+
+/** For a person: git names what is in the way only after it has put back the rest, and then it cannot try again. */
+export function listSetAside(ref: string): string {
+  return `git stash show --include-untracked --name-only ${ref}`;
+}
+
+/** For a person, when nothing is in the way. The ref stays until git has put the work back. `options` are of git. */
+export function applySetAside(ref: string, options = ''): string {
+  return `git ${options}stash apply ${ref} && agt git ${options}update-ref -d ${ref}`;
 }
 
 async function stashTrees(place: InPlace, dirty: readonly DirtyPath[]) {

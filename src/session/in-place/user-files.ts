@@ -5,11 +5,14 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeSync,
 } from 'node:fs';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { isAlive } from '../../disk/lock-owner.ts';
 import { parentPath } from '../../disk/parent-path.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../../git/run/git.ts';
@@ -57,13 +60,36 @@ export async function changedPaths(git: Git, from: string, to: string, filter = 
     .filter((path) => path !== '');
 }
 
-/** Whether something that is no directory is on the way, such as an ignored link, or a directory is in the place. */
-export function isBlocked(checkout: string, path: string): boolean {
+/** What stands in the place of a directory on the way, such as an ignored link, or a directory in the place of the file. */
+export function blockerOf(checkout: string, path: string): string | undefined {
   for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
     const stat = lstatIn(checkout, parent);
-    if (stat !== undefined && !stat.isDirectory()) return true;
+    if (stat !== undefined && !stat.isDirectory()) return parent;
   }
-  return lstatIn(checkout, path)?.isDirectory() === true;
+  return lstatIn(checkout, path)?.isDirectory() === true ? path : undefined;
+}
+
+const TEMPORARY = /^\.agt-(\d+)\.tmp$/;
+
+/** Deletes what a killed agt has left beside these files while it wrote them; never one of the files themselves. */
+export function sweepTemporary(checkout: string, paths: readonly string[]): void {
+  const own = new Set(paths);
+  for (const parent of new Set(paths.map(parentPath))) {
+    for (const name of namesIn(checkout, parent)) {
+      const pid = TEMPORARY.exec(name)?.[1];
+      const path = parent === '' ? name : `${parent}/${name}`;
+      if (pid !== undefined && !own.has(path) && !isAlive(Number(pid)))
+        rmSync(pathIn(checkout, path), { force: true });
+    }
+  }
+}
+
+function namesIn(checkout: string, directory: string): string[] {
+  try {
+    return readdirSync(pathIn(checkout, directory === '' ? '.' : directory), 'latin1');
+  } catch {
+    return []; // it is not there, or no directory any more
+  }
 }
 
 export function write(checkout: string, { path, file }: Wanted): void {
@@ -86,5 +112,6 @@ export function write(checkout: string, { path, file }: Wanted): void {
     }
     chmodSync(temporary, file.mode);
   }
+  failurePoint('in place: file written');
   renameSync(temporary, pathIn(checkout, path));
 }

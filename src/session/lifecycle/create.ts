@@ -12,8 +12,8 @@ import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError, EXIT } from '../../errors.ts';
-import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
+import { AgtError, EXIT, systemFailure } from '../../errors.ts';
+import { shadowRef, stashRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { hasRef, hasRefFiles, shortBranch } from '../../git/files/ref-files.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
@@ -23,7 +23,7 @@ import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../id.ts';
-import { undoEntering } from '../in-place/leave.ts';
+import { undoEntering } from '../in-place/undo-entering.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
@@ -78,6 +78,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     return complete(session, record, 'create');
   } catch (error) {
     if (await undoSteps(undo, record)) session.forget();
+    else if (record.checkout !== undefined) throw await halfWay(repository, record, error);
     interrupts.throwIfAny();
     throw error;
   } finally {
@@ -111,7 +112,7 @@ async function createResources(
   if (wanted.checkout !== undefined) {
     // A snapshot holds only what is in the checkout again then.
     undo.push(() => deleteSnapshots(session, record));
-    undo.push(() => undoEntering(session, record));
+    undo.push(() => leaveAgain(session, record));
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
     return config;
@@ -137,6 +138,32 @@ async function undoSteps(undo: readonly Undo[], { checkout }: SessionRecord): Pr
     }
   }
   return isUndone;
+}
+
+/** @throws AgtError if the checkout cannot be again as it was. */
+async function leaveAgain(session: LockedSession, record: SessionRecord): Promise<void> {
+  const conflicts = await undoEntering(session, record);
+  if (conflicts === undefined || conflicts.length > 0)
+    throw new AgtError(`session "${session.id}" stays: what is in ${record.checkout} would be lost`);
+}
+
+/** The same error, with what stays in the user's own checkout. */
+async function halfWay({ git }: Repository, record: SessionRecord, error: unknown): Promise<AgtError> {
+  const { session_id: id, checkout } = record;
+  const ref = stashRef(id);
+  const isSetAside = (await resolveObject(git, ref)) !== undefined;
+  const known = error instanceof AgtError ? error : undefined;
+  const message = known?.message ?? systemFailure(error) ?? String(error);
+  return new AgtError(message, {
+    hints: [
+      ...(known?.hints ?? []),
+      `agt could not undo the steps before in ${checkout}; session "${id}" and its branches stay`,
+      ...(isSetAside ? [`your uncommitted work is safe under ${ref}`] : []),
+      'remove the cause, then let agt return to your branch and put your work back: agt doctor --fix',
+    ],
+    exitCode: known?.exitCode ?? EXIT.failed,
+    cause: error,
+  });
 }
 
 function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {

@@ -2,11 +2,13 @@
 import { existsSync } from 'node:fs';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
 import type { SessionId } from '../id.ts';
-import { undoEntering } from '../in-place/leave.ts';
+import { notPutBack } from '../in-place/leave.ts';
+import { undoEntering } from '../in-place/undo-entering.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
@@ -23,44 +25,57 @@ export async function undoUnfinishedCreation(repository: Repository, id: Session
 /**
  * Removes a session that agt did not finish creating. If somebody has worked in it, agt captures the work
  * first and keeps the branches, as for any removed session.
+ * @returns where that work is. @throws AgtError if the user's uncommitted work stays set aside
  */
-export async function undoCreation(repository: Repository, record: SessionRecord): Promise<void> {
+export async function undoCreation(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<string | undefined> {
+  const id = record.session_id;
   const now = new Date();
-  const hasWork = await withSessionLock(repository, record.session_id, (session) =>
+  const { hasWork, conflicts = [] } = await withSessionLock(repository, id, (session) =>
     captureWork(session, record, now),
   );
-  const plan = await planRemoval(repository, readRecord(repository, record.session_id) ?? record, !hasWork);
+  const plan = await planRemoval(repository, readRecord(repository, id) ?? record, !hasWork);
   await removeSession(repository, plan, { force: !hasWork, now });
+  if (conflicts.length > 0) throw notPutBack(record, conflicts);
+  if (!hasWork) return undefined;
+  return `agt kept what was changed since then on ${shortBranch(record.branch)}; agt undo ${id} brings it back`;
 }
 
-/** False if there is no work to capture. */
-async function captureWork(session: LockedSession, record: SessionRecord, now: Date): Promise<boolean> {
+interface Captured {
+  readonly hasWork: boolean;
+  /** Readable paths in the way of the user's work of before the session. */
+  readonly conflicts?: readonly string[];
+}
+
+async function captureWork(session: LockedSession, record: SessionRecord, now: Date): Promise<Captured> {
   if (session.read()?.intent?.operation !== 'create')
     throw new AgtError(`another agt is using session "${session.id}"`);
   if (record.checkout !== undefined) return workInCheckout(session, record);
-  if (!(await hasWork(session.repository, record))) return false;
+  if (!(await hasWork(session.repository, record))) return { hasWork: false };
   if (!sandboxExists(session.repository, record))
     throw new AgtError(`${sessionFolder(record)} contains files that agt did not capture`);
   await captureSession(session, { ...record, state: 'active' }, { now, label: 'before doctor' });
   complete(session, record, 'create');
-  return true;
+  return { hasWork: true };
 }
 
 /** Returns to the user's branch, unless somebody has worked in the session. */
-async function workInCheckout(session: LockedSession, record: SessionRecord): Promise<boolean> {
+async function workInCheckout(session: LockedSession, record: SessionRecord): Promise<Captured> {
   const { git } = session.repository;
   const tip = await resolveObject(git, record.work_branch);
   const isLinked = sandboxExists(session.repository, record);
-  const isUndone =
-    !isLinked || ((tip === undefined || tip === record.from_commit) && (await undoEntering(session, record)));
-  if (!isUndone) {
+  const hasCommits = tip !== undefined && tip !== record.from_commit;
+  const conflicts = !isLinked ? [] : hasCommits ? undefined : await undoEntering(session, record);
+  if (conflicts === undefined) {
     complete(session, record, 'create');
-    return true;
+    return { hasWork: true };
   }
   const { checkout: _, ...rest } = record;
   removeTree(sessionFolder(record));
   session.write({ ...rest, working_copy: 'worktree' });
-  return false;
+  return { hasWork: false, conflicts };
 }
 
 /** Whether there are commits or files that the session did not start with and that are in no other place. */

@@ -1,7 +1,8 @@
 /** Sessions in the user's own checkout: when they may begin, how they end, and who guards them. */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import {
   AGT,
@@ -206,5 +207,78 @@ test('a lock that a killed git left in the checkout stops neither the end of a s
   work(repository);
   for (const name of ['index.lock', 'HEAD.lock']) write(join(repository, '.git', name), '');
   agtOk(repository, 'reject', 's1');
+  expect(look(repository)).toEqual(before);
+});
+
+test('work that could not be put back stays under its ref until the printed commands have put it back', () => {
+  const repository = makeRepository(FILES);
+  write(join(repository, 'untracked'), 'precious\n');
+  write(join(repository, 'folder/file'), 'precious\n');
+  write(join(repository, 'other'), 'other\n');
+  begin(repository);
+  write(join(repository, 'untracked'), 'agent\n');
+  write(join(repository, 'folder'), 'agent\n');
+  const ref = 'refs/agt/stash/s1';
+  const accepted = agt(repository, 'accept', 's1', '-m', '1');
+  const [, inTheWay, command = ''] =
+    /^hint: in the way: (.*)\nhint: it is safe; .* first move those away, then: (.*)$/m.exec(
+      accepted.stderr,
+    ) ?? [];
+  expect(inTheWay).toBe('folder, untracked');
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+  const held = git(repository, 'rev-parse', ref);
+  write(join(repository, 'a'), 'later\n');
+  const before = look(repository);
+  const refused = agt(repository, 'session', 'new', 's1', '--working-copy', 'in-place');
+  const list = `git stash show --include-untracked --name-only ${ref}`;
+  const apply = `git stash apply ${ref} && agt git update-ref -d ${ref}`;
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr:
+      `error: ${ref} still has uncommitted work of yours from before an earlier session "s1"\n` +
+      `hint: see its files, and move away what is in their way: ${list}\n` +
+      `hint: then get it back: ${apply}\nhint: or choose another id\n`,
+  });
+  const [finding] = JSON.parse(agt(repository, 'doctor', '--json').stdout).findings;
+  expect(finding.mend).toBe(`move away what is in the way of its files (${list}), then: ${apply}`);
+  expect(look(repository)).toEqual(before);
+  begin(repository, 's2');
+  agtOk(repository, 'reject', 's2');
+  expect(git(repository, 'rev-parse', ref)).toBe(held);
+  const shell = (line: string) =>
+    run('sh', ['-c', `agt() { ${AGT} "$@"; }; git() { ${REAL_GIT} "$@"; }; ${line}`], { cwd: repository });
+  expect(shell(list).stdout.split('\n').sort()).toEqual(['', 'folder/file', 'other', 'untracked']);
+  for (const path of ['untracked', 'folder'])
+    renameSync(join(repository, path), join(repository, `${path}.agent`));
+  expect(shell(command)).toMatchObject({ exitCode: 0 });
+  for (const path of ['untracked', 'folder/file'])
+    expect(readFileSync(join(repository, path), 'utf8')).toBe('precious\n');
+  expect(git(repository, 'for-each-ref', 'refs/agt/stash')).toBe('');
+  git(repository, 'add', '--all');
+  git(repository, 'commit', '-q', '-m', 'all');
+  begin(repository);
+});
+
+test('two sessions that begin at once in one checkout: one comes after the other', async () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  const start = (id: string, ...options: string[]) =>
+    promisify(execFile)(AGT, ['session', 'new', id, '--working-copy', 'in-place', ...options], {
+      cwd: repository,
+      env: { ...process.env, AGT_GIT_PATH: REAL_GIT },
+    });
+  const both = await Promise.all(['s1', 's2'].map((id) => start(id)));
+  const reverted = both.map(({ stderr }) => stderr).join('');
+  expect(reverted).toMatch(/^s[12]: reverted, because a new session began in the same checkout\n$/);
+  const [first, last] = reverted.startsWith('s1') ? ['s1', 's2'] : ['s2', 's1'];
+  expect(metadata(repository, first).state).toBe('reverted');
+  expect(metadata(repository, last).state).toBe('active');
+  agtOk(repository, 'reject', last);
+  expect(look(repository)).toEqual(before);
+  const outcomes = await Promise.allSettled(['s3', 's4'].map((id) => start(id, '--no-replace')));
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+  expect(refused).toHaveLength(1);
+  expect(refused[0]?.reason.stderr).toMatch(/^error: session "s[34]" works in this checkout\n/);
+  agtOk(repository, 'reject');
   expect(look(repository)).toEqual(before);
 });
