@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { readProfile, type Variables } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
-import { AgtError, formatError, usageError } from '../errors.ts';
+import { AgtError, formatError, systemFailure, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { agentVariables } from '../integrations/run-profile.ts';
 import { applyChanges, type EnvironmentChanges, sessionEnvironment } from '../running/environment.ts';
@@ -60,10 +60,22 @@ export async function changesFor(
   profile: string | undefined,
 ): Promise<EnvironmentChanges> {
   const parts = {
-    gitDirectory: await gitDirectory(context),
+    gitDirectory: await shimIfPossible(context),
     profile: await variablesOf(context, record, profile),
   };
   return sessionEnvironment(record, parts, context.env);
+}
+
+/** A full disk has no room for the shim; the command runs all the same. */
+async function shimIfPossible(context: Context): Promise<string | undefined> {
+  try {
+    return await gitDirectory(context);
+  } catch (error) {
+    const reason = systemFailure(error);
+    if (reason === undefined) throw error;
+    context.err(`warning: the command gets git without git mode: ${reason}\n`);
+    return undefined;
+  }
 }
 
 export async function environmentFor(

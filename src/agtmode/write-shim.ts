@@ -44,8 +44,11 @@ function linkExecutable(link: string): void {
   if (own === undefined) throw new AgtError('cannot find the agt executable');
   if (targetOf(link) === resolve(own)) return;
   makeDirectories(dirname(link));
-  rmSync(link, { force: true });
-  symlinkSync(resolve(own), link);
+  // Another agt may do the same at the same time.
+  const temporary = `${link}.${process.pid}.tmp`;
+  rmSync(temporary, { force: true });
+  symlinkSync(resolve(own), temporary);
+  renameSync(temporary, link);
 }
 
 function targetOf(link: string): string | undefined {

@@ -33,6 +33,8 @@ export interface Landable {
   readonly target: LandingTarget;
   readonly bench: Workbench;
   readonly request: AcceptRequest;
+  /** Readable paths in the sandbox that have changed since the last snapshot. */
+  readonly newer: ReadonlySet<string>;
 }
 
 /** How the branch is to change. */

@@ -4,7 +4,7 @@
  */
 import { inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { captureSession } from '../session/capture-session.ts';
+import { captureSession, previewCapture } from '../session/capture-session.ts';
 import { requireReturnable } from '../session/in-place/leave.ts';
 import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
 import { requireRemovable } from '../session/lifecycle/remove.ts';
@@ -20,6 +20,7 @@ import { refuseOverlap } from './overlap.ts';
 import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
 import { findTarget } from './target.ts';
+import { refuseUsersIgnored } from './users-ignored.ts';
 import { withWorkbench } from './workbench.ts';
 
 const WAY_OUT = 'let the session go on: --keep';
@@ -85,7 +86,9 @@ async function attemptToLand(
   const { repository } = session;
   const target = await findTarget(repository, record, request.onto);
   return withWorkbench(repository, { ref: target.ref, dryRun: false }, async (bench) => {
-    const plan = await planLanding(repository, record, { target, bench, request });
+    const newer = new Set<string>(); // agt has just captured everything
+    const plan = await planLanding(repository, record, { target, bench, request, newer });
+    await refuseUsersIgnored(repository, record, plan.changes);
     return land(session, record, plan, { bench, request });
   });
 }
@@ -99,11 +102,25 @@ async function previewAccept(
   await requireReady(repository, record);
   if (!request.keep)
     await requireRemovable(repository, record, { force: false, now: request.now, wayOut: WAY_OUT });
+  const newer = await changedSince(repository, record, request.now);
   const target = await findTarget(repository, record, request.onto);
   return withWorkbench(repository, { ref: target.ref, dryRun: true }, async (bench) => {
-    const plan = await planLanding(repository, record, { target, bench, request });
+    const plan = await planLanding(repository, record, { target, bench, request, newer });
+    await refuseUsersIgnored(repository, record, plan.changes);
     const { worktree } = target;
     if (worktree !== undefined) await refuseOverlap(inDirectory(repository.git, worktree), plan.changes);
     return { ...changeOf(plan), record, commit: undefined, kept: request.keep, warnings: plan.warnings };
   });
 }
+
+/** The acceptance itself makes a snapshot of it first. */
+async function changedSince(
+  repository: Repository,
+  record: SessionRecord,
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  const { changes } = await previewCapture(repository, record, { now });
+  return new Set(changes.flatMap(({ path }) => (path.startsWith(SANDBOX) ? path.slice(SANDBOX.length) : [])));
+}
+
+const SANDBOX = 'sandbox/';

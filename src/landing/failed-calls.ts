@@ -16,21 +16,23 @@ interface WithoutFailed {
   readonly leftOut: readonly string[];
 }
 
+/** `newer`: readable paths that have changed since the last snapshot, which is a later step, too. */
 export async function withoutFailedCalls(
   repository: Repository,
   record: SessionRecord,
   bench: Workbench,
   { tree, head }: SandboxContent,
+  newer: ReadonlySet<string>,
 ): Promise<WithoutFailed> {
   const failed = await failedChanges(repository.git, record);
+  for (const path of failed.keys()) if (newer.has(displayPath(path))) failed.delete(path);
   if (failed.size === 0) return { tree, leftOut: [] };
   const sandbox = inDirectory(repository.git, record.sandbox);
-  // Files that neither the work nor its commits have are ignored ones.
-  const known = new Set(
-    (await Promise.all([tree, head].map((name) => listTree(bench.git, name, { recurse: 'files' }))))
-      .flat()
-      .map(({ path }) => path),
+  // Files that neither the work nor its commits nor its start have are ignored ones.
+  const lists = [tree, head, record.from_commit].map((name) =>
+    listTree(bench.git, name, { recurse: 'files' }),
   );
+  const known = new Set((await Promise.all(lists)).flat().map(({ path }) => path));
   const left = new Map([...failed].filter(([path]) => known.has(path)));
   return {
     tree: await treeWith(sandbox, bench, tree, left),

@@ -1,5 +1,6 @@
 /** Carries a plan out: the worktree, the commit, the branch. The intent in the metadata says how far it came. */
 import { failurePoint } from '../disk/failure-point.ts';
+import { EXIT, isAgtError } from '../errors.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
@@ -115,7 +116,11 @@ export class Follow {
     const { worktree, from, tree } = this.move;
     if (worktree === undefined || this.isDone) return;
     this.hasBegun = true;
-    await bringAlong(inDirectory(this.repository.git, worktree), from, tree);
+    await bringAlong(inDirectory(this.repository.git, worktree), from, tree).catch((error: unknown) => {
+      // Somebody else has the lock of the index: git had not begun.
+      this.hasBegun = !(isAgtError(error) && error.exitCode === EXIT.busy);
+      throw error;
+    });
     this.isDone = true;
     failurePoint('landing: worktree brought along');
   }

@@ -12,6 +12,7 @@ export function conflictError(
   { session_id: id, user_branch: userBranch }: SessionRecord,
   { ref }: LandingTarget,
   conflicts: readonly Conflict[],
+  isPicked = false,
 ): AgtError {
   const branch = shortBranch(ref);
   const files = conflicts.length === 1 ? '1 file' : `${conflicts.length} files`;
@@ -21,8 +22,23 @@ export function conflictError(
     hints: [
       ...conflicts.slice(0, LISTED).map(({ path, kind }) => `${path}: ${kind}`),
       ...more,
-      `solve them in the sandbox: agt session sync ${id}${from}`,
+      ...(isPicked
+        ? ['take also the earlier steps that changed these files, or all work: without --commits']
+        : [`solve them in the sandbox: agt session sync ${id}${from}`]),
     ],
+  });
+}
+
+export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
+  return new AgtError(`nothing to accept: all work of session "${id}" is by failed calls`, {
+    hints: [`take it all the same: --with-failed (${paths.slice(0, LISTED).join(', ')})`],
+  });
+}
+
+/** `--commits` was given. */
+export function nothingPicked({ session_id: id }: SessionRecord, { ref }: LandingTarget): AgtError {
+  return new AgtError(`nothing to accept: these commits and steps change nothing in "${shortBranch(ref)}"`, {
+    hints: [`see what the session has: agt session log ${id} --stat, and: agt session diff ${id} --base`],
   });
 }
 

@@ -14,7 +14,8 @@ export interface Conflict {
 
 export type Merged =
   | { readonly tree: string; readonly conflicts?: undefined }
-  | { readonly conflicts: readonly Conflict[] };
+  /** The tree has conflict markers. */
+  | { readonly tree: string; readonly conflicts: readonly Conflict[] };
 
 export async function mergeInMemory(bench: Workbench, ours: string, theirs: string): Promise<Merged> {
   reportProgress('merging');
@@ -23,8 +24,8 @@ export async function mergeInMemory(bench: Workbench, ours: string, theirs: stri
   const run = await runGit(bench.git, args);
   if (run.exitCode !== 0 && run.exitCode !== 1) throw gitFailed(args, run);
   const fields = run.stdout.toString('latin1').split('\0');
-  if (run.exitCode === 0) return { tree: fields[0] ?? '' };
-  return { conflicts: parseConflicts(fields.slice(1)) };
+  const [tree = '', ...rest] = fields;
+  return run.exitCode === 0 ? { tree } : { tree, conflicts: parseConflicts(rest) };
 }
 
 export interface Sides {

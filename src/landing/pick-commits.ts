@@ -7,7 +7,7 @@ import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
-import { conflictError, nothingToAccept } from './landing-errors.ts';
+import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeWithBase } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
@@ -29,11 +29,11 @@ export async function pickCommits(
   for (const pick of picks) {
     const { base, theirs } = await sidesOf(pick);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
-    if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
+    if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
     if (!isEmpty) tip = await copyOf(repository, git, record, { pick, tree: merged.tree, parent: tip });
   }
-  if (tip === target.tip) throw nothingToAccept(record, target);
+  if (tip === target.tip) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.tip, tip);
   return {
@@ -74,7 +74,8 @@ async function resolvePicks(
     .filter((name) => name !== '');
   const found: Pick[] = [];
   for (const name of names) {
-    const commits = await resolveCommits(sandbox, name);
+    const isNumber = /^@(\{\d+\})?$/.test(name);
+    const commits = isNumber ? undefined : await resolveCommits(sandbox, name);
     const snapshot =
       history.find(({ commit, call }) => commit === commits?.[0] || call?.id === name) ??
       (commits === undefined ? await findStep(repository, record, history, name, now) : undefined);

@@ -1,19 +1,20 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
 import { displayPath } from '../disk/path-bytes.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseSessionFolders } from '../session/lifecycle/export.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { withoutFailedCalls } from './failed-calls.ts';
-import { conflictError, nothingToAccept } from './landing-errors.ts';
+import { conflictError, nothingToAccept, onlyFailedCalls } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { draftMessage } from './message.ts';
 import { choosePaths } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { isAncestor } from './recover.ts';
-import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
+import { diffTrees, mergeBase, readSandbox, type SandboxContent, SUBMODULE } from './sandbox-content.ts';
 import type { LandingTarget } from './target.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
@@ -28,7 +29,7 @@ export async function planLanding(
   const content = await readSandbox(repository, record, bench, request.committedOnly);
   const calls = request.withFailed
     ? { tree: content.tree, leftOut: [] }
-    : await withoutFailedCalls(repository, record, bench, content);
+    : await withoutFailedCalls(repository, record, bench, content, landable.newer);
   const landed = await landedSource(git, record, target, content.head);
   const base = landed ?? (await mergeBase(git, target.tip, content.head));
   const { tree, leftOut } = await choosePaths(git, { base, tree: calls.tree }, request);
@@ -39,7 +40,10 @@ export async function planLanding(
       : await mergeWithBase(bench, { base: landed, ours: target.tip, theirs });
   if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
   const changes = await diffTrees(git, target.tip, merged.tree, {});
-  if (changes.length === 0) throw nothingToAccept(record, target);
+  if (changes.length === 0) {
+    if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
+    throw nothingToAccept(record, target);
+  }
   const commits = await commitsBetween(
     git,
     [target.tip, ...(landed === undefined ? [] : [landed])],
@@ -55,12 +59,24 @@ export async function planLanding(
     source: request.keepCommits ? undefined : theirs,
     changes,
     leftOut: [...calls.leftOut, ...leftOut, ...(request.committedOnly ? readable(content) : [])],
-    warnings: calls.leftOut.length === 0 ? [] : [failedWarning(calls.leftOut)],
+    warnings: [
+      ...(calls.leftOut.length === 0 ? [] : [failedWarning(calls.leftOut)]),
+      ...changes.flatMap((change) => submoduleWarning(change)),
+    ],
   };
 }
 
 function failedWarning(paths: readonly string[]): string {
   return `changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`;
+}
+
+/** agt brings the name of the commit along, and nothing of the repository in the sandbox. */
+function submoduleWarning({ path, after }: DiffEntry): string[] {
+  if (after?.mode !== SUBMODULE) return [];
+  const name = displayPath(path);
+  return [
+    `submodule ${name} is at ${after.oid.slice(0, 10)} now; push that commit from the sandbox's ${name}`,
+  ];
 }
 
 function readable({ uncommitted }: SandboxContent): string[] {

@@ -25,9 +25,9 @@ export async function conflictsOfSync(
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const merged =
       operation === 'merge' ? await mergeInMemory(bench, head, tip) : await rebase(bench, head, tip);
-    if (merged.conflicts !== undefined) return merged.conflicts.map(({ path }) => path);
+    // git looks for files in the way before it shows a conflict.
     await refuseOverlap(sandbox, await diffTrees(bench.git, head, merged.tree));
-    return [];
+    return (merged.conflicts ?? []).map(({ path }) => path);
   });
 }
 

@@ -48,7 +48,13 @@ export async function requireSettled(repository: Repository, record: SessionReco
     const place = ref === undefined ? 'has a detached HEAD' : `is on "${shortBranch(ref)}"`;
     const commits = left === '1' ? '1 commit' : `${left} commits`;
     throw new AgtError(`${sandbox} ${place}, which lacks ${commits} of its work branch "${work}"`, {
-      hints: [`merge them: git -C ${record.sandbox} merge ${work}`, `or go back: git switch ${work}`],
+      hints:
+        record.checkout === undefined
+          ? [
+              `merge them: git -C ${record.sandbox} merge ${work}`,
+              `or go back: git -C ${record.sandbox} switch ${work}`,
+            ]
+          : [`go back to it: git -C ${record.checkout} switch ${work}`],
     });
   }
   return commit;
@@ -115,7 +121,7 @@ export async function diffTrees(
   return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
 }
 
-const SUBMODULE = '160000';
+export const SUBMODULE = '160000';
 
 /** git would store only the name of the commit of a repository inside the sandbox, and its files would be lost. */
 async function refuseRepositories(

@@ -100,7 +100,7 @@ async function planUnaccept(repository: Repository, record: SessionRecord): Prom
   }
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
   const target = await findTarget(repository, record, shortBranch(landed.onto));
-  await requireTip(repository, id, landed, target);
+  await requireTip(repository, { id, isEnded: !isActive(record) }, landed, target);
   const changes = await diffTrees(git, landed.commit, landed.from);
   const { worktree } = target;
   if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), changes);
@@ -122,7 +122,7 @@ async function resultOf(
 
 async function requireTip(
   { git }: Repository,
-  id: string,
+  { id, isEnded }: { readonly id: string; readonly isEnded: boolean },
   { commit, from, onto }: Landed,
   { tip }: LandingTarget,
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function requireTip(
   const revert = isMerge ? `git revert -m 1 ${last}` : `git revert --no-commit ${first}..${last}`;
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
-    `bring only the session back: agt session undo ${id}`,
+    ...(isEnded ? [`bring only the session back: agt session undo ${id}`] : []),
   ];
   if (tip === commit && remote === '') return;
   if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });

@@ -3,6 +3,7 @@
  * starts the same number of git processes: git answers about all of them at once.
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
+import { errorCode } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { hasPromisorPacks } from '../git/objects/object-store.ts';
@@ -180,11 +181,18 @@ async function examineAll(
       examine(scratch, some, (some[0]?.head.length ?? 0) / 2),
     );
   const found = new Map<Work, Examined | undefined>();
-  const together = await examineThese(works);
+  const together = await examineThese(works).catch(unlessReadOnly);
   // Objects that one session lacks must not hide the others.
+  if (together === null) return [];
   for (const [i, work] of works.entries())
     found.set(work, together === undefined ? (await examineThese([work]))?.[0] : together[i]);
   return compared.map(({ work }) => (work === undefined ? undefined : found.get(work)));
+}
+
+/** A full or read-only disk has no room for scratch objects: then agt lists what files alone say. */
+function unlessReadOnly(error: unknown): null {
+  if (['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'].includes(errorCode(error))) return null;
+  throw error;
 }
 
 /** The heads whose commits remote-tracking branches have, those of work branches included. */

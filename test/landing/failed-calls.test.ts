@@ -43,3 +43,27 @@ test('changes by failed calls stay out, unless a later step changed the file or 
   expect(git(repository, 'rev-list', '--count', 'main')).toBe('2');
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });
+
+test('a failed call that committed a rename; a dry run takes later changes; only failed calls', () => {
+  const { repository, sandbox } = makeSession({ nums: '1\n2\n3\n' });
+  const call = (script: string) =>
+    agt(sandbox, 'session', 'exec', '--tool', 'sh', '--', 'sh', '-c', script).exitCode;
+  const accept = (...options: string[]) =>
+    JSON.parse(agtOk(repository, 'accept', 's1', '--json', ...options)).files.map(
+      ({ path, status }: Record<string, string>) => `${status} ${path}`,
+    );
+  expect(call('git mv nums renamed; git commit -qm x; exit 1')).toBe(1);
+  for (const how of [['--dry-run'], []]) {
+    const only = agt(repository, 'accept', 's1', ...how);
+    expect(only.stderr).toBe(
+      'error: nothing to accept: all work of session "s1" is by failed calls\n' +
+        'hint: take it all the same: --with-failed (nums, renamed)\n',
+    );
+  }
+  expect(call('echo f >f; exit 1')).toBe(1);
+  write(join(sandbox, 'f'), 'later\n');
+  write(join(sandbox, 'ok'), 'ok\n');
+  expect(accept('--dry-run')).toEqual(['added f', 'added ok']);
+  expect(accept()).toEqual(['added f', 'added ok']);
+  expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(['f', 'nums', 'ok']);
+});

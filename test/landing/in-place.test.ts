@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 test('the checkout returns to its branch, which has the work, and the uncommitted files come back', () => {
   const repository = makeRepository({ a: 'a\n', b: 'b\n' });
@@ -22,4 +22,30 @@ test('the checkout returns to its branch, which has the work, and the uncommitte
   expect(status()).toBe(before);
   expect(existsSync(join(repository, 'new'))).toBe(false);
   expect(readFileSync(`${repository}.agt/sessions/s1/sandbox/new`, 'utf8')).toBe('new\n');
+});
+
+test('an ignored file of the user that the agent commits does not land, and comes back', () => {
+  const repository = makeRepository({ a: 'a\n', '.gitignore': '*.log\n' });
+  write(join(repository, 'mine.log'), 'mine\n');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'mine.log'), 'by the agent\n');
+  write(join(repository, 'new'), 'new\n');
+  git(repository, 'add', '--force', '.');
+  git(repository, 'commit', '-q', '-m', 'by the agent');
+  for (const how of [['--dry-run'], []]) {
+    expect(agt(repository, 'accept', 's1', ...how)).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'error: ignored files of yours would be replaced (mine.log)\n' +
+        'hint: leave them out: agt accept s1 --exclude FILE\n',
+    });
+  }
+  git(repository, 'checkout', '-q', 'main');
+  expect(agt(repository, 'accept', 's1').stderr).toContain(
+    `hint: go back to it: git -C ${repository} switch agt/s1\n`,
+  );
+  git(repository, 'switch', '-q', 'agt/s1');
+  agtOk(repository, 'accept', 's1', '--exclude', '*.log');
+  expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(['.gitignore', 'a', 'new']);
+  expect(readFileSync(join(repository, 'mine.log'), 'utf8')).toBe('mine\n');
 });

@@ -103,6 +103,13 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
     });
   }
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
+  write(join(repository, 'user'), 'user\n');
+  git(repository, 'add', 'user');
+  git(repository, 'commit', '-q', '-m', 'one more');
+  write(join(sandbox, 'user'), 'agent\n');
+  expect(agt(repository, 'sync', 's1', '-n').stderr).toMatch(/^error: 1 file .*\nhint: user: not tracked\n/);
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  rmSync(join(sandbox, 'user'));
   git(sandbox, 'reset', '-q', '--hard', before);
   const report = JSON.parse(agtOk(repository, 'sync', 's1', '--rebase', '--json'));
   expect(report).toMatchObject({
@@ -128,6 +135,10 @@ test('sync after accept --keep goes on from the branch, with only the later work
   git(repository, 'add', 'user');
   git(repository, 'commit', '-q', '-m', 'by the user');
   write(join(sandbox, 'later'), 'later\n');
+  expect(agtOk(repository, 'list')).toContain('clean, accepted before');
+  const unaccept = agt(repository, 'session', 'unaccept', 's1').stderr;
+  expect(unaccept).toContain('"main" has newer commits');
+  expect(unaccept).not.toContain('agt session undo');
   const before = git(sandbox, 'rev-parse', 'HEAD');
   const dirty = git(sandbox, 'status', '--porcelain');
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe('would merge 2 commits of main into s1');

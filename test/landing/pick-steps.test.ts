@@ -33,6 +33,11 @@ test('takes single tool calls and snapshots, as git would store the files', () =
 
   const accept = (list: string, ...options: string[]) =>
     agt(repository, 'accept', 's1', '--keep', '--commits', list, ...options);
+  expect(JSON.parse(accept('@{0}', '--dry-run', '--json').stdout).files).toMatchObject([{ path: 'new' }]);
+  expect(accept('main').stderr).toMatch(
+    /^error: nothing to accept: these commits and steps change nothing in "main"\nhint: see what the session has/,
+  );
+  expect(accept('c3').stderr).toContain('hint: take also the earlier steps that changed these files');
   expect(accept('c3').stderr).toMatch(
     /^error: session "s1" conflicts with "main" in 1 file.*\nhint: a: content\n/,
   );

@@ -1,5 +1,5 @@
 /** A git that was killed while it brought the user's worktree along: some files are new, one in part, the index is old. */
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -72,4 +72,19 @@ test('an unfinished acceptance is not overtaken by a removal', () => {
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(existsSync(join(repository, 'new'))).toBe(false);
   agtOk(repository, 'reject', 's1');
+});
+
+test('a lock on the index that another program has open stays', () => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'new'), 'new\n');
+  const lock = join(repository, '.git/index.lock');
+  const held = openSync(lock, 'w');
+  try {
+    expect(agt(repository, 'accept', 's1').stderr).toContain('another git works there');
+    expect(existsSync(lock)).toBe(true);
+  } finally {
+    closeSync(held);
+  }
+  rmSync(lock);
+  agtOk(repository, 'accept', 's1');
 });

@@ -198,6 +198,8 @@ test('git cannot write during a record, because the disk is full: failed with th
     expect(filled.stderr).toMatch(/^error: .*(space|full|fit)/);
     expect(metadata(repository)).toMatchObject({ state: 'failed', state_reason: expect.stringMatching(/./) });
     expect(existsSync(join(place, 'big'))).toBe(true);
+    expect(tool(scene, 'exit 6').exitCode).toBe(6);
+    expect(agtOk(repository, 'list')).toContain('failed');
     run('rm', [join(place, 'big')], { cwd: place });
     recordCalls(scene, 'two');
     expect(metadata(repository).state).toBe('active');

@@ -82,11 +82,12 @@ function mergeCell(view: SessionStatus): Cell {
 function mergeWords(view: SessionStatus): string[] {
   const { merge, merged, exported, headCommit, record } = view;
   if (record.state === 'accepted' || headCommit === undefined) return [];
-  const home = record.landed !== undefined ? 'accepted' : merged ? 'merged' : undefined;
-  if (home !== undefined && merge !== 'conflict') return [home];
+  const isAccepted = record.landed !== undefined;
+  if (merged && merge !== 'conflict') return [isAccepted ? 'accepted' : 'merged'];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
-    ...((home ?? merge ?? []).length > 0 ? [home ?? merge ?? ''] : []),
+    ...(merge === undefined ? [] : [merge]),
+    ...(isAccepted ? ['accepted before'] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];
 }

@@ -6,7 +6,7 @@
 import { existsSync, realpathSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listProcesses, type RunningProcess } from '../../disk/processes.ts';
+import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 
 /** A git changes its refs in less than this, unless it is stopped. */
 const LONGEST_CHANGE_MS = 3000;
@@ -36,7 +36,7 @@ export async function breakStaleLocks(
   while (left().length > 0 && Date.now() < deadline) {
     // Asked in this order: a git that took the lock before is still among the processes.
     const stale = left();
-    if (someGitMayHoldThem(real)) await sleep(POLL_MS);
+    if (someGitMayHoldThem(real) || someProcessHasOpen(stale)) await sleep(POLL_MS);
     else if (!stale.every(remove)) return;
   }
 }
@@ -62,6 +62,12 @@ const READERS = new Set(
 function someGitMayHoldThem(places: readonly string[]): boolean {
   const processes = listProcesses();
   return processes === undefined || processes.some((running) => mayHold(running, places));
+}
+
+/** Programs that work on a repository without git, such as editors, keep the file open. */
+function someProcessHasOpen(locks: readonly string[]): boolean {
+  const open = openFiles();
+  return locks.some((path) => existsSync(path) && open?.has(realpathSync(path)) === true);
 }
 
 function mayHold({ words, cwd }: RunningProcess, places: readonly string[]): boolean {

@@ -19,8 +19,8 @@ export const sessionList = defineCommand({
     'List the sessions of this repository. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
     'branch, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
-    'the sandbox as it is (clean, conflict), or has its commits already (merged: also squashed or rebased), and whether ' +
-    'a remote has them (exported). A narrow terminal shows fewer columns.',
+    'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
+    'agt accept), whether some was accepted before, and whether a remote has the commits (exported). A narrow terminal shows fewer columns.',
   options: {
     all: { type: 'boolean', alias: 'a', default: false, describe: 'include sessions that have ended' },
     sort: { type: 'string', describe: `sort by ${SORT_KEYS.join(', ')}; with - before it, in reverse` },
