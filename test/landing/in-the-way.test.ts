@@ -114,7 +114,7 @@ test('in place: accept overlaps with work that was set aside: it says both, and 
   expect(accepted.exitCode).toBe(1);
   expect(accepted.stdout).toMatch(/^accepted s1: 1 file changed/);
   expect(accepted.stderr).toMatch(
-    /could not be put back\nhint: in the way: a\nhint: it is safe; to get it: git /,
+    /could not be put back\nhint: in the way: a\nhint: it is safe; to get it, first move those away, then: git /,
   );
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('Taken');
   expect(git(repository, 'show', 'refs/agt/stash/s1:a')).toBe('by the user');

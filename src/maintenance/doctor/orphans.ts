@@ -33,7 +33,9 @@ export function orphanFolders(
 /** The user's own work of before a session, which was in the way of what the session brought. */
 export function setAsideWork(records: readonly SessionRecord[], refs: ReadonlySet<string>): Finding[] {
   const going = new Set(
-    records.filter((record) => !isEnded(record)).map(({ session_id: id }) => stashRef(id)),
+    records
+      .filter((record) => !isEnded(record) && record.checkout !== undefined)
+      .map(({ session_id: id }) => stashRef(id)),
   );
   return [...refs]
     .filter((ref) => ref.startsWith(STASHES) && !going.has(ref))

@@ -239,7 +239,9 @@ test('work that could not be put back stays under its ref until the printed comm
       `hint: see its files, and move away what is in their way: ${list}\n` +
       `hint: then get it back: ${apply}\nhint: or choose another id\n`,
   });
+  agtOk(repository, 'session', 'new', 's1', '--working-copy', 'worktree');
   const [finding] = JSON.parse(agt(repository, 'doctor', '--json').stdout).findings;
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
   expect(finding.mend).toBe(`move away what is in the way of its files (${list}), then: ${apply}`);
   expect(look(repository)).toEqual(before);
   begin(repository, 's2');
