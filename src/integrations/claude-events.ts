@@ -1,5 +1,6 @@
 /** Claude Code's events. Codex and Qwen Code have nearly the same ones. */
 import {
+  commonFields,
   type EventJson,
   firstWords,
   type HookEvent,
@@ -10,22 +11,16 @@ import {
 } from './event.ts';
 
 export const readClaudeEvent: ReadEvent = (json, env, cwd): HookEvent => {
-  const name = textOf(json, 'hook_event_name') ?? '';
-  const event = {
-    name,
-    cwd: textOf(json, 'cwd') ?? cwd,
-    conversation: textOf(json, 'session_id'),
-    transcript: textOf(json, 'transcript_path'),
-  };
+  const event = commonFields(json, cwd);
   const pid = processId(env['CLAUDE_PID']);
-  switch (name) {
+  switch (event.name) {
     case 'SessionStart':
       return { ...event, kind: 'session-start', pid, environmentFile: env['CLAUDE_ENV_FILE'] };
     case 'UserPromptSubmit':
       return { ...event, kind: 'prompt', prompt: textOf(json, 'prompt') ?? '' };
     case 'PostToolUse':
     case 'PostToolUseFailure':
-      return { ...event, kind: 'tool', ...callOf(json, name === 'PostToolUse') };
+      return { ...event, kind: 'tool', ...callOf(json, event.name === 'PostToolUse') };
     case 'PreToolUse':
     case 'SubagentStop':
     case 'Stop':

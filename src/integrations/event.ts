@@ -89,6 +89,16 @@ export function textOf(json: EventJson, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** The fields that every event of Claude Code, and of agents with its form of JSON, has. */
+export function commonFields(json: EventJson, cwd: string) {
+  return {
+    name: textOf(json, 'hook_event_name') ?? '',
+    cwd: textOf(json, 'cwd') ?? cwd,
+    conversation: textOf(json, 'session_id'),
+    transcript: textOf(json, 'transcript_path'),
+  };
+}
+
 export function objectOf(json: EventJson, name: string): EventJson {
   const value = json[name];
   return typeof value === 'object' && value !== null ? (value as EventJson) : {};

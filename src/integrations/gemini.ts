@@ -1,6 +1,14 @@
 /** Gemini CLI. Its documentation: https://geminicli.com/docs/hooks */
 import { join } from 'node:path';
-import { type EventJson, firstWords, type HookEvent, objectOf, summaryOfCall, textOf } from './event.ts';
+import {
+  commonFields,
+  type EventJson,
+  firstWords,
+  type HookEvent,
+  objectOf,
+  summaryOfCall,
+  textOf,
+} from './event.ts';
 import { type HookGroup, jsonHooks } from './install/json-hooks.ts';
 import type { Integration } from './integration.ts';
 
@@ -18,14 +26,8 @@ const GROUPS: readonly HookGroup[] = [
 ];
 
 function readEvent(json: EventJson, _env: NodeJS.ProcessEnv, cwd: string): HookEvent {
-  const name = textOf(json, 'hook_event_name') ?? '';
-  const event = {
-    name,
-    cwd: textOf(json, 'cwd') ?? cwd,
-    conversation: textOf(json, 'session_id'),
-    transcript: textOf(json, 'transcript_path'),
-  };
-  switch (name) {
+  const event = commonFields(json, cwd);
+  switch (event.name) {
     case 'SessionStart':
       return { ...event, kind: 'session-start' };
     case 'BeforeAgent':

@@ -9,10 +9,11 @@ import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
-import { mergeWithBase } from './merge-in-memory.ts';
+import { mergeWithBase, type Sides } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
 import { diffTrees } from './sandbox-content.ts';
 import { treesOfStep } from './snapshot-step.ts';
+import type { Workbench } from './workbench.ts';
 
 export async function pickCommits(
   repository: Repository,
@@ -27,7 +28,7 @@ export async function pickCommits(
   );
   let tip = target.tip;
   for (const pick of picks) {
-    const { base, theirs } = await sidesOf(pick);
+    const { base, theirs } = await sidesOf(repository, record, bench, pick);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
@@ -47,12 +48,17 @@ export async function pickCommits(
     leftOut: [],
     warnings: [],
   };
+}
 
-  async function sidesOf(pick: Pick): Promise<{ base: string | undefined; theirs: string }> {
-    if (typeof pick === 'string') return { base: await resolveObject(git, `${pick}^`), theirs: pick };
-    const { before, after } = await treesOfStep(repository, record, bench, pick);
-    return { base: before, theirs: after };
-  }
+async function sidesOf(
+  repository: Repository,
+  record: SessionRecord,
+  bench: Workbench,
+  pick: Pick,
+): Promise<Omit<Sides, 'ours'>> {
+  if (typeof pick === 'string') return { base: await resolveObject(bench.git, `${pick}^`), theirs: pick };
+  const { before, after } = await treesOfStep(repository, record, bench, pick);
+  return { base: before, theirs: after };
 }
 
 /** A commit of the agent, or a snapshot. */

@@ -70,13 +70,11 @@ function failedWarning(paths: readonly string[]): string {
   return `changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`;
 }
 
-/** agt brings the name of the commit along, and nothing of the repository in the sandbox. */
+/** The branch gets the name of a commit alone: it may be only in the sandbox. */
 function submoduleWarning({ path, after }: DiffEntry): string[] {
   if (after?.mode !== SUBMODULE) return [];
   const name = displayPath(path);
-  return [
-    `submodule ${name} is at ${after.oid.slice(0, 10)} now; push that commit from the sandbox's ${name}`,
-  ];
+  return [`submodule ${name} is now at ${after.oid.slice(0, 10)}; make sure that its remote has that commit`];
 }
 
 function readable({ uncommitted }: SandboxContent): string[] {

@@ -70,6 +70,7 @@ async function sync(
   if (plan.commits === 0) return plan;
   const { now } = request;
   const captured = await captureSession(session, record, { now, label: 'before sync' });
+  // It may refuse, so agt tries it before the intent is written.
   const goesOn = await goOnFromLanded(session.repository, record, plan, true);
   const begun = begin(session, record, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = inDirectory(session.repository.git, record.sandbox);

@@ -23,7 +23,7 @@ export function namedSession(repository: Repository, id: string): SessionRecord 
   });
 }
 
-export function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
+function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
   throw new AgtError('no session given, and the current directory belongs to none', {

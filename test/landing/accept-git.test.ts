@@ -1,5 +1,5 @@
 /** An acceptance with hooks, signatures, sparse checkouts and filters, and with a branch that moves meanwhile. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -64,6 +64,17 @@ test('a session that is kept lands again, with only the changes since', () => {
   expect(readFileSync(join(repository, 'new'), 'utf8')).toBe('newer\n');
   expect(git(repository, 'for-each-ref', 'refs/agt/landed')).toBe('');
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+});
+
+test('the commit of a submodule that only the sandbox may have is named', () => {
+  const commit = git(sandbox, 'rev-parse', 'HEAD');
+  write(join(sandbox, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ../sub\n');
+  git(sandbox, 'update-index', '--add', '--cacheinfo', `160000,${commit},sub`);
+  mkdirSync(join(sandbox, 'sub'));
+  expect(agt(repository, 'accept', 's1').stderr).toBe(
+    `warning: submodule sub is now at ${commit.slice(0, 10)}; make sure that its remote has that commit\n`,
+  );
+  expect(git(repository, 'ls-tree', 'main', 'sub')).toBe(`160000 commit ${commit}\tsub`);
 });
 
 test('files go through the filters of git, and a sparse worktree stays sparse', () => {
