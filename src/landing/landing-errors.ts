@@ -30,8 +30,8 @@ export function conflictError(
 }
 
 export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  return new AgtError(`nothing to accept: all work of session "${id}" is by failed calls`, {
-    hints: [`take it all the same: --with-failed (${paths.slice(0, LISTED).join(', ')})`],
+  return new AgtError(`nothing to accept: only changes by failed calls are left in session "${id}"`, {
+    hints: [`take them all the same: --with-failed (${paths.slice(0, LISTED).join(', ')})`],
   });
 }
 

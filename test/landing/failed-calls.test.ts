@@ -56,8 +56,8 @@ test('a failed call that committed a rename; a dry run takes later changes; only
   for (const how of [['--dry-run'], []]) {
     const only = agt(repository, 'accept', 's1', ...how);
     expect(only.stderr).toBe(
-      'error: nothing to accept: all work of session "s1" is by failed calls\n' +
-        'hint: take it all the same: --with-failed (nums, renamed)\n',
+      'error: nothing to accept: only changes by failed calls are left in session "s1"\n' +
+        'hint: take them all the same: --with-failed (nums, renamed)\n',
     );
   }
   expect(call('echo f >f; exit 1')).toBe(1);
