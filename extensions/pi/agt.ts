@@ -66,7 +66,7 @@ interface Entry {
   readonly message?: { readonly role: string };
 }
 
-/** What agt prints with --json. */
+/** The answer of agt with --json. */
 interface Answer {
   readonly tree?: string | null;
   readonly refused?: string | null;

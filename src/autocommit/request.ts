@@ -59,9 +59,9 @@ export interface CaptureOptions {
   readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
-  /** Of an attached folder: also the files that git ignores. */
+  /** Take also the files that git ignores; for an attached folder. */
   readonly withIgnored?: boolean;
-  /** Of an attached folder: these files, even if git ignores them. */
+  /** Take these files, even if git ignores them; for an attached folder. */
   readonly alsoTake?: readonly string[];
   /** The agent and its conversation, for an attached folder, which has no session of one agent. */
   readonly agent?: string;

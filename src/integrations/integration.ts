@@ -1,4 +1,4 @@
-/** What agt has to know about an agent. */
+/** Everything that agt has to know about an agent. */
 import type { Variables } from '../config/profiles.ts';
 import type { ReadEvent } from './event.ts';
 import type { HookSettings } from './install/settings.ts';
@@ -31,7 +31,7 @@ export interface Integration {
   readonly copiesTranscript?: true;
   /** Lets the agent call agt in one run, without a change of settings. Not needed if its settings have the hooks. */
   readonly injectHooks?: (added: Injected) => Injection;
-  /** What else the agent has to be told in a session. */
+  /** Tells the agent more about its place in a session. */
   readonly injectPlace?: (place: { readonly path: string; readonly commonDir: string }) => Injection;
   /** If its worktrees can be sessions: how the ids of these begin, and of those for subagents. */
   readonly worktrees?: { readonly prefix: string; readonly subagentPrefix: string };

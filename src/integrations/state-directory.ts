@@ -8,7 +8,7 @@ export function stateDirectory(env: NodeJS.ProcessEnv): string | undefined {
   return state === undefined ? undefined : join(state, 'agt');
 }
 
-/** What agt knows about the hooks that it has installed. */
+/** Holds agt's knowledge of the hooks that it has installed. */
 export function hooksDirectory(stateDir: string): string {
   return join(stateDir, 'hooks');
 }

@@ -49,7 +49,7 @@ async function hasNoCommitsSince(git: Git, landed: string, head: string): Promis
 }
 
 interface Trees {
-  /** Of the files as they are. */
+  /** Has the files as they are. */
   readonly content: string;
   readonly merged: string;
   readonly tip: string;

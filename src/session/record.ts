@@ -42,7 +42,7 @@ export interface SessionRecord {
   readonly working_copy: 'worktree' | 'in-place' | 'attached';
   /** The user's own checkout, in which the session works, or an attached folder: the sandbox is a link to it. */
   readonly checkout?: string;
-  /** Of an attached folder: by this agt knows it again after a move. */
+  /** By this agt knows an attached folder again after a move. */
   readonly folder_identity?: string;
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;

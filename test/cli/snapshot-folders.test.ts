@@ -1,4 +1,4 @@
-/** What agt does with the stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
+/** The stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {

@@ -78,7 +78,7 @@ describe('agt snapshot in a git checkout', () => {
     expect(readFileSync(join(project, 'src/b'), 'utf8')).toBe('b\n');
     expect(lstatSync(join(project, 'run.sh')).mode & 0o777).toBe(0o700);
     expect(existsSync(join(project, 'empty'))).toBe(true);
-    // What git ignores stays as it is, also in a directory that came later.
+    // A file that git ignores stays as it is, also in a directory that came later.
     expect(existsSync(join(project, 'later/c'))).toBe(false);
     expect(readFileSync(join(project, 'later/c.log'), 'utf8')).toBe('log\n');
     expect(readFileSync(join(project, 'deps/big'), 'utf8')).toBe('dependency\n');

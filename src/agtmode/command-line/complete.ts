@@ -72,7 +72,7 @@ async function candidates(
   return [...secondWords(commands, before), ...values];
 }
 
-/** What may follow the first word of a command of two words. */
+/** The words that may follow the first one, for commands of two words. */
 function secondWords(commands: readonly Command[], before: readonly string[]): string[] {
   if (before.length !== 1) return [];
   const names = commands.map((command) => commandName(command).split(' '));
@@ -122,7 +122,6 @@ async function valuesOf(
   return record === undefined ? snapshotsOfFolder(context) : snapshotNames(repository, record);
 }
 
-/** Of an attached folder. */
 async function snapshotsOfFolder(context: Context): Promise<string[]> {
   const here = await attachedHere(context);
   return here === undefined ? [] : snapshotNames(here.repository, here.record);

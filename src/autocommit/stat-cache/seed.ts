@@ -38,7 +38,7 @@ export interface Seed {
   readonly statCache: string;
   /** The commit that git checked out. */
   readonly commit: string;
-  /** Of a checkout in which people work: its index when the commit was made. */
+  /** The index when the commit was made, for a checkout in which people work. */
   readonly index?: SeedIndex;
   /** git's configuration in the sandbox, if the caller has read it. */
   readonly config?: GitConfig | undefined;

@@ -14,7 +14,7 @@ export interface ChangedFile {
   readonly file: string;
   /** Its content before, in base64; null if it was not there. */
   readonly original: string | null;
-  /** Of its content afterwards. */
+  /** A digest of its content afterwards. */
   readonly digest: string;
 }
 

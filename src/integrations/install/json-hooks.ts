@@ -10,9 +10,9 @@ import { callsHook, type HookSettings } from './settings.ts';
 /** A hook of agt for one event. */
 export interface HookGroup {
   readonly event: string;
-  /** Of the tools that it is for; default: the event has none. */
+  /** Matches the tools that it is for; undefined if the event has none. */
   readonly matcher?: string;
-  /** What the agent wants to know besides the command. */
+  /** Fields that the agent expects besides the command. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 

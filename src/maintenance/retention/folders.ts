@@ -17,7 +17,7 @@ export interface FolderOutcome {
   /** The store. */
   readonly store: string;
   readonly folder: string | undefined;
-  /** What went, or would go; undefined if nothing does. */
+  /** The snapshots that went, or would go; undefined if none does. */
   readonly plan?: SessionPlan | undefined;
   /** Bytes of the object store that were freed, or that would be. */
   readonly freed: number;

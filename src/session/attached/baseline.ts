@@ -79,7 +79,7 @@ function hasRoom(store: string, index: Buffer, oidLength: number): boolean {
   }
 }
 
-/** Of the size of the file in an entry of the index. */
+/** In an entry of the index: where the size of the file is. */
 const SIZE_OFFSET = 36;
 
 /** A path in a list that colons separate: git reads a quoted one as in C. */

@@ -60,7 +60,7 @@ export async function changedPaths(git: Git, from: string, to: string, filter = 
     .filter((path) => path !== '');
 }
 
-/** What stands in the place of a directory on the way, such as an ignored link, or a directory in the place of the file. */
+/** The path in the way: a link where a directory has to be, for example, or a directory in the place of the file. */
 export function blockerOf(checkout: string, path: string): string | undefined {
   for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
     const stat = lstatIn(checkout, parent);

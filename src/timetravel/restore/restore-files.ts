@@ -29,7 +29,7 @@ export interface FilesToRestore {
   readonly before: CaptureResult | undefined;
   /** From there to the snapshot; undefined if agt does not know it yet. */
   readonly plan: CheckoutPlan | undefined;
-  /** What git ignored before the restore, in an attached folder. */
+  /** The files that git ignored before the restore, in an attached folder. */
   readonly ignored: IgnoredFiles | undefined;
   readonly taking: Taking;
 }

@@ -12,8 +12,8 @@ export const snapshotRestore = defineCommand({
   summary: 'bring this folder back to a snapshot',
   description:
     'Take a snapshot, then bring the files of the folder back to an earlier one, as agt session restore does. Files that ' +
-    'came later are deleted, if the snapshot before the restore holds them. agt undo takes the restore back. Of git, ' +
-    'agt restores nothing: branches, index and HEAD stay as they are.',
+    'came later are deleted, if the snapshot before the restore holds them. agt undo takes the restore back. ' +
+    'Branches, index and HEAD of git stay as they are.',
   positionals: { snapshot: { type: 'string', describe: `the snapshot: ${SNAPSHOT_FORMS}` } },
   options: { ...options, to: { type: 'string', describe: 'the snapshot, in place of the argument' } },
   examples: [

@@ -21,7 +21,7 @@ export const snapshot = defineCommand({
   group: 'snapshots',
   summary: 'record any folder as a snapshot, with or without git',
   description:
-    'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. Of a git ' +
+    'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. In a git ' +
     'checkout agt takes the whole worktree. Files that git ignores stay out, but for those that .worktreeinclude names. ' +
     'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: agt writes nothing into your ' +
     'repository, and a restore writes files only. If nothing changed, do nothing. In the folder of a session, this is ' +
