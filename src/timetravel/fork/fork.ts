@@ -8,12 +8,14 @@ import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
+import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
 import { inDirectory, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
 import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { examineWritten } from '../written-folder.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
 
 interface ForkRequest {
@@ -80,22 +82,28 @@ function createFork(
     now,
     checkOut: false,
     showProgress: false,
-    fill: (record) => fillFolder(repository, record, origin),
+    fill: (record, _session, config) => fillFolder(repository, record, { ...origin, config }),
   });
 }
 
 async function fillFolder(
   repository: Repository,
   record: SessionRecord,
-  { content, snapshotWorkBranch, detached }: ForkOrigin,
+  { content, snapshotWorkBranch, detached, times, config }: ForkOrigin & { readonly config: GitConfig },
 ): Promise<void> {
   const { git } = repository;
   const { sandbox, work_branch: workBranch } = record;
-  await checkOutSnapshot(git, content.commit, sessionFolder(record));
+  const { plan } = await checkOutSnapshot(git, content.commit, sessionFolder(record), times);
   failurePoint('fork: files written');
-  await restoreIndex(git, content, sandbox);
+  const known = mayDifferInWorktrees(config) ? undefined : config;
+  const written = await examineWritten(repository, record, plan, {
+    hasTime: (path) => times?.(path) !== undefined,
+    config: known,
+  });
+  await restoreIndex(git, content, sandbox, written.statOf);
   failurePoint('fork: index written');
   await restoreGitDirFiles(git, requireGitDir(sandbox), content, { workBranch, snapshotWorkBranch });
   if (detached !== undefined)
     await runGit(inDirectory(git, sandbox), ['update-ref', '--no-deref', 'HEAD', detached]);
+  await written.seed(content.commit);
 }
