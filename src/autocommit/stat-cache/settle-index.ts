@@ -62,7 +62,11 @@ export function settleIndex(index: IndexBytes, oidLength: number, worktree: Chec
   return readIndexBytes(gitDir);
 }
 
-function hasCheckoutHook({ sandbox, commonDir, config }: CheckedOutWorktree): boolean {
+export function hasCheckoutHook({
+  sandbox,
+  commonDir,
+  config,
+}: Pick<CheckedOutWorktree, 'sandbox' | 'commonDir' | 'config'>): boolean {
   const named = config
     .get('core.hookspath')
     ?.at(-1)

@@ -6,7 +6,7 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isActive, readSessionFile } from '../../filter/session-file.ts';
+import { isActive, isCapturedByItself, readSessionFile } from '../../filter/session-file.ts';
 import { type DiscoveredRepository, repositoryOfWorktree } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { subdirectories } from '../../git/files/ref-files.ts';
@@ -21,6 +21,8 @@ export interface GuardedSession {
   readonly sandbox: string;
   /** The common directory of the repository that the session belongs to. */
   readonly commonDir: string;
+  /** False: nothing captures it by itself. */
+  readonly isCaptured: boolean;
 }
 
 /** The sessions that the command works in. */
@@ -88,7 +90,8 @@ export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSess
   const id = basename(dirname(sandbox));
   const file = readSessionFile(agtDirectory(commonDir), id);
   if (file === undefined || !isActive(file)) return undefined;
-  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir } : undefined;
+  const isCaptured = isCapturedByItself(file);
+  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isCaptured } : undefined;
 }
 
 /** The session that works in the user's own checkout. */
@@ -96,7 +99,8 @@ function sessionInCheckout({ gitDir, commonDir, top }: DiscoveredRepository): Gu
   const id = readSmallFile(inPlaceFile(gitDir));
   const file = id === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
   if (file?.checkout === undefined || !isActive(file) || top === undefined) return undefined;
-  return isSame(file.checkout, top) ? { id: file.session_id, sandbox: file.checkout, commonDir } : undefined;
+  const found = { id: file.session_id, sandbox: file.checkout, commonDir };
+  return isSame(file.checkout, top) ? { ...found, isCaptured: isCapturedByItself(file) } : undefined;
 }
 
 export function isSame(one: string, other: string): boolean {

@@ -35,6 +35,8 @@ export interface ForkOrigin {
   readonly detached: string | undefined;
   /** The mtimes of the files in the source, in seconds, as far as agt knows them: builds go on where they were. */
   readonly times: ((path: string) => number | undefined) | undefined;
+  /** Whether the snapshot is the source as it is now. */
+  readonly isCurrent: boolean;
   readonly warnings: string[];
 }
 
@@ -70,7 +72,7 @@ async function captureOrigin(
   if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
   const findWorkCommit = () => resolveObject(repository.git, `${source.work_branch}^{commit}`);
   const origin = await describeOrigin(repository, source, snapshot, findWorkCommit, warnings);
-  return { ...origin, times: timesIn(repository, source, snapshot) };
+  return { ...origin, times: timesIn(repository, source, snapshot), isCurrent: true };
 }
 
 /** The stat cache has the times that belong to the content of a snapshot. */
@@ -117,7 +119,7 @@ async function describeOrigin(
   if (commit !== null && isWorkRef(repository.prefixes, snapshot.session, ref))
     return {
       ...{ content, snapshotWorkBranch: ref, workCommit: commit },
-      ...{ detached: undefined, times: undefined, warnings },
+      ...{ detached: undefined, times: undefined, isCurrent: false, warnings },
     };
   const workCommit =
     (await existingCommit(repository, work)) ??
@@ -134,6 +136,7 @@ async function describeOrigin(
     workCommit,
     detached: commit ?? undefined,
     times: undefined,
+    isCurrent: false,
     warnings: [...warnings, warning],
   };
 }
