@@ -40,6 +40,9 @@ try {
     writeFileSync('../project.agt/sessions/s1/sandbox/file', content);
     await call('autocommit', '--session', 's1');
   }
+  await call('list');
+  await call('status');
+  await call('undo', 's1');
   await call('session', 'list', '--help');
 } finally {
   process.stdout.write = write;

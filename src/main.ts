@@ -6,10 +6,13 @@ import { exitCodeFor, formatError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
 import { programArguments, programName } from './process/invocation.ts';
 import { loadAgtMode } from './process/load-agtmode.ts';
+import { asksForOwnVersion, printOwnVersion } from './process/own-version.ts';
 
 async function main(): Promise<number> {
   const args = programArguments();
-  return /^git(\.exe)?$/i.test(programName()) ? runGitMode(args) : loadAgtMode()(args);
+  const isGit = /^git(\.exe)?$/i.test(programName());
+  if (asksForOwnVersion(isGit, args, process.env)) return printOwnVersion();
+  return isGit ? runGitMode(args) : loadAgtMode()(args);
 }
 
 function fail(error: unknown): void {
