@@ -1,5 +1,6 @@
 /**
- * Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else).
+ * Bundles the sources into three files: dist/main.cjs (startup and git mode), dist/frequent.cjs (the commands that agents
+ * call all the time) and dist/agtmode.cjs (all commands).
  * `--failure-points` writes bundles to dist/failure-points that tests can kill between two steps (src/disk/failure-point.ts).
  */
 import { readFileSync } from 'node:fs';
@@ -93,6 +94,7 @@ const worker = await build({
 
 for (const [entry, outfile] of [
   ['src/main.ts', `${outdir}/main.cjs`],
+  ['src/agtmode/frequent.ts', `${outdir}/frequent.cjs`],
   ['src/agtmode/main.ts', `${outdir}/agtmode.cjs`],
 ] as const) {
   const result = await build({

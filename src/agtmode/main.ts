@@ -3,7 +3,7 @@
  * as in git mode.
  */
 import { resolve } from 'node:path';
-import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
+import { EXIT, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
@@ -11,12 +11,13 @@ import { guardWords } from '../gitmode/guard/guard.ts';
 import { printOwnVersion } from '../process/own-version.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { answerHook } from './answer-hook.ts';
-import { commandName, runCommand } from './command-line/command.ts';
+import { commandName, isHelp, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
 import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
+import { enterDirectory } from './enter-directory.ts';
 import { overview } from './output/overview.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
@@ -73,10 +74,6 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words);
-}
-
-function isHelp(word: string): boolean {
-  return ['help', '--help', '-h'].includes(word);
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -143,14 +140,4 @@ function takeDirectoryOptions(args: string[]): { directory: string | undefined; 
     rest = rest.slice(2);
   }
   return { directory, rest };
-}
-
-function enterDirectory(directory: string | undefined): string {
-  try {
-    if (directory !== undefined) process.chdir(directory);
-    return process.cwd();
-  } catch (error) {
-    const what = directory === undefined ? 'read the current directory' : `change to "${directory}"`;
-    throw new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error });
-  }
 }

@@ -35,6 +35,7 @@ export interface SessionRecord {
   /** The commit that the work branch starts at. */
   readonly from_commit: string;
   readonly created_at: string;
+  /** When a command last began or ended something. Snapshots have their own time. */
   readonly last_activity_at: string;
   readonly profile?: string;
   readonly isolation: 'none';

@@ -33,10 +33,9 @@ async function autocommitLocked(
   const warnings = await enforceBudget(session, options.now, hasChanges);
   const result = await captureSession(session, record, options);
   const isMended = record.state === 'failed' && result.failed.length === 0;
-  if (result.outcome === 'committed' || isMended) {
-    const active = isMended ? inState(record, 'active', options) : record;
-    session.write({ ...active, ...identityIfNew(active), last_activity_at: options.now.toISOString() });
-  }
+  const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityIfNew(record) };
+  // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
+  if (isMended || known.folder_identity !== record.folder_identity) session.write(known);
   return { ...result, warnings: [...warnings, ...result.warnings] };
 }
 

@@ -1,10 +1,11 @@
 /** How a capture sees an attached folder: the files that git ignores there, and the user's HEAD. Both are only read. */
-import { createHash } from 'node:crypto';
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AttachedFolder, IgnoredRequest } from '../../autocommit/request.ts';
 import type { IgnoredFiles } from '../../autocommit/scan/scan-options.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { openHash } from '../../git/objects/hash.ts';
 import { type Git, gitFailed, inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { startGit } from '../../git/run/start-git.ts';
@@ -81,7 +82,9 @@ class FoundIgnored implements IgnoredFiles {
   get text(): string {
     if (this.ignored.size === 0) return '';
     const all = [...[...this.ignored].sort(), '', ...[...this.taken].sort()];
-    return createHash('sha1').update(all.join('\0'), 'latin1').digest('hex');
+    return openHash('sha1')
+      .update(Buffer.from(all.join('\0'), 'latin1'))
+      .digest();
   }
 
   leavesOut(path: string): boolean {

@@ -1,0 +1,109 @@
+/**
+ * SHA-1 and SHA-256 as node:crypto computes them, without waiting for node:crypto to load where there is little to hash:
+ * a capture after a small edit would spend a tenth of its time on that.
+ */
+import { createHash, type Hash } from 'node:crypto';
+
+export type HashName = 'sha1' | 'sha256';
+
+export interface ObjectHash {
+  update(part: string | Uint8Array): ObjectHash;
+  /** Hexadecimal. */
+  digest(): string;
+}
+
+/** How many bytes this process hashes by itself; from there on loading node:crypto takes less time. */
+let withoutCrypto = 128 * 1024;
+
+export function openHash(name: HashName): ObjectHash {
+  return name === 'sha1' && withoutCrypto > 0 ? new PatientHash() : new NativeHash(name);
+}
+
+class NativeHash implements ObjectHash {
+  private readonly hash: Hash;
+
+  constructor(name: HashName) {
+    this.hash = createHash(name);
+  }
+
+  update(part: string | Uint8Array): this {
+    this.hash.update(part);
+    return this;
+  }
+
+  digest(): string {
+    return this.hash.digest('hex');
+  }
+}
+
+/** SHA-1. It keeps what it gets until that is more than it should hash by itself. */
+class PatientHash implements ObjectHash {
+  private parts: Uint8Array[] = [];
+  private native: NativeHash | undefined;
+
+  update(part: string | Uint8Array): this {
+    if (this.native === undefined) {
+      withoutCrypto -= part.length;
+      if (withoutCrypto < 0) this.becomeNative();
+    }
+    if (this.native === undefined) this.parts.push(Buffer.from(part as Uint8Array));
+    else this.native.update(part);
+    return this;
+  }
+
+  digest(): string {
+    return this.native?.digest() ?? sha1(Buffer.concat(this.parts));
+  }
+
+  private becomeNative(): void {
+    this.native = new NativeHash('sha1');
+    for (const part of this.parts) this.native.update(part);
+    this.parts = [];
+  }
+}
+
+const BLOCK = 64;
+
+/** FIPS 180-4. */
+function sha1(message: Buffer): string {
+  const padded = Buffer.alloc(Math.ceil((message.length + 9) / BLOCK) * BLOCK);
+  message.copy(padded);
+  padded[message.length] = 0x80;
+  padded.writeUInt32BE(Math.floor(message.length / 2 ** 29), padded.length - 8);
+  padded.writeUInt32BE((message.length * 8) >>> 0, padded.length - 4);
+  const state = Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0);
+  const words = new Int32Array(80);
+  for (let offset = 0; offset < padded.length; offset += BLOCK) addBlock(state, words, padded, offset);
+  return [...state].map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
+}
+
+function addBlock(state: Int32Array, words: Int32Array, bytes: Buffer, offset: number): void {
+  for (let i = 0; i < 16; i++) words[i] = bytes.readInt32BE(offset + 4 * i);
+  for (let i = 16; i < 80; i++)
+    words[i] = rotate(at(words, i - 3) ^ at(words, i - 8) ^ at(words, i - 14) ^ at(words, i - 16), 1);
+  let [a, b, c, d, e] = state as unknown as [number, number, number, number, number];
+  for (let i = 0; i < 80; i++) {
+    const next = (rotate(a, 5) + mix(i, b, c, d) + e + at(words, i)) | 0;
+    e = d;
+    d = c;
+    c = rotate(b, 30);
+    b = a;
+    a = next;
+  }
+  for (const [i, word] of [a, b, c, d, e].entries()) state[i] = at(state, i) + word;
+}
+
+function mix(round: number, b: number, c: number, d: number): number {
+  if (round < 20) return ((b & c) | (~b & d)) + 0x5a827999;
+  if (round < 40) return (b ^ c ^ d) + 0x6ed9eba1;
+  if (round < 60) return ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc;
+  return (b ^ c ^ d) + 0xca62c1d6;
+}
+
+function rotate(word: number, bits: number): number {
+  return (word << bits) | (word >>> (32 - bits));
+}
+
+function at(words: Int32Array, i: number): number {
+  return words[i] as number;
+}
