@@ -51,6 +51,8 @@ export interface SessionRecord {
   /** When and why the session came into this state; earlier versions of agt wrote neither. */
   readonly state_at?: string;
   readonly state_reason?: string;
+  /** The session has failed because a turn of the agent did, not a capture. */
+  readonly failed_turn?: true;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;
   /** The last push by `export`. */

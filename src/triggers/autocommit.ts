@@ -32,7 +32,10 @@ async function autocommitLocked(
     (await previewCapture(session.repository, record, options)).outcome !== 'unchanged';
   const warnings = await enforceBudget(session, options.now, hasChanges);
   const result = await captureSession(session, record, options);
-  const isMended = record.state === 'failed' && result.failed.length === 0;
+  const isMended =
+    record.state === 'failed' &&
+    result.failed.length === 0 &&
+    (record.failed_turn === undefined || options.agentGoesOn === true);
   const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityIfNew(record) };
   // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
   if (isMended || known.folder_identity !== record.folder_identity) session.write(known);

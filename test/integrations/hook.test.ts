@@ -48,6 +48,30 @@ test('each prompt, each tool call that changes something or fails, and each end 
   expect(failures()).toEqual([]);
 });
 
+test('a turn that fails marks the session until the agent goes on', () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  const state = () => {
+    const { state, state_reason: reason } = metadata(session);
+    return [state, reason];
+  };
+  const failed = ['failed', 'a turn of claude failed: rate_limit'];
+  write(join(sandbox, 'half'), 'half\n');
+  expect(hook(sandbox, 'StopFailure', { error: 'rate_limit' })).toEqual(silent);
+  expect(state()).toEqual(failed);
+  expect(log(session)).toMatchObject([{ added: 1 }]);
+  write(join(sandbox, 'half'), 'more\n');
+  agtOk(session.repository, 'autocommit', '--all');
+  expect(hook(sandbox, 'SessionEnd')).toEqual(silent);
+  expect(state()).toEqual(failed);
+  expect(JSON.parse(agtOk(session.repository, 'list', '--json'))).toMatchObject([{ state: 'failed' }]);
+  say(sandbox, 'go on');
+  expect(state()).toEqual(['active', undefined]);
+  expect(metadata(session).failed_turn).toBeUndefined();
+  expect(hook(makeTempDir(), 'StopFailure')).toEqual(silent);
+  expect(failures()).toEqual([]);
+});
+
 test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
   const session = makeSession({ a: 'a\n' });
   const { sandbox } = session;

@@ -55,6 +55,7 @@ const EVENTS = [
   'PostToolUseFailure',
   'SubagentStop',
   'Stop',
+  'StopFailure',
   'SessionEnd',
 ];
 const line = { type: 'command', command: `'${AGT}' hook claude-code`, timeout: 30 };
@@ -129,7 +130,16 @@ test('comments, order, spaces, rights and links of the settings stay', () => {
   rmSync(join(home.dir, '.local'), { recursive: true });
   expect(home.agt('status')).toMatchObject({
     stdout: expect.stringMatching(/^claude-code +outdated/m),
-    stderr: expect.stringMatching(/\/gone\/agt is gone; mend it: agt hooks install claude-code/),
+    stderr: expect.stringMatching(/\/gone\/agt is gone\nhint: agt hooks install claude-code\n/),
+  });
+  const doctor = run(AGT, ['doctor'], { cwd: home.dir, env: { HOME: home.dir } }).stdout;
+  expect(doctor).toContain('/gone/agt is gone');
+  expect(home.ok('install', 'claude-code', '--worktrees')).toMatch(/hooks updated in/);
+  expect(home.ok('status', 'claude-code')).toMatch(/^claude-code +installed/m);
+  write(real, readFileSync(real, 'utf8').replaceAll('"StopFailure"', '"Stop2"'));
+  expect(home.agt('status')).toMatchObject({
+    stdout: expect.stringMatching(/^claude-code +outdated/m),
+    stderr: expect.stringMatching(/has other hooks\nhint: agt hooks install claude-code --worktrees\n/),
   });
   expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
   expect(readFileSync(real, 'utf8').match(/hook claude-code/g)).toHaveLength(EVENTS.length);
