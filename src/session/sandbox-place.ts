@@ -112,17 +112,30 @@ const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
 };
 
 /** @throws AgtError if something is at the sandbox's place that agt must not touch. */
-export function refuseForeign({ session_id, sandbox }: SessionRecord, place: SandboxPlace): void {
-  if (place === 'elsewhere') {
+export function refuseForeign(record: SessionRecord, place: SandboxPlace): void {
+  const { session_id, sandbox, checkout } = record;
+  if (checkout !== undefined && !isAttached(record)) refuseOtherCheckout(session_id, checkout, place);
+  else if (place === 'elsewhere') {
     throw new AgtError(`the sandbox of "${session_id}" belongs to another repository: ${sandbox}`, {
       hints: [
         'this repository is a copy of that one; give the session a folder of its own: agt doctor --fix',
       ],
     });
-  }
-  if (place === 'not a directory') {
+  } else if (place === 'not a directory') {
     throw new AgtError(`the sandbox of "${session_id}" is no directory, but a link or a file: ${sandbox}`, {
       hints: ['agt captures only what is in the directory itself: move it back to its place'],
     });
   }
+}
+
+function refuseOtherCheckout(id: string, checkout: string, place: SandboxPlace): void {
+  if (place === 'here') return;
+  if (place === 'elsewhere') {
+    throw new AgtError(`the checkout of "${id}" belongs to another repository: ${checkout}`, {
+      hints: ['this repository is a copy of that one; see: agt doctor'],
+    });
+  }
+  throw new AgtError(`the checkout of "${id}" is gone or has moved: ${checkout}`, {
+    hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
+  });
 }

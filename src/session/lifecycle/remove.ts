@@ -15,7 +15,7 @@ import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.t
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession, previewCapture } from '../capture-session.ts';
-import { leaveCheckout, notPutBack, requireReturnable } from '../in-place/leave.ts';
+import { leaveCheckout, requireReturnable } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
 import { complete, unfinishedError } from '../operation.ts';
@@ -148,7 +148,6 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
   refuseUnfinished(record, options);
   if (!options.force && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
-  if (record.checkout !== undefined) return;
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(sessionFolder(record));
 }
@@ -186,16 +185,17 @@ async function finish(
   complete(session, record, 'remove', now);
 }
 
-/** @throws AgtError if the user's uncommitted work stays set aside. The session has ended then. */
+/** @throws AgtError if the user's work stays set aside, or files stay in the session folder. The session has ended then. */
 async function removeInPlace(
   session: LockedSession,
   record: SessionRecord,
   plan: RemovalPlan,
   options: RemovalOptions,
 ): Promise<readonly string[]> {
-  const left = await leaveCheckout(session, record, options);
-  await finish(session, left.record, { deleteBranch: plan.deleteBranch, now: options.now });
-  if (left.conflicts.length > 0) throw notPutBack(record, left.conflicts);
+  const ended = await leaveCheckout(session, record, options);
+  await finish(session, ended.record, { deleteBranch: plan.deleteBranch, now: options.now });
+  if (ended.trouble !== undefined) throw ended.trouble;
+  if (ended.left.length > 0) throw leftFiles(record, ended.left);
   return [];
 }
 
