@@ -70,7 +70,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     shadow,
     user: user ?? start ?? tip,
     head: isDamaged
-      ? lastHead(tipManifest, target)
+      ? lastHead(tipManifest, target, work)
       : {
           ref: ref || null,
           commit: commit ?? null,
@@ -89,8 +89,14 @@ function headRef(gitDir: string): string | undefined {
   return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
 }
 
-function lastHead(tipManifest: string | undefined, { startCommit }: CaptureTarget): RefsAtStart['head'] {
-  if (tipManifest === undefined) return { ref: null, commit: startCommit };
+/** Before the first snapshot, HEAD was most likely the work branch. */
+function lastHead(
+  tipManifest: string | undefined,
+  { startCommit, workRef }: CaptureTarget,
+  work: string | undefined,
+): RefsAtStart['head'] {
+  if (tipManifest === undefined)
+    return work === undefined ? { ref: null, commit: startCommit } : { ref: workRef, commit: work };
   return (JSON.parse(tipManifest) as SnapshotManifest).head;
 }
 

@@ -99,6 +99,25 @@ export function requireSandbox(repository: Repository, record: SessionRecord): v
   );
 }
 
+/**
+ * For a command that lets git read the index of the sandbox: git would wait for ever for somebody to write into a pipe.
+ * @throws AgtError unless the sandbox is a worktree of this repository whose HEAD and index are files.
+ */
+export function requireReadableSandbox(repository: Repository, record: SessionRecord): void {
+  requireSandbox(repository, record);
+  const gitDir = gitDirOf(record.sandbox);
+  for (const name of gitDir === undefined ? [] : ['HEAD', 'index']) {
+    const path = join(gitDir ?? '', name);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false) continue;
+    const id = record.session_id;
+    throw new AgtError(`the ${name} of the sandbox of "${id}" is no regular file: ${path}`, {
+      hints: [
+        `an autocommit and a restore make it anew: agt autocommit ${id} && agt session restore ${id} --to @`,
+      ],
+    });
+  }
+}
+
 function missingFolder({ checkout }: SessionRecord, place: SandboxPlace): AgtError {
   return new AgtError(`the folder ${checkout} is ${place === 'missing' ? 'gone' : 'a link or a file now'}`, {
     hints: ['make the folder again; then agt snapshot restore brings its files back'],

@@ -22,7 +22,7 @@ import { complete, unfinishedError } from '../operation.ts';
 import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
-import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
+import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -74,6 +74,7 @@ async function existingRefs(repository: Repository, record: SessionRecord): Prom
 async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
   const unsaved: string[] = [];
   if (sandboxExists(repository, record)) {
+    requireReadableSandbox(repository, record);
     const uncommitted = await uncommittedPaths(repository, record);
     if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
     const { commit } = await sandboxHead(repository, record);
