@@ -1,4 +1,5 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
+import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
@@ -38,12 +39,13 @@ export class LostTip extends AgtError {
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
-  const gitDir = gitDirOf(target.sandbox);
+  const { lostGitDir } = target;
+  const gitDir = lostGitDir ?? gitDirOf(target.sandbox);
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const isDamaged = !isReadableHead(gitDir);
   const workGit = inDirectory(git, directoryForGit(git, target));
   const names = [
-    isDamaged ? 'of a damaged HEAD' : 'HEAD^{commit}',
+    isDamaged ? 'of a damaged HEAD' : `${nameOfHead(lostGitDir)}^{commit}`,
     target.tipRef,
     `${target.tipRef}^{tree}`,
     target.shadowRef,
@@ -54,7 +56,9 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
   const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
     runBatchCommand(workGit, questions),
-    isDamaged ? '' : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', 'HEAD'])),
+    isDamaged
+      ? ''
+      : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', nameOfHead(lostGitDir)])),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
   const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
@@ -76,9 +80,17 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
           commit: commit ?? null,
           ...(ref === target.workRef ? {} : { work: work ?? null }),
         },
-    warnings: isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : [],
+    warnings: [
+      ...(isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : []),
+      ...(lostGitDir === undefined ? [] : ['the sandbox has lost its .git file; see: agt doctor']),
+    ],
     gitDirFiles: readGitDirFiles(gitDir),
   };
+}
+
+/** The HEAD of a registration as another worktree knows it. */
+function nameOfHead(lostGitDir: string | undefined): string {
+  return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
 }
 
 /** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
@@ -100,12 +112,17 @@ function lastHead(
   return (JSON.parse(tipManifest) as SnapshotManifest).head;
 }
 
-/** The directory for git to work in: the sandbox, unless its HEAD is damaged, so that git takes it for no worktree. */
+/** The directory for git to work in: the sandbox, unless git takes it for no worktree, or for another one. */
 export function directoryForGit(
   git: Git,
-  { sandbox, attached, commonDir }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'commonDir'>,
+  {
+    sandbox,
+    attached,
+    lostGitDir,
+    commonDir,
+  }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'lostGitDir' | 'commonDir'>,
 ): string {
-  if (attached !== undefined) return commonDir;
+  if (attached !== undefined || lostGitDir !== undefined) return commonDir;
   const gitDir = gitDirOf(sandbox);
   return gitDir !== undefined && isReadableHead(gitDir) ? sandbox : git.cwd;
 }

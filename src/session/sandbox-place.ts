@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { registrationOf } from '../git/files/worktree-registrations.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 
@@ -83,6 +84,17 @@ function isSame(a: string, b: string): boolean {
 /** Whether the sandbox is a worktree of this repository. */
 export function sandboxExists(repository: Repository, record: SessionRecord): boolean {
   return sandboxPlace(repository, record) === 'here';
+}
+
+/**
+ * The registration of a sandbox whose `.git` file was deleted, or has become a repository of somebody else. Its files are
+ * captured all the same.
+ */
+export function lostGitDir({ commonDir }: Repository, record: SessionRecord): string | undefined {
+  const { checkout, sandbox } = record;
+  if (checkout !== undefined || sandboxPlace({ commonDir }, record) !== 'no link') return undefined;
+  const registration = registrationOf(commonDir, sandbox);
+  return registration !== undefined && existsSync(join(registration, 'HEAD')) ? registration : undefined;
 }
 
 /** @throws AgtError unless the sandbox is a worktree of this repository. */
