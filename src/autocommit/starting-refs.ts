@@ -1,4 +1,5 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
+import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
@@ -42,7 +43,8 @@ export class LostTip extends AgtError {
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
-  const gitDir = gitDirOf(target.sandbox);
+  const { lostGitDir } = target;
+  const gitDir = lostGitDir ?? gitDirOf(target.sandbox);
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const isDamaged = !isReadableHead(gitDir);
   const workGit = inDirectory(git, directoryForGit(git, target));
@@ -58,14 +60,17 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
     shadow,
     user,
     head: isDamaged
-      ? lastHead(tipManifest, target)
+      ? lastHead(tipManifest, target, work)
       : {
           ref: ref || null,
           commit: commit ?? null,
           ...(ref === target.workRef ? {} : { work: work ?? null }),
         },
     isKnown,
-    warnings: isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : [],
+    warnings: [
+      ...(isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : []),
+      ...(lostGitDir === undefined ? [] : ['the sandbox has lost its .git file; see: agt doctor']),
+    ],
     gitDirFiles: readGitDirFiles(gitDir),
   };
 }
@@ -112,9 +117,10 @@ function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found 
 
 /** Without a git directory whose HEAD can be read, it asks nothing about HEAD. */
 async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefined): Promise<Found> {
-  const { tipRef } = target;
+  const { tipRef, lostGitDir } = target;
+  const head = nameOfHead(lostGitDir);
   const names = [
-    gitDir === undefined ? 'of a damaged HEAD' : 'HEAD^{commit}',
+    gitDir === undefined ? 'of a damaged HEAD' : `${head}^{commit}`,
     tipRef,
     `${tipRef}^{tree}`,
     target.shadowRef,
@@ -125,7 +131,7 @@ async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefine
   const questions = [...names.map((name) => `info ${name}`), `contents ${tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
     runBatchCommand(git, questions),
-    gitDir === undefined ? '' : (headRef(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])),
+    gitDir === undefined ? '' : (headRef(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
   const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
@@ -141,6 +147,11 @@ function headCommit(gitDir: string): string | undefined {
   return head !== undefined && 'commit' in head ? head.commit : undefined;
 }
 
+/** The HEAD of a registration as another worktree knows it. */
+function nameOfHead(lostGitDir: string | undefined): string {
+  return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
+}
+
 /** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
 function headRef(gitDir: string): string | undefined {
   const head = readHeadFile(gitDir);
@@ -149,17 +160,28 @@ function headRef(gitDir: string): string | undefined {
   return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
 }
 
-function lastHead(tipManifest: string | undefined, { startCommit }: CaptureTarget): RefsAtStart['head'] {
-  if (tipManifest === undefined) return { ref: null, commit: startCommit };
+/** Before the first snapshot, HEAD was most likely the work branch. */
+function lastHead(
+  tipManifest: string | undefined,
+  { startCommit, workRef }: CaptureTarget,
+  work: string | undefined,
+): RefsAtStart['head'] {
+  if (tipManifest === undefined)
+    return work === undefined ? { ref: null, commit: startCommit } : { ref: workRef, commit: work };
   return (JSON.parse(tipManifest) as SnapshotManifest).head;
 }
 
-/** The directory for git to work in: the sandbox, unless its HEAD is damaged, so that git takes it for no worktree. */
+/** The directory for git to work in: the sandbox, unless git takes it for no worktree, or for another one. */
 export function directoryForGit(
   git: Git,
-  { sandbox, attached, commonDir }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'commonDir'>,
+  {
+    sandbox,
+    attached,
+    lostGitDir,
+    commonDir,
+  }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'lostGitDir' | 'commonDir'>,
 ): string {
-  if (attached !== undefined) return commonDir;
+  if (attached !== undefined || lostGitDir !== undefined) return commonDir;
   const gitDir = gitDirOf(sandbox);
   return gitDir !== undefined && isReadableHead(gitDir) ? sandbox : git.cwd;
 }

@@ -43,7 +43,7 @@ export function warnNotCaptured(reason: string): void {
 
 /** Its output would be among git's, so only its errors are read. */
 function autocommit(
-  { id, sandbox }: GuardedSession,
+  { id, sandbox, commonDir, isReplaced }: GuardedSession,
   { label, keep }: Snapshot,
   waitSeconds: number,
   env: NodeJS.ProcessEnv,
@@ -53,7 +53,7 @@ function autocommit(
   const words = [...scripts.map((script) => realpathSync(script)), 'autocommit', ...options];
   const run = spawnSync(program, [...words, ...keep.flatMap((commit) => ['--keep', commit])], {
     argv0: 'agt',
-    cwd: sandbox,
+    cwd: isReplaced ? commonDir : sandbox,
     env: startedByGuard(env),
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',

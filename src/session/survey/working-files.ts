@@ -5,6 +5,7 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { readStatCache, type StatCache } from '../../autocommit/stat-cache/stat-cache.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { openHash } from '../../git/objects/hash.ts';
@@ -40,7 +41,7 @@ export function readWorkingFiles(
   try {
     const file = join(gitDir, 'index');
     const written = lstatSync(file).mtimeMs;
-    const bytes = readFileSync(file);
+    const bytes = readRegularFile(file);
     const { entries, split, tree } = parseIndex(bytes, oidLength);
     if (split) return undefined;
     return compare(sandbox, bytes, { entries, tree, written, general, cache });
@@ -115,7 +116,7 @@ function stateOf(root: string, bytes: Buffer, entry: IndexEntry, { written, cach
   if (type !== REGULAR && type !== LINK) return 'same'; // a submodule, or a directory of a sparse index
   const path = `${root}/${entry.path}`;
   const stat = lstatIfThere(path);
-  if (stat === undefined || stat.isDirectory()) return 'gone';
+  if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return 'gone';
   if (stat.isSymbolicLink() !== (type === LINK)) return 'changed';
   if (type === REGULAR && ((stat.mode & 0o100) !== 0) !== ((entry.mode & 0o100) !== 0)) return 'changed';
   // A file that is as young as the index may have changed since, at the same time of the file system's clock.
