@@ -57,7 +57,8 @@ const EVENTS = [
   'Stop',
   'SessionEnd',
 ];
-const line = { type: 'command', command: `'${AGT}' hook claude-code`, timeout: 30 };
+/** Hooks call a script that starts agt only when it is needed. */
+const frontOf = ({ dir }: Home) => join(dir, '.local/state/agt/hooks/agt');
 
 test('in a new home: hooks for each event, and nothing is left after uninstall', () => {
   const home = new Home();
@@ -68,7 +69,9 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   expect(home.ok('install', 'claude')).toBe(`Claude Code: hooks installed in ${file}\n`);
   const { hooks } = JSON.parse(readFileSync(file, 'utf8'));
   expect(Object.keys(hooks)).toEqual(EVENTS);
-  expect(hooks.Stop).toEqual([{ hooks: [line] }]);
+  const command = `'${frontOf(home)}' hook claude-code`;
+  expect(hooks.Stop).toEqual([{ hooks: [{ type: 'command', command, timeout: 30 }] }]);
+  expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${AGT}'\n`);
   expect(hooks.PostToolUse[0].matcher).toMatch(/^Bash\|.*mcp__\.\*$/);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(home.ok('install', 'claude-code')).toMatch(/installed already/);
@@ -125,7 +128,7 @@ test('comments, order, spaces, rights and links of the settings stay', () => {
 
   // The metadata of agt are gone, or the hooks are those of an older agt.
   home.ok('install', 'claude-code');
-  write(real, readFileSync(real, 'utf8').replaceAll(AGT, '/gone/agt'));
+  write(real, readFileSync(real, 'utf8').replaceAll(frontOf(home), '/gone/agt'));
   rmSync(join(home.dir, '.local'), { recursive: true });
   expect(home.agt('status')).toMatchObject({
     stdout: expect.stringMatching(/^claude-code +outdated/m),
@@ -207,14 +210,23 @@ test('the hooks call the agt on PATH if that is this one: an upgrade replaces wh
   const home = new Home();
   symlinkSync(AGT, join(home.bin, 'agt'));
   home.ok('install', 'claude-code');
+  expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${home.bin}/agt'\n`);
   const text = readFileSync(join(home.dir, '.claude/settings.json'), 'utf8');
-  expect(text).toContain(`'${home.bin}/agt' hook claude-code`);
   rmSync(join(home.bin, 'agt'));
   write(join(home.bin, 'agt'), '#!/bin/sh\n', 0o755);
+  expect(home.agt('status', 'claude-code').stderr).toMatch(/agt calls another agt; mend it/);
   expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
-  expect(readFileSync(join(home.dir, '.claude/settings.json'), 'utf8')).toContain(
-    `'${AGT}' hook claude-code`,
-  );
+  expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${AGT}'\n`);
+  rmSync(frontOf(home));
+  expect(home.agt('status', 'claude-code').stderr).toMatch(/hooks\/agt is gone; mend it/);
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(home.ok('status', 'claude-code')).toMatch(/^claude-code +installed/m);
+  // As an earlier agt has written them.
+  const settings = join(home.dir, '.claude/settings.json');
+  write(settings, text.replaceAll(frontOf(home), AGT));
+  expect(home.agt('status', 'claude-code').stderr).toMatch(/are those of an earlier agt/);
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(readFileSync(settings, 'utf8')).toBe(text);
 });
 
 test('a directory that cannot be written changes nothing', () => {
@@ -248,7 +260,9 @@ test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte',
     const before = home.content();
     const outcome = home.agt('install', name, '--no-trust');
     expect(outcome.exitCode).toBe(0);
-    expect(readFileSync(join(home.dir, path), 'utf8')).toContain(`'${AGT}' hook ${name}`);
+    expect(readFileSync(join(home.dir, path), 'utf8')).toContain(
+      `'${name === 'pi' ? AGT : frontOf(home)}' hook ${name}`,
+    );
     if (given !== undefined)
       expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
     home.agt('uninstall', name);

@@ -7,6 +7,7 @@ import type { Integration } from '../../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../../integrations/tools.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { hooksCommand, isHooksFrontCurrent } from '../../front/write-front.ts';
 import {
   chosenTools,
   hooksFile,
@@ -100,11 +101,9 @@ async function stateOf(
   command: string,
 ): Promise<Pick<HookStatus, 'state' | 'problem'>> {
   const { name, title, trust } = integration;
-  if (command !== hookCommand(stableCommand(context), integration)) {
-    const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
-    const reason = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
+  const reason = outdatedBecause(context, integration, command);
+  if (reason !== undefined)
     return { state: 'outdated', problem: `${reason}; mend it: agt hooks install ${name}` };
-  }
   const off = await switchedOffBy(file);
   if (off !== undefined)
     return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off` };
@@ -112,6 +111,17 @@ async function stateOf(
     return { state: 'installed', problem: null };
   const mend = `agt hooks install ${name} --trust`;
   return { state: 'untrusted', problem: `${title} runs only hooks that you trust; trust them: ${mend}` };
+}
+
+/** Undefined if the hooks are as `agt hooks install` would make them. */
+function outdatedBecause(context: Context, integration: Integration, command: string): string | undefined {
+  const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
+  if (!existsSync(program)) return `${program} is gone`;
+  if (command === hookCommand(hooksCommand(context, integration), integration))
+    return isHooksFrontCurrent(context, integration) ? undefined : `${program} calls another agt`;
+  if (command === hookCommand(stableCommand(context), integration))
+    return `the hooks are those of an earlier agt, and slower`;
+  return `the hooks call another agt, ${program}`;
 }
 
 function isOlder(at: string, than: string | undefined): boolean {
