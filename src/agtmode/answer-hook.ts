@@ -24,6 +24,7 @@ import { readStandardInput } from '../process/standard-input.ts';
 import { isTerminal } from '../process/terminal.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type Context, openContext } from './context.ts';
+import { renewHooksFront } from './front/write-front.ts';
 import { answerPrompt } from './prompt-answer.ts';
 import { folderHere } from './session-here.ts';
 import { answerWorktree } from './worktree-answer.ts';
@@ -124,6 +125,7 @@ async function record(
     context.out(integration.blockPrompt(await answerPrompt(context, command)));
     return;
   }
+  if (event.kind === 'session-start') renewHooksFront(context);
   await recordEvent(place, {
     event,
     integration,

@@ -8,6 +8,7 @@ import { stateDirectory } from '../integrations/state-directory.ts';
 import { INTEGRATIONS } from '../integrations/tools.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
 import type { Context } from './context.ts';
+import { hooksCommand, isHooksFrontCurrent } from './front/write-front.ts';
 import { hooksFile, isInstalled, stableCommand } from './hooks-files.ts';
 
 export interface HookStatus {
@@ -72,13 +73,8 @@ async function stateOf(
 ): Promise<Pick<HookStatus, 'state' | 'problem' | 'mend'>> {
   const { name, title, trust } = integration;
   const mend = mendingCommand(integration, file);
-  if (command !== hookCommand(stableCommand(context), integration)) {
-    const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
-    const problem = existsSync(program) ? `the hooks call another agt, ${program}` : `${program} is gone`;
-    return { state: 'outdated', problem, mend };
-  }
-  if (await isOutdated(context, file, command))
-    return { state: 'outdated', problem: 'this agt has other hooks', mend };
+  const outdated = await outdatedBecause(context, integration, file, command);
+  if (outdated !== undefined) return { state: 'outdated', problem: outdated, mend };
   const off = await switchedOffBy(file);
   if (off !== undefined)
     return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off`, mend: null };
@@ -88,10 +84,31 @@ async function stateOf(
   return { state: 'untrusted', problem, mend: `agt hooks install ${name} --trust` };
 }
 
-/** Whether an installation would change them. */
-async function isOutdated({ env }: Context, file: HooksFile, command: string): Promise<boolean> {
+/** Undefined if the hooks are as `agt hooks install` would make them. */
+async function outdatedBecause(
+  context: Context,
+  integration: Integration,
+  file: HooksFile,
+  command: string,
+): Promise<string | undefined> {
+  const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
+  if (!existsSync(program)) return `${program} is gone`;
+  const present = hookCommand(hooksCommand(context, integration), integration);
+  if (command === present && !isHooksFrontCurrent(context, integration))
+    return `${program} calls another agt`;
+  if (command === present) return (await isComplete(context, file, command)) ? undefined : OTHER_HOOKS;
+  if (command === hookCommand(stableCommand(context), integration))
+    return `the hooks are those of an earlier agt, and slower`;
+  return `the hooks call another agt, ${program}`;
+}
+
+const OTHER_HOOKS = 'this agt has other hooks';
+
+/** Whether an installation would change nothing. */
+async function isComplete({ env }: Context, file: HooksFile, command: string): Promise<boolean> {
   const stateDir = stateDirectory(env);
-  return stateDir !== undefined && (await installHooks(stateDir, file, command, true)) !== 'unchanged';
+  const program = { command, prepare: () => false };
+  return stateDir === undefined || (await installHooks(stateDir, file, program, true)) === 'unchanged';
 }
 
 function mendingCommand({ name }: Integration, { isUsers, path }: HooksFile): string {

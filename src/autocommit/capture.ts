@@ -43,6 +43,11 @@ export interface CaptureResult {
   readonly warnings: readonly string[];
   /** Number of files whose content was read. */
   readonly read: number;
+  /**
+   * The file system's clock before the scan, in milliseconds, if every later change of the folder gives a time after
+   * that to a file or a directory. Undefined if a change may go without.
+   */
+  readonly clock?: number | undefined;
 }
 
 /**
@@ -92,7 +97,7 @@ async function tryCapture(
   if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
     observation = await observeFolder(git, target, options, objects);
   const { refs, last } = observation;
-  const result = summarize(target, observation);
+  const result = { ...summarize(target, observation), clock: clockOfAllChanges(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
     const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).writeUnchanged(options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
@@ -122,6 +127,16 @@ function summarize(
     ],
     read: scanned.readCount,
   };
+}
+
+/** Undefined if the scan has not seen everything, or if times tell not enough (see `CaptureResult.clock`). */
+function clockOfAllChanges(
+  { last, scanned, clock, isMapped }: Observation,
+  { siblings }: CaptureOptions,
+): number | undefined {
+  const directories = (scanned.cache ?? last.cache)?.directories;
+  const isComplete = siblings === undefined && scanned.failed.length === 0 && !isMapped;
+  return isComplete && directories?.haveTimes() === true ? clock : undefined;
 }
 
 function readable(paths: readonly LeftOut[]): NotCaptured[] {

@@ -10,7 +10,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
-import { recordFile, recordsDirectory } from '../repository/layout.ts';
+import { frontFactsFile, recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
@@ -96,6 +96,7 @@ export function snapshotRefs({ session_id, branch, from, from_commit }: SessionR
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {
   const text = `${JSON.stringify(record, null, 2)}\n`;
+  rmSync(frontFactsFile(repository.agtDir, record.session_id), { force: true });
   writeFileAtomic(recordFile(repository.agtDir, record.session_id), text, { durable: true });
   failurePoint(`metadata: ${record.state}`);
 }

@@ -178,8 +178,9 @@ test('a failure of agt is a line in hooks.log and in agt status; the agent hears
   expect(log(session)).toHaveLength(1);
   expect(failures()).toMatchObject([{ event: 'Stop', reason: expect.stringMatching(/maxFileSize/) }]);
 
-  rmSync(join(session.sandbox, '.git'));
+  write(join(session.repository, '.git/agt/config'), '[agt]\n\tmaxFileSize = much\n');
   expect(hook(session.sandbox, 'Stop')).toEqual(silent);
+  rmSync(join(session.repository, '.git/agt/config'));
   const status = agt(session.repository, 'status');
   expect(status.stdout).toMatch(/hook of claude-code \(Stop\)/);
   expect(JSON.parse(agtOk(session.repository, 'status', '--json')).hook_failures).toMatchObject([
