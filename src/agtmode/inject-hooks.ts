@@ -8,7 +8,8 @@ import type { Injection, Integration } from '../integrations/integration.ts';
 import { agentOf } from '../integrations/run-profile.ts';
 import { injectedDirectory } from '../repository/layout.ts';
 import type { Context } from './context.ts';
-import { hooksFile, stableCommand } from './hooks-files.ts';
+import { writeInjectedFront } from './front/write-front.ts';
+import { hooksFile } from './hooks-files.ts';
 
 interface Command {
   readonly words: readonly string[];
@@ -37,7 +38,8 @@ async function hooksFor(
   const file = await hooksFile(context, integration, { project: false, worktrees: false });
   const installed = await findHooks(file).catch(() => 'unreadable');
   if (installed !== undefined) return undefined;
-  const text = await file.settings.add(undefined, hookCommand(stableCommand(context), integration));
+  const command = writeInjectedFront(context, integration, injectedDirectory(agtDir));
+  const text = await file.settings.add(undefined, hookCommand(command, integration));
   const write = (name: string) => {
     const path = join(injectedDirectory(agtDir), name);
     if (readIfThere(path) !== text) writeFileAtomic(path, text, { cache: true });

@@ -43,6 +43,11 @@ export interface CaptureResult {
   readonly warnings: readonly string[];
   /** Number of files whose content was read. */
   readonly read: number;
+  /**
+   * The file system's clock before the scan, in milliseconds, if every later change of the folder gives a time after
+   * that to a file or a directory. Undefined if a change may go without.
+   */
+  readonly clock?: number | undefined;
 }
 
 /**
@@ -92,9 +97,9 @@ async function tryCapture(
   if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
     observation = await observeFolder(git, target, options, objects);
   const { refs, last } = observation;
-  const result = summarize(target, observation);
+  const result = { ...summarize(target, observation), clock: clockOfAllChanges(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
-    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).write(refs.tip, options.now);
+    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).writeUnchanged(options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
   }
   if (options.dryRun)
@@ -122,6 +127,16 @@ function summarize(
     ],
     read: scanned.readCount,
   };
+}
+
+/** Undefined if the scan has not seen everything, or if times tell not enough (see `CaptureResult.clock`). */
+function clockOfAllChanges(
+  { last, scanned, clock, isMapped }: Observation,
+  { siblings }: CaptureOptions,
+): number | undefined {
+  const directories = (scanned.cache ?? last.cache)?.directories;
+  const isComplete = siblings === undefined && scanned.failed.length === 0 && !isMapped;
+  return isComplete && directories?.haveTimes() === true ? clock : undefined;
 }
 
 function readable(paths: readonly LeftOut[]): NotCaptured[] {
@@ -170,10 +185,10 @@ async function commitSnapshot(
 ): Promise<{ commit: string; warnings: string[] }> {
   const notes = new CaptureNotes(target, observation);
   try {
-    const commit = await writeShadowCommit(git, target, objects, observation, options, (name) =>
+    const written = await writeShadowCommit(git, target, objects, observation, options, (name) =>
       notes.prepareCache(name),
     );
-    return { commit, warnings: notes.write(commit, options.now) };
+    return { commit: written.commit, warnings: notes.write(written, options.now) };
   } catch (error) {
     notes.discard();
     throw error;

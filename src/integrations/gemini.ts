@@ -65,6 +65,7 @@ export const gemini: Integration = {
   title: 'Gemini CLI',
   program: 'gemini',
   readEvent,
+  succeeded: { begins: '"hook_event_name":"AfterTool"', lacks: ['"error"', 'Command exited with code: '] },
   blockPrompt: (reason) => JSON.stringify({ decision: 'deny', reason }),
   mustNotFail: true,
   home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),

@@ -2,7 +2,7 @@
 import { isCapturedByItself } from '../filter/session-file.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { markFailed } from '../running/mark-failed.ts';
+import { markFailed, markFailedTurn } from '../running/mark-failed.ts';
 import { FolderRefused } from '../session/attached/refuse.ts';
 import { type FolderAccess, folderId, stateHome, storeName } from '../session/attached/store.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
@@ -21,6 +21,8 @@ export interface Place {
   readonly slowFile: string;
   /** Leaves the change to the next event if another agt is busy too long. @throws the error of agt or git */
   readonly capture: (options: AutocommitOptions) => Promise<void>;
+  /** A turn of the agent has failed. */
+  readonly failTurn: (reason: string, now: Date) => Promise<void>;
 }
 
 /** Two tools of an agent may end at once. */
@@ -41,6 +43,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
         throw error;
       }
     },
+    failTurn: (reason, now) => markFailedTurn(user, record, reason, now),
   };
 }
 
@@ -65,6 +68,7 @@ export function folderPlace(
         if (!(error instanceof FolderRefused && error.isKnown)) throw error;
       }
     },
+    failTurn: async () => {}, // it has no states
   };
 }
 

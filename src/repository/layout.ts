@@ -58,6 +58,11 @@ export function statCacheFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'scan', sessionId);
 }
 
+/** git's answers about the refs of a session at its last capture. */
+export function knownRefsFile(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'refs', sessionId);
+}
+
 export function locksDirectory(agtDir: string): string {
   return join(agtDir, 'locks');
 }
@@ -91,13 +96,38 @@ export function slowCaptureFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'slow', sessionId);
 }
 
+/** By this file the front (agtmode/front/) knows what has to be the same. Its time is that of the last scan. */
+export function frontFactsFile(agtDir: string, sessionId: string): string {
+  return join(frontDirectory(agtDir), sessionId);
+}
+
+export function frontDirectory(agtDir: string): string {
+  return join(agtDir, 'front');
+}
+
+/** Empty files whose times count. No session id begins with a dot. */
+export const FRONT_TIMES = { until: '.until-', clock: '.clock-', seen: '.seen-' } as const;
+
+/** Its time: until when the front may answer. */
+export function frontUntilFile(agtDir: string, sessionId: string): string {
+  return join(frontDirectory(agtDir), `${FRONT_TIMES.until}${sessionId}`);
+}
+
+/** Its time: when the front last found that nothing has changed. */
+export function frontSeenFile(agtDir: string, sessionId: string): string {
+  return join(frontDirectory(agtDir), `${FRONT_TIMES.seen}${sessionId}`);
+}
+
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
     statCacheFile(agtDir, sessionId),
+    knownRefsFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),
     join(usageDirectory(agtDir), sessionId),
     slowCaptureFile(agtDir, sessionId),
+    frontFactsFile(agtDir, sessionId),
+    ...Object.values(FRONT_TIMES).map((start) => join(frontDirectory(agtDir), `${start}${sessionId}`)),
   ];
 }
 

@@ -12,6 +12,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
 import { shadowRef, stashRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { hasRef, hasRefFiles, shortBranch } from '../../git/files/ref-files.ts';
+import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { FSYNC_ARGS, gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { catchInterrupts } from '../../process/interrupts.ts';
@@ -109,6 +110,7 @@ async function createResources(
   undo: Undo[],
 ): Promise<Made> {
   const { repository } = session;
+  refuseBlockedWorktrees(repository.commonDir);
   const config = await (wanted.config ?? readGitConfig(repository.git));
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);

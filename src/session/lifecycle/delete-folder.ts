@@ -143,8 +143,8 @@ export function refuseLoss(
   });
 }
 
-/** @returns the paths that remain. */
-async function deleteCaptured(
+/** @returns the paths that remain, one byte per character. */
+export async function deleteCaptured(
   repository: Repository,
   record: SessionRecord,
   force: boolean,
@@ -161,7 +161,7 @@ async function deleteCaptured(
     return row >= 0 && cache.files.isSame(row, stat, Number.POSITIVE_INFINITY) && stat.ctimeMs < cache.clock;
   };
   const mayGo = (path: string, stat: Stats) =>
-    isOwn(path) || isCaptured(path, stat) || ignore?.ignores(path, false) === true;
+    isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true;
   if (await dropIfCaptured(repository, record, mayGo)) return [];
   const remaining = removeOnly(folder, mayGo);
   // It goes last: after a kill agt still needs it.
@@ -192,9 +192,9 @@ async function dropIfCaptured(
   }
 }
 
-/** A file of git or agt that a restore writes anew. */
-function isOwn(path: string): boolean {
-  return path === 'sandbox/.git' || isTemporaryEntry(path);
+/** A file of git or agt that a restore writes anew; the link to the user's own checkout. */
+function isOwn(path: string, { checkout }: SessionRecord): boolean {
+  return path === (checkout === undefined ? 'sandbox/.git' : 'sandbox') || isTemporaryEntry(path);
 }
 
 function readStatCacheIfUsable(path: string) {
