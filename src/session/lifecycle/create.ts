@@ -31,6 +31,7 @@ import {
   cloneFolder,
   makeFolder,
   moveIntoWorktree,
+  warmUp,
 } from '../workspace/clone.ts';
 import { chooseWorkspace, removeWorkspace, type WorkspaceFields } from '../workspace/provider.ts';
 import { addWorktree } from './add-worktree.ts';
@@ -91,7 +92,9 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
-    return complete(session, record, 'create');
+    const done = complete(session, record, 'create');
+    if (made.clone !== undefined) await warmUp(session.repository, record, made.clone);
+    return done;
   } catch (error) {
     if (await undoSteps(undo, record)) session.forget();
     else if (record.checkout !== undefined) throw await halfWay(repository, record, error);

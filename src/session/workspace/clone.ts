@@ -8,7 +8,8 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
-import { gitText } from '../../git/run/git.ts';
+import { gitText, inDirectory } from '../../git/run/git.ts';
+import { startDetached } from '../../git/run/start-detached.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -102,6 +103,19 @@ export function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex
   writeFileSync(path, bytes);
   const seconds = Math.floor(mtimeMs / 1000);
   utimesSync(path, seconds, seconds);
+}
+
+/** From here on the kernel takes seconds to read the inodes of a clone: about 10,000 files. */
+const LARGE_INDEX = 1_000_000;
+
+/** Lets the kernel read the inodes of a clone, so that the agent's first `git status` need not. It takes no lock of git. */
+export async function warmUp(
+  { git }: Repository,
+  { sandbox }: SessionRecord,
+  { index }: CloneSource,
+): Promise<void> {
+  if ((index?.bytes.length ?? 0) < LARGE_INDEX) return;
+  await startDetached(inDirectory(git, sandbox), ['--no-optional-locks', 'status', '--porcelain']);
 }
 
 /** The stat cache of the source holds for the clone, too. */
