@@ -140,7 +140,7 @@ agt_facts=$agt_front/$agt_id
 if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_run; fi
 
 # The facts. Roots for find become the arguments of this script, and patterns for grep a list.
-agt_in='' agt_there='' agt_folder='' agt_tree='' agt_path='' agt_says='' agt_patterns='' agt_checked=''
+agt_in='' agt_there='' agt_folder='' agt_tree='' agt_path='' agt_says='' agt_patterns='' agt_parts='' agt_split='' agt_checked=''
 set --
 while IFS= read -r agt_line <&3; do
   agt_value=\${agt_line#* }
@@ -187,15 +187,18 @@ while IFS= read -r agt_line <&3; do
     ;;
   'folder '*)
     agt_folder=$agt_value agt_path=$agt_value
-    set -- "$@" "$agt_value"
     ;;
   'tree '*)
     agt_tree=$agt_value
-    set -- "$@" "$agt_value"
     ;;
   'unchecked '*) agt_path=$agt_value ;;
   'grep '*)
     agt_patterns="\${agt_patterns:+$agt_patterns
+}$agt_value"
+    ;;
+  'split '*) agt_split=$agt_value ;;
+  'part '*)
+    agt_parts="\${agt_parts:+$agt_parts
 }$agt_value"
     ;;
   'says '*) agt_says=$agt_value ;;
@@ -228,6 +231,21 @@ agt_newer=$(
     # 2: a process has ended meanwhile, or is another user's.
     case $? in 1 | 2) [ -r "$1" ] || echo agt ;; *) echo agt ;; esac
   ) 2>/dev/null &
+  case $agt_split in
+  '') set -- "$@" "$agt_folder" \${agt_tree:+"$agt_tree"} ;;
+  *)
+    # A large folder in parts, by plain names that are relative to it. A line is for one process.
+    cd -P "$agt_folder" || echo agt
+    IFS='
+'
+    for agt_part in $agt_parts ". $agt_split"; do
+      case $agt_part in '. '*) agt_depth='-maxdepth 1' ;; *) agt_depth='' ;; esac
+      IFS=' '
+      # shellcheck disable=SC2086
+      (LC_ALL=C find $agt_part $agt_depth -path . -o -name .git -prune -o -cnewer "$agt_facts" -print -quit || echo agt) &
+    done
+    ;;
+  esac 2>/dev/null
   LC_ALL=C exec find "$@" -path "$agt_path" -o -name .git -prune -o -cnewer "$agt_facts" -print -quit 2>/dev/null
 ) || agt_run
 case $agt_newer in ?*) agt_run ;; esac

@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
+import type { FolderParts } from '../../autocommit/folder-parts.ts';
 import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
 import { globalConfigPath } from '../../config/settings.ts';
 import { systemFailure } from '../../errors.ts';
@@ -70,17 +71,19 @@ export function leaveFacts(
   repository: Repository,
   record: SessionRecord,
   facts: FactLines | undefined,
-  { clock, commit, warnings, skipped }: CaptureResult,
+  { seen, commit, warnings, skipped }: CaptureResult,
 ): void {
   const { session_id: id, branch } = record;
   const { agtDir, commonDir } = repository;
   const isLeft = unlessImpossible(() => {
-    if (facts === undefined || clock === undefined) return false;
+    if (facts === undefined || seen === undefined) return false;
+    const { clock, parts } = seen;
     // A repository in an attached folder has rules of its own for what git ignores.
     if (isAttached(record) && skipped.some(({ path }) => path.endsWith('/.git'))) return false;
     noteRefs(facts.in(commonDir), commonDir, [tipRef(id), branch], commit);
     // Otherwise agt has more to say each time.
     if (warnings.length + skipped.length === 0) facts.add(`says ${id}: nothing changed`);
+    if (parts !== undefined) noteParts(facts, record, parts);
     mkdirSync(frontDirectory(agtDir), { recursive: true });
     writeAt(frontUntilFile(agtDir, id), '', clock + VALID_MS);
     writeAt(frontFactsFile(agtDir, id), facts.text(), clock - BEFORE_SCAN_MS);
@@ -97,6 +100,13 @@ function unlessImpossible<T>(action: () => T): T | undefined {
     if (error instanceof CannotTell || systemFailure(error) !== undefined) return undefined;
     throw error;
   }
+}
+
+function noteParts(facts: FactLines, { checkout }: SessionRecord, { split, parts }: FolderParts): void {
+  // find enters no link that it is given.
+  const list = (names: readonly string[]) =>
+    names.map((name) => (name === 'sandbox' && checkout !== undefined ? 'sandbox/.' : name)).join(' ');
+  facts.add(...parts.map((names) => `part ${list(names)}`), `split ${list(split)}`);
 }
 
 function noteMachine(facts: FactLines, { git }: Repository): void {

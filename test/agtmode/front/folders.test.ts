@@ -26,7 +26,7 @@ function expectAllSeen(folder: string, changes: Readonly<Record<string, () => un
   for (const [name, change] of Object.entries(changes)) {
     settle(folder);
     change();
-    expect({ name, started: front.startsForTool(folder) }).toEqual({ name, started: true });
+    expect({ name, started: front.startsForTool(folder, 1) }).toEqual({ name, started: true });
   }
 }
 
