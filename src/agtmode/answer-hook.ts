@@ -5,7 +5,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { isatty } from 'node:tty';
 import { AgtError, EXIT, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import {
@@ -22,6 +21,7 @@ import { recordEvent } from '../integrations/record-event.ts';
 import { findIntegration } from '../integrations/tools.ts';
 import { ownCommand } from '../process/invocation.ts';
 import { readStandardInput } from '../process/standard-input.ts';
+import { isTerminal } from '../process/terminal.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type Context, openContext } from './context.ts';
 import { renewHooksFront } from './front/write-front.ts';
@@ -34,7 +34,7 @@ import { gitDirectory } from './write-shim.ts';
 const IN_BACKGROUND = '--background';
 
 export async function answerHook([tool = '', ...words]: readonly string[]): Promise<number> {
-  if (isatty(0)) {
+  if (isTerminal(0)) {
     throw usageError(
       'agt hook reads an event of an agent from standard input',
       'the settings of the agent call it: agt hooks install',

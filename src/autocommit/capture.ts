@@ -104,7 +104,7 @@ async function tryCapture(
   const { refs, last } = observation;
   const result = { ...summarize(target, observation), seen: seenBy(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
-    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).write(refs.tip, options.now);
+    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).writeUnchanged(options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
   }
   if (options.dryRun)
@@ -191,10 +191,10 @@ async function commitSnapshot(
 ): Promise<{ commit: string; warnings: string[] }> {
   const notes = new CaptureNotes(target, observation);
   try {
-    const commit = await writeShadowCommit(git, target, objects, observation, options, (name) =>
+    const written = await writeShadowCommit(git, target, objects, observation, options, (name) =>
       notes.prepareCache(name),
     );
-    return { commit, warnings: notes.write(commit, options.now) };
+    return { commit: written.commit, warnings: notes.write(written, options.now) };
   } catch (error) {
     notes.discard();
     throw error;

@@ -10,6 +10,8 @@ export interface CaptureTarget {
   readonly sandbox: string;
   /** The user's own checkout, if the sandbox is a link to it. */
   readonly checkout?: string | undefined;
+  /** The registration of the sandbox in the repository, if no `.git` file leads there any more. */
+  readonly lostGitDir?: string | undefined;
   readonly commonDir: string;
   /** `<commonDir>/agt`. */
   readonly agtDir: string;

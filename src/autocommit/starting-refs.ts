@@ -1,11 +1,14 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
+import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
+import { HEADS } from '../git/files/ref-files.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
+import { readKnownRefs, refsWithoutGit } from './known-refs.ts';
 import type { CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
@@ -27,6 +30,8 @@ export interface RefsAtStart {
   /** The commit of the user's HEAD in an attached folder, which has no HEAD of its own. */
   readonly userHead?: string | undefined;
   readonly gitDirFiles: GitDirFiles;
+  /** agt did not ask git. */
+  readonly isKnown: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -38,23 +43,95 @@ export class LostTip extends AgtError {
 }
 
 export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
-  const gitDir = gitDirOf(target.sandbox);
+  const { lostGitDir } = target;
+  const gitDir = lostGitDir ?? gitDirOf(target.sandbox);
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const isDamaged = !isReadableHead(gitDir);
   const workGit = inDirectory(git, directoryForGit(git, target));
+  const found =
+    (isDamaged ? undefined : findWithoutGit(workGit, target, gitDir)) ??
+    (await askGit(workGit, target, isDamaged ? undefined : gitDir));
+  const { tip, tipTree, tipManifest, shadow, user, ref, commit, work, isKnown } = found;
+  return {
+    gitDir,
+    tip,
+    tipTree,
+    tipManifest,
+    shadow,
+    user,
+    head: isDamaged
+      ? lastHead(tipManifest, target, work)
+      : {
+          ref: ref || null,
+          commit: commit ?? null,
+          ...(ref === target.workRef ? {} : { work: work ?? null }),
+        },
+    isKnown,
+    warnings: [
+      ...(isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : []),
+      ...(lostGitDir === undefined ? [] : ['the sandbox has lost its .git file; see: agt doctor']),
+    ],
+    gitDirFiles: readGitDirFiles(gitDir),
+  };
+}
+
+interface Found extends Pick<RefsAtStart, 'tip' | 'tipTree' | 'tipManifest' | 'shadow' | 'user' | 'isKnown'> {
+  /** The branch that HEAD names, empty if HEAD is detached. */
+  readonly ref: string | undefined;
+  /** Of HEAD; undefined if there is none yet. */
+  readonly commit: string | undefined;
+  readonly work: string | undefined;
+}
+
+/** From files. Undefined if git must be asked. */
+function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found | undefined {
+  const { shadowRef, userRef, workRef, startCommit } = target;
+  const known = readKnownRefs(target);
+  const ref = headRef(gitDir);
+  const detached = ref === '' ? headCommit(gitDir) : undefined;
+  // Other refs than branches may be the worktree's own.
+  if (known === undefined || ref === undefined || !(ref.startsWith(HEADS) || detached !== undefined))
+    return undefined;
   const names = [
-    isDamaged ? 'of a damaged HEAD' : 'HEAD^{commit}',
-    target.tipRef,
-    `${target.tipRef}^{tree}`,
+    shadowRef,
+    workRef,
+    ...(userRef === undefined ? [] : [userRef]),
+    ...(ref === '' ? [] : [ref]),
+  ];
+  const refs = refsWithoutGit(git, target, known, names);
+  const user = refs?.get(userRef ?? '') ?? startCommit;
+  const hasAll = [user, detached ?? user].every((commit) => [known.tip, ...known.commits].includes(commit));
+  if (refs === undefined || !hasAll) return undefined;
+  return {
+    tip: known.tip,
+    tipTree: known.tipTree,
+    tipManifest: known.tipManifest,
+    shadow: refs.get(shadowRef),
+    user,
+    ref,
+    commit: detached ?? refs.get(ref),
+    work: refs.get(workRef),
+    isKnown: true,
+  };
+}
+
+/** Without a git directory whose HEAD can be read, it asks nothing about HEAD. */
+async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefined): Promise<Found> {
+  const { tipRef, lostGitDir } = target;
+  const head = nameOfHead(lostGitDir);
+  const names = [
+    gitDir === undefined ? 'of a damaged HEAD' : `${head}^{commit}`,
+    tipRef,
+    `${tipRef}^{tree}`,
     target.shadowRef,
     `${target.userRef ?? ''}^{commit}`,
     `${target.workRef}^{commit}`,
     `${target.startCommit}^{commit}`,
   ];
-  const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
+  const questions = [...names.map((name) => `info ${name}`), `contents ${tipRef}:_/manifest.json`];
   const [answers, ref] = await Promise.all([
-    runBatchCommand(workGit, questions),
-    isDamaged ? '' : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', 'HEAD'])),
+    runBatchCommand(git, questions),
+    gitDir === undefined ? '' : (headRef(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
   ]);
   const lines = answers.toString().replace(/\n$/, '').split('\n');
   const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
@@ -62,23 +139,17 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
   );
   if (tip === undefined || tipTree === undefined) throw new LostTip(target);
   const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');
-  return {
-    gitDir,
-    tip,
-    tipTree,
-    tipManifest,
-    shadow,
-    user: user ?? start ?? tip,
-    head: isDamaged
-      ? lastHead(tipManifest, target)
-      : {
-          ref: ref || null,
-          commit: commit ?? null,
-          ...(ref === target.workRef ? {} : { work: work ?? null }),
-        },
-    warnings: isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : [],
-    gitDirFiles: readGitDirFiles(gitDir),
-  };
+  return { tip, tipTree, tipManifest, shadow, user: user ?? start ?? tip, ref, commit, work, isKnown: false };
+}
+
+function headCommit(gitDir: string): string | undefined {
+  const head = readHeadFile(gitDir);
+  return head !== undefined && 'commit' in head ? head.commit : undefined;
+}
+
+/** The HEAD of a registration as another worktree knows it. */
+function nameOfHead(lostGitDir: string | undefined): string {
+  return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
 }
 
 /** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
@@ -89,17 +160,28 @@ function headRef(gitDir: string): string | undefined {
   return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
 }
 
-function lastHead(tipManifest: string | undefined, { startCommit }: CaptureTarget): RefsAtStart['head'] {
-  if (tipManifest === undefined) return { ref: null, commit: startCommit };
+/** Before the first snapshot, HEAD was most likely the work branch. */
+function lastHead(
+  tipManifest: string | undefined,
+  { startCommit, workRef }: CaptureTarget,
+  work: string | undefined,
+): RefsAtStart['head'] {
+  if (tipManifest === undefined)
+    return work === undefined ? { ref: null, commit: startCommit } : { ref: workRef, commit: work };
   return (JSON.parse(tipManifest) as SnapshotManifest).head;
 }
 
-/** The directory for git to work in: the sandbox, unless its HEAD is damaged, so that git takes it for no worktree. */
+/** The directory for git to work in: the sandbox, unless git takes it for no worktree, or for another one. */
 export function directoryForGit(
   git: Git,
-  { sandbox, attached, commonDir }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'commonDir'>,
+  {
+    sandbox,
+    attached,
+    lostGitDir,
+    commonDir,
+  }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'lostGitDir' | 'commonDir'>,
 ): string {
-  if (attached !== undefined) return commonDir;
+  if (attached !== undefined || lostGitDir !== undefined) return commonDir;
   const gitDir = gitDirOf(sandbox);
   return gitDir !== undefined && isReadableHead(gitDir) ? sandbox : git.cwd;
 }

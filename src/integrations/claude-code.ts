@@ -16,6 +16,7 @@ const GROUPS: readonly HookGroup[] = [
   { event: 'PostToolUseFailure', matcher: 'Bash|PowerShell|mcp__.*', fields },
   { event: 'SubagentStop', fields },
   { event: 'Stop', fields },
+  { event: 'StopFailure', fields },
   { event: 'SessionEnd', fields },
 ];
 

@@ -1,7 +1,7 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
 import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { markFailed } from '../running/mark-failed.ts';
+import { markFailed, markFailedTurn } from '../running/mark-failed.ts';
 import { FolderRefused } from '../session/attached/refuse.ts';
 import { type FolderAccess, folderId, stateHome, storeName } from '../session/attached/store.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
@@ -20,6 +20,8 @@ export interface Place {
   readonly slowFile: string;
   /** Leaves the change to the next event if another agt is busy too long. @throws the error of agt or git */
   readonly capture: (options: AutocommitOptions) => Promise<void>;
+  /** A turn of the agent has failed. */
+  readonly failTurn: (reason: string, now: Date) => Promise<void>;
 }
 
 /** Two tools of an agent may end at once. */
@@ -39,6 +41,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
         throw error;
       }
     },
+    failTurn: (reason, now) => markFailedTurn(user, record, reason, now),
   };
 }
 
@@ -63,6 +66,7 @@ export function folderPlace(
         if (!(error instanceof FolderRefused && error.isKnown)) throw error;
       }
     },
+    failTurn: async () => {}, // it has no states
   };
 }
 

@@ -19,7 +19,7 @@ import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
-import { requireSandbox } from '../session/sandbox-place.ts';
+import { requireReadableSandbox } from '../session/sandbox-place.ts';
 import { refuseOperation } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -32,7 +32,7 @@ export interface SandboxContent {
 
 /** @throws AgtError if the sandbox is in a state in which nobody can say which work is to be accepted. */
 export async function requireSettled(repository: Repository, record: SessionRecord): Promise<string> {
-  requireSandbox(repository, record);
+  requireReadableSandbox(repository, record);
   const git = inDirectory(repository.git, record.sandbox);
   const sandbox = `the sandbox of "${record.session_id}"`;
   await refuseOperation(git, sandbox);

@@ -13,7 +13,7 @@ import { captureSession } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { requireSandbox } from '../session/sandbox-place.ts';
+import { requireReadableSandbox } from '../session/sandbox-place.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
@@ -107,7 +107,7 @@ async function planSync(
   const { session_id: id, user_branch, sandbox } = record;
   requireAllowed(record, 'sync');
   if (record.intent !== undefined) throw unfinishedError(id, record.intent.operation);
-  requireSandbox(repository, record);
+  requireReadableSandbox(repository, record);
   const git = inDirectory(repository.git, sandbox);
   await refuseOperation(git, `the sandbox of "${id}"`);
   const branch = from ?? (user_branch === undefined ? undefined : shortBranch(user_branch));

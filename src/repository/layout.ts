@@ -58,6 +58,11 @@ export function statCacheFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'scan', sessionId);
 }
 
+/** git's answers about the refs of a session at its last capture. */
+export function knownRefsFile(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'refs', sessionId);
+}
+
 export function locksDirectory(agtDir: string): string {
   return join(agtDir, 'locks');
 }
@@ -117,6 +122,7 @@ export function frontSeenFile(agtDir: string, sessionId: string): string {
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
     statCacheFile(agtDir, sessionId),
+    knownRefsFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),
     join(usageDirectory(agtDir), sessionId),
     slowCaptureFile(agtDir, sessionId),

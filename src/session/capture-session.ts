@@ -10,10 +10,13 @@ import type { Repository } from '../repository/repository.ts';
 import { attachedFolder } from './attached/attached-folder.ts';
 import type { LockedSession } from './lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
-import { requireSandbox } from './sandbox-place.ts';
+import { lostGitDir, requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
 
-export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;
+export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
+  /** The agent works: a turn that failed before is past. */
+  readonly agentGoesOn?: boolean;
+}
 
 export function captureTarget(repository: Repository, record: SessionRecord): CaptureTarget {
   return {
@@ -21,6 +24,7 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
     folder: sessionFolder(record),
     sandbox: record.sandbox,
     checkout: record.checkout,
+    lostGitDir: lostGitDir(repository, record),
     commonDir: repository.commonDir,
     agtDir: repository.agtDir,
     shadowRef: record.branch,
@@ -63,7 +67,7 @@ function runCapture(
       hints: ['see: agt session list --all'],
     });
   }
-  requireSandbox(repository, record);
+  if (lostGitDir(repository, record) === undefined) requireSandbox(repository, record);
   const folder = isAttached(record) ? record.checkout : undefined;
   refuseRepositoryInside(repository, folder ?? sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;

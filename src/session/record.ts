@@ -35,6 +35,7 @@ export interface SessionRecord {
   /** The commit that the work branch starts at. */
   readonly from_commit: string;
   readonly created_at: string;
+  /** When a command last began or ended something. Snapshots have their own time. */
   readonly last_activity_at: string;
   readonly profile?: string;
   readonly isolation: 'none';
@@ -50,6 +51,8 @@ export interface SessionRecord {
   /** When and why the session came into this state; earlier versions of agt wrote neither. */
   readonly state_at?: string;
   readonly state_reason?: string;
+  /** The session has failed because a turn of the agent did, not a capture. */
+  readonly failed_turn?: true;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;
   /** The last push by `export`. */

@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { registrationOf } from '../git/files/worktree-registrations.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 
@@ -85,6 +86,17 @@ export function sandboxExists(repository: Repository, record: SessionRecord): bo
   return sandboxPlace(repository, record) === 'here';
 }
 
+/**
+ * The registration of a sandbox whose `.git` file was deleted, or has become a repository of somebody else. Its files are
+ * captured all the same.
+ */
+export function lostGitDir({ commonDir }: Repository, record: SessionRecord): string | undefined {
+  const { checkout, sandbox } = record;
+  if (checkout !== undefined || sandboxPlace({ commonDir }, record) !== 'no link') return undefined;
+  const registration = registrationOf(commonDir, sandbox);
+  return registration !== undefined && existsSync(join(registration, 'HEAD')) ? registration : undefined;
+}
+
 /** @throws AgtError unless the sandbox is a worktree of this repository. */
 export function requireSandbox(repository: Repository, record: SessionRecord): void {
   const place = sandboxPlace(repository, record);
@@ -97,6 +109,25 @@ export function requireSandbox(repository: Repository, record: SessionRecord): v
       hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
     },
   );
+}
+
+/**
+ * For a command that lets git read the index of the sandbox: git would wait for ever for somebody to write into a pipe.
+ * @throws AgtError unless the sandbox is a worktree of this repository whose HEAD and index are files.
+ */
+export function requireReadableSandbox(repository: Repository, record: SessionRecord): void {
+  requireSandbox(repository, record);
+  const gitDir = gitDirOf(record.sandbox);
+  for (const name of gitDir === undefined ? [] : ['HEAD', 'index']) {
+    const path = join(gitDir ?? '', name);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false) continue;
+    const id = record.session_id;
+    throw new AgtError(`the ${name} of the sandbox of "${id}" is no regular file: ${path}`, {
+      hints: [
+        `an autocommit and a restore make it anew: agt autocommit ${id} && agt session restore ${id} --to @`,
+      ],
+    });
+  }
 }
 
 function missingFolder({ checkout }: SessionRecord, place: SandboxPlace): AgtError {
@@ -112,17 +143,30 @@ const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
 };
 
 /** @throws AgtError if something is at the sandbox's place that agt must not touch. */
-export function refuseForeign({ session_id, sandbox }: SessionRecord, place: SandboxPlace): void {
-  if (place === 'elsewhere') {
+export function refuseForeign(record: SessionRecord, place: SandboxPlace): void {
+  const { session_id, sandbox, checkout } = record;
+  if (checkout !== undefined && !isAttached(record)) refuseOtherCheckout(session_id, checkout, place);
+  else if (place === 'elsewhere') {
     throw new AgtError(`the sandbox of "${session_id}" belongs to another repository: ${sandbox}`, {
       hints: [
         'this repository is a copy of that one; give the session a folder of its own: agt doctor --fix',
       ],
     });
-  }
-  if (place === 'not a directory') {
+  } else if (place === 'not a directory') {
     throw new AgtError(`the sandbox of "${session_id}" is no directory, but a link or a file: ${sandbox}`, {
       hints: ['agt captures only what is in the directory itself: move it back to its place'],
     });
   }
+}
+
+function refuseOtherCheckout(id: string, checkout: string, place: SandboxPlace): void {
+  if (place === 'here') return;
+  if (place === 'elsewhere') {
+    throw new AgtError(`the checkout of "${id}" belongs to another repository: ${checkout}`, {
+      hints: ['this repository is a copy of that one; see: agt doctor'],
+    });
+  }
+  throw new AgtError(`the checkout of "${id}" is gone or has moved: ${checkout}`, {
+    hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
+  });
 }

@@ -2,6 +2,7 @@
 import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
+import { requireReadableSandbox } from './sandbox-place.ts';
 
 export interface SandboxHead {
   /** Full name of the branch; undefined if HEAD is detached. */
@@ -11,6 +12,7 @@ export interface SandboxHead {
 }
 
 export async function sandboxHead(repository: Repository, record: SessionRecord): Promise<SandboxHead> {
+  requireReadableSandbox(repository, record);
   const git = inDirectory(repository.git, record.sandbox);
   return {
     ref: await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']),

@@ -34,12 +34,15 @@ async function autocommitLocked(
   const warnings = await enforceBudget(session, options.now, hasChanges);
   const facts = factsBeforeScan(session.repository, record);
   const result = await captureSession(session, record, options);
-  const isMended = record.state === 'failed' && result.failed.length === 0;
-  if (result.outcome === 'committed' || isMended) {
-    const active = isMended ? inState(record, 'active', options) : record;
-    session.write({ ...active, ...identityIfNew(active), last_activity_at: options.now.toISOString() });
-  }
-  leaveFacts(session.repository, record, facts, result);
+  const isMended =
+    record.state === 'failed' &&
+    result.failed.length === 0 &&
+    (record.failed_turn === undefined || options.agentGoesOn === true);
+  const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityIfNew(record) };
+  // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
+  if (isMended || known.folder_identity !== record.folder_identity) session.write(known);
+  // The front would not call a session active again.
+  leaveFacts(session.repository, known, known.state === 'active' ? facts : undefined, result);
   return { ...result, warnings: [...warnings, ...result.warnings] };
 }
 

@@ -1,5 +1,4 @@
 /** agt hooks install, uninstall and status: the settings of agents change as text and come back byte for byte. */
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,41 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AGT, makeRepository, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
-
-const PROGRAMS = ['claude', 'codex', 'opencode', 'gemini', 'qwen', 'pi'];
-
-/** A HOME of its own, and a PATH with agents that do nothing. */
-class Home {
-  readonly dir = makeTempDir('home');
-  readonly bin = makeTempDir('bin');
-
-  constructor(programs = PROGRAMS) {
-    for (const program of programs) write(join(this.bin, program), '#!/bin/sh\n', 0o755);
-  }
-
-  agt(...args: string[]): Outcome {
-    return this.in(this.dir, ...args);
-  }
-
-  in(cwd: string, ...args: string[]): Outcome {
-    const env = { HOME: this.dir, PATH: `${this.bin}:${process.env['PATH']}` };
-    return run(AGT, ['hooks', ...args], { cwd, env });
-  }
-
-  ok(...args: string[]): string {
-    const outcome = this.agt(...args);
-    expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
-    return outcome.stdout;
-  }
-
-  /** Every file and directory, with rights, link and content. */
-  content(): string {
-    const script =
-      "find . -printf '%p %y %m %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum";
-    return spawnSync('sh', ['-c', script], { cwd: this.dir, encoding: 'utf8' }).stdout;
-  }
-}
+import { AGT, makeRepository, run, write } from '../harness/world.ts';
+import { frontOf, Home } from './home.ts';
 
 const EVENTS = [
   'SessionStart',
@@ -55,10 +21,9 @@ const EVENTS = [
   'PostToolUseFailure',
   'SubagentStop',
   'Stop',
+  'StopFailure',
   'SessionEnd',
 ];
-/** Hooks call a script that starts agt only when it is needed. */
-const frontOf = ({ dir }: Home) => join(dir, '.local/state/agt/hooks/agt');
 
 test('in a new home: hooks for each event, and nothing is left after uninstall', () => {
   const home = new Home();
@@ -132,7 +97,16 @@ test('comments, order, spaces, rights and links of the settings stay', () => {
   rmSync(join(home.dir, '.local'), { recursive: true });
   expect(home.agt('status')).toMatchObject({
     stdout: expect.stringMatching(/^claude-code +outdated/m),
-    stderr: expect.stringMatching(/\/gone\/agt is gone; mend it: agt hooks install claude-code/),
+    stderr: expect.stringMatching(/\/gone\/agt is gone\nhint: agt hooks install claude-code\n/),
+  });
+  const doctor = run(AGT, ['doctor'], { cwd: home.dir, env: { HOME: home.dir } }).stdout;
+  expect(doctor).toContain('/gone/agt is gone');
+  expect(home.ok('install', 'claude-code', '--worktrees')).toMatch(/hooks updated in/);
+  expect(home.ok('status', 'claude-code')).toMatch(/^claude-code +installed/m);
+  write(real, readFileSync(real, 'utf8').replaceAll('"StopFailure"', '"Stop2"'));
+  expect(home.agt('status')).toMatchObject({
+    stdout: expect.stringMatching(/^claude-code +outdated/m),
+    stderr: expect.stringMatching(/has other hooks\nhint: agt hooks install claude-code --worktrees\n/),
   });
   expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
   expect(readFileSync(real, 'utf8').match(/hook claude-code/g)).toHaveLength(EVENTS.length);
@@ -214,11 +188,13 @@ test('the hooks call the agt on PATH if that is this one: an upgrade replaces wh
   const text = readFileSync(join(home.dir, '.claude/settings.json'), 'utf8');
   rmSync(join(home.bin, 'agt'));
   write(join(home.bin, 'agt'), '#!/bin/sh\n', 0o755);
-  expect(home.agt('status', 'claude-code').stderr).toMatch(/agt calls another agt; mend it/);
+  expect(home.agt('status', 'claude-code').stderr).toMatch(
+    /agt calls another agt\nhint: agt hooks install claude-code\n/,
+  );
   expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
   expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${AGT}'\n`);
   rmSync(frontOf(home));
-  expect(home.agt('status', 'claude-code').stderr).toMatch(/hooks\/agt is gone; mend it/);
+  expect(home.agt('status', 'claude-code').stderr).toMatch(/hooks\/agt is gone\nhint: /);
   expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
   expect(home.ok('status', 'claude-code')).toMatch(/^claude-code +installed/m);
   // As an earlier agt has written them.

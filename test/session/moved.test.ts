@@ -2,8 +2,8 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { makeSession, manifestOf, type TestSession, tryAutocommit } from '../harness/session.ts';
+import { agt, agtOk, GIT_MODE, git, makeTempDir, run, write } from '../harness/world.ts';
 
 let session: TestSession;
 let place: string;
@@ -34,6 +34,17 @@ function expectWhole(repository: string, sandbox: string): void {
   expect(findings(repository)).toEqual([]);
 }
 
+/** The files, what is staged and HEAD, although no `.git` file leads to the repository. */
+function expectCaptured(): void {
+  const head = git(session.repository, 'rev-parse', 'agt/s1');
+  const outcome = tryAutocommit(session);
+  expect(outcome.exitCode).toBe(0);
+  expect(outcome.stderr).toContain('warning: s1: the sandbox has lost its .git file; see: agt doctor\n');
+  for (const path of ['sandbox/c.txt', '_/staged/c.txt'])
+    expect(git(session.repository, 'show', `agtsessions/s1:${path}`)).toBe('not captured yet');
+  expect(manifestOf(session).head).toEqual({ ref: 'refs/heads/agt/s1', commit: head });
+}
+
 describe('doctor --fix connects a session again', () => {
   test('after its repository was moved away from it', () => {
     renameSync(session.repository, place);
@@ -60,6 +71,7 @@ describe('doctor --fix connects a session again', () => {
 
   test('after its .git file was deleted, with what is staged', () => {
     rmSync(join(session.sandbox, '.git'));
+    expectCaptured();
     expect(findings(session.repository)).toMatchObject([
       {
         about: 's1',
@@ -76,6 +88,12 @@ describe('doctor --fix connects a session again', () => {
     git(session.sandbox, 'init', '-q');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'their own');
     const theirs = git(session.sandbox, 'rev-parse', 'HEAD');
+    expectCaptured();
+    write(join(session.sandbox, 'c.txt'), 'before a reset\n');
+    expect(run(GIT_MODE, ['clean', '-fdxq'], { cwd: session.sandbox }).exitCode).toBe(0);
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/c.txt')).toBe('before a reset');
+    const files = { 'a.txt': 'one\n', 'b.txt': 'captured\n', 'c.txt': 'not captured yet\n' };
+    for (const [name, content] of Object.entries(files)) write(join(session.sandbox, name), content);
     const refused = agt(session.repository, 'session', 'restore', 's1', '--to', '@');
     expect(refused.stderr).toContain('has become a repository of its own');
     expect(readRecord(session.repository)).not.toHaveProperty('intent');

@@ -55,6 +55,11 @@ export function findCommand(commands: readonly Command[], words: readonly string
   );
 }
 
+/** In place of a command or an argument: a question for help. */
+export function isHelp(word: string): boolean {
+  return ['help', '--help', '-h'].includes(word);
+}
+
 export const JSON_OPTION = { type: 'boolean', default: false, describe: 'print JSON' } as const;
 export const DRY_RUN_OPTION = {
   type: 'boolean',

@@ -6,7 +6,7 @@
  * On disk: one line of JSON, padded with blanks to a multiple of eight bytes, then the columns in the machine's byte
  * order, then a CRC-32 of all that. The CRC is there to detect damage quickly.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { type PreparedFile, prepareFile } from '../../disk/atomic-file.ts';
@@ -122,7 +122,7 @@ export function readStatCache(path: string): StatCache | undefined {
 function readShared(path: string): SharedArrayBuffer | undefined {
   let fd: number;
   try {
-    fd = openSync(path, 'r');
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;

@@ -35,7 +35,8 @@ function operationOn(gitDir: string, ref: string): BranchUser['use'] | undefined
   return `refs/heads/${read('BISECT_START')}` === ref ? 'being bisected' : undefined;
 }
 
-function worktreeOf(gitDir: string): string {
+/** The worktree of a git directory: of a registration, or of a main worktree. */
+export function worktreeOf(gitDir: string): string {
   const gitFile = readSmallFile(join(gitDir, 'gitdir'));
   return dirname(gitFile === undefined ? gitDir : resolve(gitDir, gitFile));
 }

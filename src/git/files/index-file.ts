@@ -2,7 +2,7 @@
  * Reads git's index in process: versions 2, 3 and 4 of gitformat-index(5). A split index (extension `link`) keeps most
  * entries in another file. This module only reports that; the caller then asks git for a whole index.
  */
-import { createHash } from 'node:crypto';
+import { openHash } from '../objects/hash.ts';
 
 export interface IndexEntry {
   /** Offset of the entry in the file. The entry begins with its stat data. */
@@ -104,7 +104,7 @@ const NUL = Buffer.alloc(1);
 const HASH_BUFFER = 65_536;
 
 class BufferedHash {
-  private readonly hash = createHash('sha1');
+  private readonly hash = openHash('sha1');
   private readonly buffer = Buffer.alloc(HASH_BUFFER);
   private length = 0;
 
@@ -119,7 +119,7 @@ class BufferedHash {
 
   digest(): string {
     this.flush();
-    return this.hash.digest('hex');
+    return this.hash.digest();
   }
 
   private flush(): void {

@@ -1,11 +1,12 @@
 /** Lists the worktrees that git has registered, and removes registrations that git did not finish. */
-import { existsSync, mkdtempSync, renameSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { AgtError } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../repository/layout.ts';
 import { type Git, gitText } from '../run/git.ts';
 import { discoverRepository } from './discover-repository.ts';
@@ -21,7 +22,10 @@ export interface WorktreeEntry {
   readonly prunable: string | undefined;
 }
 
+/** @throws AgtError if git would wait for a named pipe. */
 export async function listWorktrees(git: Git): Promise<WorktreeEntry[]> {
+  const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
+  if (commonDir !== undefined) refuseBlockedWorktrees(commonDir);
   return parseWorktrees(await gitText(git, ['worktree', 'list', '--porcelain', '-z']));
 }
 
@@ -100,6 +104,28 @@ export function reconnect(gitDir: string): void {
   writeFileAtomic(join(gitDir, 'commondir'), '../..\n');
 }
 
+/** Registrations whose HEAD is a named pipe, for example: git opens it, and waits for ever. */
+export function blockedWorktrees(commonDir: string): string[] {
+  return listRegistrations(commonDir).filter((gitDir) => {
+    const stat = lstatSync(join(gitDir, 'HEAD'), { throwIfNoEntry: false });
+    return stat?.isFIFO() === true || stat?.isCharacterDevice() === true;
+  });
+}
+
+/** @throws AgtError if git would wait for a named pipe as soon as it lists the worktrees or their HEADs. */
+export function refuseBlockedWorktrees(commonDir: string): void {
+  const [blocked] = blockedWorktrees(commonDir);
+  if (blocked === undefined) return;
+  throw new AgtError(`${join(blocked, 'HEAD')} is no regular file, and git would wait for ever to read it`, {
+    hints: ['mend it: agt doctor --fix'],
+  });
+}
+
+/** `content`: of a HEAD file. It replaces whatever is there. */
+export function writeHead(gitDir: string, content: string): void {
+  writeFileAtomic(join(gitDir, 'HEAD'), `${content}\n`);
+}
+
 function brokenRegistrations(commonDir: string, isBroken: (gitDir: string) => boolean): string[] {
   const find = () => listRegistrations(commonDir).filter(isBroken);
   if (find().length === 0 || gitMayBeCreating(commonDir)) return [];
@@ -143,8 +169,9 @@ function hasValidHead(gitDir: string): boolean {
   return existsSync(join(gitDir, 'HEAD')) && !/^0+$/.test(readSmallFile(join(gitDir, 'HEAD')) ?? '');
 }
 
-/** git can add a worktree only after these have been deleted or mended. */
+/** git can add a worktree only after these have been deleted or mended. @throws AgtError if git would wait for a pipe. */
 export function mendWorktrees(commonDir: string): void {
+  refuseBlockedWorktrees(commonDir);
   for (const path of cutOffWorktrees(commonDir)) reconnect(path);
   for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
 }

@@ -6,7 +6,7 @@ import { type Git, runGit } from './git.ts';
  * another reason.
  */
 export async function hasPcre(git: Git): Promise<boolean | undefined> {
-  const run = await runGit(git, ['rev-list', '--all', '--max-count=0', '-P', '--grep=(?<!a)a']);
+  const run = await runGit(git, ['rev-list', '--branches', '--max-count=0', '-P', '--grep=(?<!a)a']);
   if (run.exitCode === 0) return true;
   return run.stderr.includes('Perl-compatible') ? false : undefined;
 }

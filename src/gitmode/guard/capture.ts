@@ -1,10 +1,10 @@
 /** Captures a session by `agt autocommit`, in a process of its own: git mode holds nothing that can capture. */
 import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
 import { EXIT } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { startedByGuard } from '../../process/started-by-guard.ts';
+import { isTerminal } from '../../process/terminal.ts';
 import type { GuardedSession } from './sessions.ts';
 
 interface Snapshot {
@@ -23,7 +23,7 @@ const LONGEST_SECONDS = 1800;
 export function captureSession(session: GuardedSession, snapshot: Snapshot, env: NodeJS.ProcessEnv): void {
   let run = autocommit(session, snapshot, SHORT_SECONDS, env);
   if (run.status === EXIT.busy) {
-    if (isatty(2)) print(`agt: waiting for another agt that is working on session "${session.id}"`);
+    if (isTerminal(2)) print(`agt: waiting for another agt that is working on session "${session.id}"`);
     run = autocommit(session, snapshot, LONGEST_SECONDS, env);
   }
   const lines = run.stderr.split('\n');
@@ -43,7 +43,7 @@ export function warnNotCaptured(reason: string): void {
 
 /** Its output would be among git's, so only its errors are read. */
 function autocommit(
-  { id, sandbox }: GuardedSession,
+  { id, sandbox, commonDir, isReplaced }: GuardedSession,
   { label, keep }: Snapshot,
   waitSeconds: number,
   env: NodeJS.ProcessEnv,
@@ -53,7 +53,7 @@ function autocommit(
   const words = [...scripts.map((script) => realpathSync(script)), 'autocommit', ...options];
   const run = spawnSync(program, [...words, ...keep.flatMap((commit) => ['--keep', commit])], {
     argv0: 'agt',
-    cwd: sandbox,
+    cwd: isReplaced ? commonDir : sandbox,
     env: startedByGuard(env),
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',

@@ -7,7 +7,11 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isActive, readSessionFile } from '../../filter/session-file.ts';
-import { type DiscoveredRepository, repositoryOfWorktree } from '../../git/files/discover-repository.ts';
+import {
+  type DiscoveredRepository,
+  discoverRepository,
+  repositoryOfWorktree,
+} from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { subdirectories } from '../../git/files/ref-files.ts';
 import { agtDirectory, inPlaceFile } from '../../repository/layout.ts';
@@ -21,6 +25,8 @@ export interface GuardedSession {
   readonly sandbox: string;
   /** The common directory of the repository that the session belongs to. */
   readonly commonDir: string;
+  /** Whether somebody has made a repository of its own in the sandbox. */
+  readonly isReplaced?: boolean;
 }
 
 /** The sessions that the command works in. */
@@ -72,10 +78,23 @@ function pathOfWorktree(gitDir: string): string | undefined {
 function sessionAround(path: string): GuardedSession | undefined {
   for (let dir = withoutLinks(path); ; dir = dirname(dir)) {
     const repository = repositoryOfWorktree(join(dir, 'sandbox'));
-    const session = repository && sessionOfWorktree(repository);
+    const session = (repository && sessionOfWorktree(repository)) ?? sessionOfReplaced(dir);
     if (session !== undefined) return session;
     if (dir === dirname(dir)) return undefined;
   }
+}
+
+/** Of a session folder in whose sandbox somebody has made a repository: nothing there names the session's own one. */
+function sessionOfReplaced(folder: string): GuardedSession | undefined {
+  const sandbox = join(folder, 'sandbox');
+  if (basename(dirname(folder)) !== 'sessions' || !existsSync(join(sandbox, '.git'))) return undefined;
+  const area = dirname(dirname(folder));
+  const beside = area.endsWith('.agt') ? area.slice(0, -'.agt'.length) : `${area}.git`;
+  const commonDir = discoverRepository(beside, {})?.commonDir;
+  const id = basename(folder);
+  const file = commonDir === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
+  if (commonDir === undefined || file === undefined || !isActive(file)) return undefined;
+  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isReplaced: true } : undefined;
 }
 
 /** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */

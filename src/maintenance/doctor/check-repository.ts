@@ -11,12 +11,15 @@ import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import {
+  blockedWorktrees,
   cutOffWorktrees,
   listWorktrees,
   reconnect,
+  registrationOf,
   registrationsWithoutLink,
   unfinishedWorktrees,
   type WorktreeEntry,
+  writeHead,
 } from '../../git/files/worktree-registrations.ts';
 import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
@@ -37,6 +40,7 @@ import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
 
 export async function checkRepository(repository: Repository, finishers: Finishers): Promise<Finding[]> {
   const broken = [
+    ...blockedWorktrees(repository.commonDir).map((path) => describeBlockedWorktree(repository, path)),
     ...unfinishedWorktrees(repository.commonDir).map(describeUnfinishedWorktree),
     ...cutOffWorktrees(repository.commonDir).map(describeCutOffWorktree),
   ];
@@ -100,6 +104,20 @@ function describeUnfinishedWorktree(path: string): Finding {
     'a killed git left this worktree half registered, and other git commands fail because of it';
   const mend = `rm -rf ${shellQuote(path)}`;
   return { level: 'error', about: path, problem, mend, fix: () => removeTree(path) };
+}
+
+/** For a sandbox: the capture and the restore that come after tell what HEAD was. */
+function describeBlockedWorktree(repository: Repository, path: string): Finding {
+  const head = join(path, 'HEAD');
+  const problem =
+    'this HEAD of a worktree is no regular file, and other git commands wait for ever to read it';
+  const record = listRecords(repository).records.find(
+    ({ sandbox }) => registrationOf(repository.commonDir, sandbox) === path,
+  );
+  const branch = record?.work_branch ?? 'refs/heads/BRANCH';
+  const mend = `rm ${shellQuote(head)} && echo ref: ${branch} > ${shellQuote(head)}`;
+  const finding: Finding = { level: 'error', about: head, problem, mend };
+  return record === undefined ? finding : { ...finding, fix: () => writeHead(path, `ref: ${branch}`) };
 }
 
 function describeCutOffWorktree(path: string): Finding {

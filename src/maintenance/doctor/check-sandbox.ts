@@ -12,6 +12,7 @@ import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
 import { connect, type FoundSandbox, findAgain } from '../../session/relocate.ts';
 import { type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
+import { checkCheckout } from './check-checkout.ts';
 import type { Finding } from './finding.ts';
 
 export async function checkSandbox(
@@ -19,6 +20,7 @@ export async function checkSandbox(
   record: SessionRecord,
   worktrees: readonly WorktreeEntry[],
 ): Promise<Finding[]> {
+  if (record.checkout !== undefined) return checkCheckout(repository, record, record.checkout);
   const place = sandboxPlace(repository, record);
   if (place === 'here') return checkWorktree(repository, record, worktrees);
   const found = await findAgain(repository, record);
@@ -45,10 +47,9 @@ export async function checkSandbox(
 
 function checkWorktree(
   repository: Repository,
-  { session_id: about, sandbox, checkout }: SessionRecord,
+  { session_id: about, sandbox }: SessionRecord,
   worktrees: readonly WorktreeEntry[],
 ): Finding[] {
-  if (checkout !== undefined) return []; // git has registered it as the user's
   if (worktrees.some(({ path }) => path === sandbox)) return [];
   const fix = () =>
     withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));

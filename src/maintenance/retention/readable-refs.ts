@@ -5,11 +5,13 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, errorCode } from '../../errors.ts';
+import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 
 const DIRECTORIES = ['refs', 'logs', 'worktrees'];
 
-/** @throws AgtError for the first directory that cannot be listed. */
+/** @throws AgtError for the first directory that cannot be listed, and for a HEAD that git would wait for. */
 export function requireReadableRefs(commonDir: string): void {
+  refuseBlockedWorktrees(commonDir);
   for (const name of DIRECTORIES) listRecursively(join(commonDir, name));
 }
 

@@ -3,11 +3,12 @@
  * them into the store, as one pack, and takes their stat data from the index. It writes nothing into the user's repository:
  * git works in the store and only reads the user's objects and a copy of the index.
  */
-import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MOST_FILES, TooManyFiles } from '../../autocommit/scan/most-files.ts';
 import { type SeedIndex, seedStatCache } from '../../autocommit/stat-cache/seed.ts';
 import { requireSpace } from '../../disk/free-space.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../../git/run/git.ts';
@@ -30,7 +31,7 @@ export async function readBaseline(user: Repository, folder: string): Promise<Ba
   try {
     const path = join(gitDir, 'index');
     const { mtimeMs, ctimeMs } = lstatSync(path);
-    const bytes = readFileSync(path);
+    const bytes = readRegularFile(path);
     const { entries, split } = parseIndex(bytes, hash === 'sha256' ? 32 : 20);
     if (entries.length > MOST_FILES) throw new TooManyFiles();
     return split ? undefined : { user, folder, hash, index: { bytes, mtimeMs, ctimeMs } };

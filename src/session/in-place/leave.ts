@@ -4,8 +4,9 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { NotCaptured } from '../../autocommit/capture.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { removeTree } from '../../disk/remove-tree.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -15,10 +16,12 @@ import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { RemovalOptions } from '../lifecycle/delete-folder.ts';
+import { captureSession } from '../capture-session.ts';
+import { deleteCaptured, nextTick, type RemovalOptions, refuseLoss } from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
+import { requireSandbox } from '../sandbox-place.ts';
 import {
   captureDirty,
   dropOperation,
@@ -30,19 +33,27 @@ import {
 } from './checkout.ts';
 import { putIgnoredBack } from './ignored-back.ts';
 import { putBack } from './put-back.ts';
-import { applySetAside, removeUntracked } from './set-aside.ts';
+import { isCheckoutGone } from './relocate.ts';
+import { applySetAside, listSetAside, removeUntracked } from './set-aside.ts';
 
-/**
- * The caller completes the removal. If it comes back later, the session gets a sandbox of its own.
- * @returns the record to complete, and readable paths of the user's work that are in the way of putting it back
- */
+export interface LeftCheckout {
+  /** The caller completes the removal with it. If the session comes back later, it gets a sandbox of its own. */
+  readonly record: SessionRecord;
+  /** Readable paths that came too late to be captured. They stay in the session folder. */
+  readonly left: readonly string[];
+  /** Why the user's uncommitted work stays set aside. */
+  readonly trouble: AgtError | undefined;
+}
+
 export async function leaveCheckout(
   session: LockedSession,
   record: SessionRecord,
   options: RemovalOptions,
-): Promise<{ readonly record: SessionRecord; readonly conflicts: readonly string[] }> {
+): Promise<LeftCheckout> {
+  const { repository } = session;
   const { outcome, reason, now } = options;
-  if (isActive(record)) await requireReturnable(session.repository, record);
+  const isGone = phaseOf(record) !== 'deleting' && isCheckoutGone(repository, record);
+  if (isActive(record) && !isGone) await captureBeforeTheEnd(session, record, options);
   let begun = isActive(record)
     ? begin(session, record, {
         operation: 'remove',
@@ -51,27 +62,67 @@ export async function leaveCheckout(
         ...(reason === undefined ? {} : { reason }),
       })
     : record;
-  let conflicts: readonly string[] = [];
+  let trouble: AgtError | undefined;
+  if (isGone) {
+    trouble = await keptWithoutCheckout(repository, record);
+    begun = inPhase(session, begun, 'deleting');
+  }
   if (phaseOf(begun) !== 'deleting') {
     const place = inPlace(session, begun);
     if (phaseOf(begun) !== 'returning') {
-      await captureDirty(place, { label: `before ${outcome ?? 'remove'}`, now });
+      await captureDirty(place, { label: `before ${outcome ?? 'remove'}`, now, onlyIfNeeded: true });
       begun = inPhase(session, begun, 'returning');
       failurePoint('in place: captured at the end');
     }
     await returnToUser(place, now);
     await putIgnoredBack(place);
-    conflicts = await putBack(place);
+    const conflicts = await putBack(place);
     if (conflicts.length === 0) await dropStash(place);
+    else trouble = notPutBack(record, conflicts);
     dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });
     begun = inPhase(session, begun, 'deleting');
     failurePoint('in place: put back');
   }
-  removeTree(sessionFolder(record));
+  const left = deleteCaptured(repository, record, options.force).map(displayPath);
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
-  return { record: { ...ended, working_copy: 'worktree' }, conflicts };
+  return { record: { ...ended, working_copy: 'worktree' }, left, trouble };
+}
+
+/** @throws AgtError if agt would delete files that it cannot capture, or cannot return. Nothing has changed then. */
+async function captureBeforeTheEnd(
+  session: LockedSession,
+  record: SessionRecord,
+  { force, outcome, now }: RemovalOptions,
+): Promise<void> {
+  requireSandbox(session.repository, record);
+  await requireReturnable(session.repository, record);
+  await nextTick(sessionFolder(record));
+  const captured = await captureSession(session, record, { now, label: `before ${outcome ?? 'remove'}` });
+  // Files of the checkout that agt cannot capture stay there.
+  const isAround = ({ path }: NotCaptured) => !path.startsWith('sandbox/');
+  const { skipped, failed } = captured;
+  if (!force)
+    refuseLoss(record, { ...captured, skipped: skipped.filter(isAround), failed: failed.filter(isAround) });
+}
+
+/** There is no checkout to return to. Undefined if nothing of the user's was set aside. */
+async function keptWithoutCheckout(
+  { git }: Repository,
+  { session_id: id, checkout, user_branch: branch = '' }: SessionRecord,
+): Promise<AgtError | undefined> {
+  const ref = stashRef(id);
+  if ((await resolveObject(git, ref)) === undefined) return undefined;
+  return new AgtError(
+    `${checkout} is gone, so your uncommitted work of before session "${id}" could not be put back`,
+    {
+      hints: [
+        `it is safe; see its files: ${listSetAside(ref)}`,
+        `to get it, in a checkout of ${shortBranch(branch)}: ${applySetAside(ref)}`,
+      ],
+    },
+  );
 }
 
 /** @throws AgtError if another worktree has the branch to return to. */

@@ -15,7 +15,7 @@ import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
 import { shadowRef, stashRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { hasRef, hasRefFiles, shortBranch } from '../../git/files/ref-files.ts';
-import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
+import { mendWorktrees, refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { FSYNC_ARGS, gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { catchInterrupts } from '../../process/interrupts.ts';
@@ -94,6 +94,7 @@ async function createResources(
   undo: Undo[],
 ): Promise<GitConfig> {
   const { repository } = session;
+  refuseBlockedWorktrees(repository.commonDir);
   const folder = sessionFolder(record);
   const config = await (wanted.config ?? readGitConfig(repository.git));
   session.write(record);

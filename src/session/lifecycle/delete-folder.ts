@@ -140,8 +140,12 @@ export function refuseLoss(
   });
 }
 
-/** @returns the paths that remain. */
-function deleteCaptured(repository: Repository, record: SessionRecord, force: boolean): readonly string[] {
+/** @returns the paths that remain, one byte per character. */
+export function deleteCaptured(
+  repository: Repository,
+  record: SessionRecord,
+  force: boolean,
+): readonly string[] {
   const folder = sessionFolder(record);
   const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
   if (force || cache === undefined) {
@@ -155,7 +159,7 @@ function deleteCaptured(repository: Repository, record: SessionRecord, force: bo
   };
   const remaining = removeOnly(
     folder,
-    (path, stat) => isOwn(path) || isCaptured(path, stat) || ignore?.ignores(path, false) === true,
+    (path, stat) => isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true,
   );
   // It goes last: after a kill agt still needs it.
   const left = remaining.filter((path) => path !== IGNORE_FILE);
@@ -163,9 +167,9 @@ function deleteCaptured(repository: Repository, record: SessionRecord, force: bo
   return left;
 }
 
-/** A file of git or agt that a restore writes anew. */
-function isOwn(path: string): boolean {
-  return path === 'sandbox/.git' || isTemporaryEntry(path);
+/** A file of git or agt that a restore writes anew; the link to the user's own checkout. */
+function isOwn(path: string, { checkout }: SessionRecord): boolean {
+  return path === (checkout === undefined ? 'sandbox/.git' : 'sandbox') || isTemporaryEntry(path);
 }
 
 function readStatCacheIfUsable(path: string) {

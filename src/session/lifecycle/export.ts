@@ -12,7 +12,7 @@ import { withSessionLock } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
 import { retryWhileBusy } from '../retry.ts';
 import { type SandboxHead, sandboxHead, uncommittedPaths } from '../sandbox.ts';
-import { requireSandbox } from '../sandbox-place.ts';
+import { requireReadableSandbox } from '../sandbox-place.ts';
 
 interface ExportRequest {
   /** Branch name at the remote; by default the name of the work branch. */
@@ -95,7 +95,7 @@ async function exportableCommit(
   record: SessionRecord,
   allowDirty: boolean,
 ): Promise<string> {
-  requireSandbox(repository, record);
+  requireReadableSandbox(repository, record);
   const commit = commitOnWorkBranch(record, await sandboxHead(repository, record));
   const uncommitted = await uncommittedPaths(repository, record);
   if (uncommitted.length > 0 && !allowDirty) {

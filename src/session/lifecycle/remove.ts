@@ -15,14 +15,14 @@ import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.t
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession, previewCapture } from '../capture-session.ts';
-import { leaveCheckout, notPutBack, requireReturnable } from '../in-place/leave.ts';
+import { leaveCheckout, requireReturnable } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { isMerged } from '../merged.ts';
 import { complete, unfinishedError } from '../operation.ts';
 import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
-import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
+import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -74,6 +74,7 @@ async function existingRefs(repository: Repository, record: SessionRecord): Prom
 async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
   const unsaved: string[] = [];
   if (sandboxExists(repository, record)) {
+    requireReadableSandbox(repository, record);
     const uncommitted = await uncommittedPaths(repository, record);
     if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
     const { commit } = await sandboxHead(repository, record);
@@ -148,7 +149,6 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
   refuseUnfinished(record, options);
   if (!options.force && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
-  if (record.checkout !== undefined) return;
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseMounts(sessionFolder(record));
 }
@@ -186,16 +186,17 @@ async function finish(
   complete(session, record, 'remove', now);
 }
 
-/** @throws AgtError if the user's uncommitted work stays set aside. The session has ended then. */
+/** @throws AgtError if the user's work stays set aside, or files stay in the session folder. The session has ended then. */
 async function removeInPlace(
   session: LockedSession,
   record: SessionRecord,
   plan: RemovalPlan,
   options: RemovalOptions,
 ): Promise<readonly string[]> {
-  const left = await leaveCheckout(session, record, options);
-  await finish(session, left.record, { deleteBranch: plan.deleteBranch, now: options.now });
-  if (left.conflicts.length > 0) throw notPutBack(record, left.conflicts);
+  const ended = await leaveCheckout(session, record, options);
+  await finish(session, ended.record, { deleteBranch: plan.deleteBranch, now: options.now });
+  if (ended.trouble !== undefined) throw ended.trouble;
+  if (ended.left.length > 0) throw leftFiles(record, ended.left);
   return [];
 }
 

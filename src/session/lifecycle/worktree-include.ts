@@ -4,7 +4,7 @@
  * system has those. Tracked files come with the checkout. Untracked files that are not ignored are the user's
  * work in progress; agt leaves them. It copies no symbolic link: the agent would write through it into the user's file.
  */
-import { constants, copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { constants, copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ignore from 'ignore';
 import { errorCode, systemFailure } from '../../errors.ts';
@@ -45,6 +45,7 @@ export async function copyIncludedFiles(
 
 function readPatterns(path: string): string | undefined {
   try {
+    if (!statSync(path).isFile()) return undefined;
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(errorCode(error))) return undefined;

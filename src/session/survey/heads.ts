@@ -1,7 +1,8 @@
 /** HEAD of many sandboxes with its commit and tree, read by one git (with reftables by two). */
 import { basename } from 'node:path';
+import { isReadableHead } from '../../git/files/head-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { parseWorktrees } from '../../git/files/worktree-registrations.ts';
+import { blockedWorktrees, parseWorktrees } from '../../git/files/worktree-registrations.ts';
 import type { Git } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -20,7 +21,8 @@ export interface Head {
 
 export function readHeads(repository: Repository, facts: readonly SandboxFacts[], refs: Refs): Head[] {
   const unreadable = facts.filter((one) => one.gitDir !== undefined && refOf(one) === undefined);
-  const branches = unreadable.length === 0 ? new Map() : branchesByWorktree(repository.git);
+  const isListable = unreadable.length > 0 && blockedWorktrees(repository.commonDir).length === 0;
+  const branches = isListable ? branchesByWorktree(repository.git) : new Map();
   const named = facts.map((one) => nameHead(one, refs, branches));
   const objects = (commit: string) => [`${commit}^{commit}`, `${commit}^{tree}`];
   const questions = [
@@ -63,6 +65,8 @@ function nameHead(facts: SandboxFacts, refs: Refs, branches: ReadonlyMap<string,
   const work = refs.commits.get(record.work_branch)?.commit;
   if (gitDir === undefined) return { branch: undefined, commit: work };
   const ref = refOf(facts);
+  // git would wait for a named pipe.
+  if (ref === undefined && !isReadableHead(gitDir)) return { branch: undefined, commit: work };
   if (ref === undefined)
     return { branch: branches.get(record.sandbox), commit: `worktrees/${basename(gitDir)}/HEAD` };
   if (!ref.startsWith('refs/')) return { branch: undefined, commit: ref };

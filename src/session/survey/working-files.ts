@@ -2,12 +2,13 @@
  * The files of a sandbox that differ from its index, and those that are untracked, found without git. It trusts the stat
  * data of the index as git does. A submodule counts as unchanged.
  */
-import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { readStatCache, type StatCache } from '../../autocommit/stat-cache/stat-cache.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
+import { openHash } from '../../git/objects/hash.ts';
 import { once } from '../../once.ts';
 import { type GeneralPatterns, untrackedFiles } from './untracked.ts';
 
@@ -40,7 +41,7 @@ export function readWorkingFiles(
   try {
     const file = join(gitDir, 'index');
     const written = lstatSync(file).mtimeMs;
-    const bytes = readFileSync(file);
+    const bytes = readRegularFile(file);
     const { entries, split, tree } = parseIndex(bytes, oidLength);
     if (split) return undefined;
     return compare(sandbox, bytes, { entries, tree, written, general, cache });
@@ -115,7 +116,7 @@ function stateOf(root: string, bytes: Buffer, entry: IndexEntry, { written, cach
   if (type !== REGULAR && type !== LINK) return 'same'; // a submodule, or a directory of a sparse index
   const path = `${root}/${entry.path}`;
   const stat = lstatIfThere(path);
-  if (stat === undefined || stat.isDirectory()) return 'gone';
+  if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return 'gone';
   if (stat.isSymbolicLink() !== (type === LINK)) return 'changed';
   if (type === REGULAR && ((stat.mode & 0o100) !== 0) !== ((entry.mode & 0o100) !== 0)) return 'changed';
   // A file that is as young as the index may have changed since, at the same time of the file system's clock.
@@ -175,5 +176,5 @@ function hasSameContent(path: string, stat: Stats, oid: string): boolean {
 
 function blobName(content: Buffer, like: string): string {
   const algorithm = like.length === 64 ? 'sha256' : 'sha1';
-  return createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex');
+  return openHash(algorithm).update(`blob ${content.length}\0`).update(content).digest();
 }

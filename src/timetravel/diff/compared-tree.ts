@@ -21,7 +21,7 @@ import { type Git, gitText, PLAIN_INDEX, resolveObject, runGit } from '../../git
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { requireSandbox } from '../../session/sandbox-place.ts';
+import { requireReadableSandbox, requireSandbox } from '../../session/sandbox-place.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -62,7 +62,7 @@ export async function treeOfWork(
   record: SessionRecord,
   scratch: ScratchObjects,
 ): Promise<ComparedTree> {
-  requireSandbox(repository, record);
+  requireReadableSandbox(repository, record);
   const git = gitInSandbox(scratch.git, repository, record);
   const index = join(scratch.dir, 'work-index');
   const env = { GIT_INDEX_FILE: index };

@@ -1,12 +1,15 @@
 /** How a comparison runs git in the sandbox, where the `.gitattributes` and `.gitignore` files apply. */
+import { isReadableHead } from '../../git/files/head-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 
-/** In an attached folder without a repository, git takes the store for the repository. */
+/** In an attached folder without a repository, and for a damaged HEAD, git gets the common directory. */
 export function gitInSandbox(git: Git, { commonDir }: Repository, record: SessionRecord): Git {
   const inSandbox = inDirectory(git, record.sandbox);
-  if (!isAttached(record) || gitDirOf(record.sandbox) !== undefined) return inSandbox;
+  const gitDir = gitDirOf(record.sandbox);
+  const isUsual = gitDir === undefined ? !isAttached(record) : isReadableHead(gitDir);
+  if (isUsual) return inSandbox;
   return { ...inSandbox, env: { ...git.env, GIT_DIR: commonDir, GIT_WORK_TREE: record.sandbox } };
 }
