@@ -14,7 +14,7 @@
  */
 import { singleQuoted } from '../../git/run/trace.ts';
 import type { Integration } from '../../integrations/integration.ts';
-import { FRONT_TIMES } from '../../repository/layout.ts';
+import { FRONT_TIMES, foldersDirectory } from '../../repository/layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
 
 /** The script has this word in its first lines. */
@@ -22,6 +22,9 @@ export const FRONT_MARK = 'agt-front';
 
 /** So many characters of an event have to hold all that the script reads. */
 const HEAD_LENGTH = 2_000;
+
+/** The stores of attached folders. */
+const FOLDERS = foldersDirectory('$agt_state');
 
 type Succeeded = NonNullable<Integration['succeeded']>;
 
@@ -43,12 +46,15 @@ agt_option() {
   case $1,$2 in
   --wait, | --wait,*[!0-9]* | --tool, | --tool,-*) return 1 ;;
   --wait,* | --tool,*) ;;
+  --session-id, | --session-id,[!A-Za-z0-9]* | --session-id,*[!A-Za-z0-9._-]*) return 1 ;;
+  --session-id,*) agt_named=$2 ;;
   *) return 1 ;;
   esac
 }
-agt_tool=''
+agt_tool='' agt_named=''
 case $#,\${1-} in
 1,autocommit) ;;
+2,autocommit) if ! agt_option --session-id "$2"; then exec "$agt_full" "$@"; fi ;;
 3,autocommit) if ! agt_option "$2" "$3"; then exec "$agt_full" "$@"; fi ;;
 5,autocommit) if ! agt_option "$2" "$3" || ! agt_option "$4" "$5"; then exec "$agt_full" "$@"; fi ;;
 2,hook)
@@ -95,9 +101,11 @@ case $agt_id in
 '')
   agt_up=$PWD
   until [ -e "$agt_up/.git" ]; do
-    if [ -z "$agt_up" ] || [ -f "$agt_up/HEAD" ]; then agt_run; fi
+    if [ -f "$agt_up/HEAD" ]; then agt_run; fi
+    case $agt_up in '') break ;; esac
     agt_up=\${agt_up%/*}
   done
+  agt_up=\${agt_up:-$PWD}
   agt_above='' agt_worktree=$agt_up agt_git=$agt_up/.git
   ;;
 esac
@@ -110,17 +118,29 @@ if [ -f "$agt_git/commondir" ]; then
   { IFS= read -r agt_line <"$agt_git/commondir"; } 2>/dev/null || agt_run
   case $agt_line in /*) agt_common=$agt_line ;; *) agt_common=$agt_git/$agt_line ;; esac
 fi
-case $agt_id in
+agt_front=$agt_common/agt/front
+case $agt_named$agt_id in
 '')
-  { IFS= read -r agt_id <"$agt_git/agt-in-place" || [ "$agt_id" ]; } 2>/dev/null || agt_run
+  if [ -e "$agt_git/agt-in-place" ]; then
+    { IFS= read -r agt_id <"$agt_git/agt-in-place" || [ "$agt_id" ]; } 2>/dev/null || agt_run
+  else
+    # A folder without a session; agt autocommit is not for those.
+    agt_id=\${agt_up##*/} agt_state=\${XDG_STATE_HOME-}
+    case $agt_tool,$agt_id in ,* | *, | *,*[!A-Za-z0-9._-]*) agt_run ;; esac
+    case $agt_state in /*) ;; *) agt_state=\${HOME-}/.local/state ;; esac
+    for agt_front in "${FOLDERS}/$agt_id"-????????????.git/agt/front; do
+      { read -r agt_line && read -r agt_line && IFS= read -r agt_line; } <"$agt_front/$agt_id" || continue
+      case $agt_line in "tree $agt_up") break ;; esac
+    done 2>/dev/null
+  fi
   ;;
 esac
-agt_front=$agt_common/agt/front
+case $agt_named in ?*) agt_id=$agt_named ;; esac
 agt_facts=$agt_front/$agt_id
 if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_run; fi
 
 # The facts. Roots for find become the arguments of this script, and patterns for grep a list.
-agt_in='' agt_there='' agt_folder='' agt_tree='' agt_path='' agt_says='' agt_patterns='' agt_checked=''
+agt_in='' agt_there='' agt_folder='' agt_tree='' agt_path='' agt_says='' agt_patterns='' agt_parts='' agt_split='' agt_checked=''
 set --
 while IFS= read -r agt_line <&3; do
   agt_value=\${agt_line#* }
@@ -159,6 +179,7 @@ while IFS= read -r agt_line <&3; do
     IFS= read -r agt_line <&3 || agt_run
     [ "$agt_in/$agt_value" -ef "$agt_line" ] || agt_run
     ;;
+  xdg*) case "xdg \${XDG_CONFIG_HOME-}" in "$agt_line") ;; *) agt_run ;; esac ;;
   'home '*) case \${HOME-} in "$agt_value") ;; *) agt_run ;; esac ;;
   'agt '*)
     [ "$agt_full" -ef "$agt_value" ] || agt_run
@@ -166,15 +187,18 @@ while IFS= read -r agt_line <&3; do
     ;;
   'folder '*)
     agt_folder=$agt_value agt_path=$agt_value
-    set -- "$@" "$agt_value"
     ;;
   'tree '*)
     agt_tree=$agt_value
-    set -- "$@" "$agt_value"
     ;;
   'unchecked '*) agt_path=$agt_value ;;
   'grep '*)
     agt_patterns="\${agt_patterns:+$agt_patterns
+}$agt_value"
+    ;;
+  'split '*) agt_split=$agt_value ;;
+  'part '*)
+    agt_parts="\${agt_parts:+$agt_parts
 }$agt_value"
     ;;
   'says '*) agt_says=$agt_value ;;
@@ -182,8 +206,10 @@ while IFS= read -r agt_line <&3; do
   *) agt_run ;;
   esac
 done 3<"$agt_facts"
-# One of the two is empty.
-case $agt_above,$agt_worktree in "$agt_folder," | ",$agt_tree") ;; *) agt_run ;; esac
+# One of the three is given.
+case $agt_named in
+'') case $agt_above,$agt_worktree in "$agt_folder," | ",$agt_tree") ;; *) agt_run ;; esac ;;
+esac
 case $agt_checked,$agt_tool$agt_says in begun-ended,?*) ;; *) agt_run ;; esac
 
 # The clock.
@@ -205,6 +231,21 @@ agt_newer=$(
     # 2: a process has ended meanwhile, or is another user's.
     case $? in 1 | 2) [ -r "$1" ] || echo agt ;; *) echo agt ;; esac
   ) 2>/dev/null &
+  case $agt_split in
+  '') set -- "$@" "$agt_folder" \${agt_tree:+"$agt_tree"} ;;
+  *)
+    # A large folder in parts, by plain names that are relative to it. A line is for one process.
+    cd -P "$agt_folder" || echo agt
+    IFS='
+'
+    for agt_part in $agt_parts ". $agt_split"; do
+      case $agt_part in '. '*) agt_depth='-maxdepth 1' ;; *) agt_depth='' ;; esac
+      IFS=' '
+      # shellcheck disable=SC2086
+      (LC_ALL=C find $agt_part $agt_depth -path . -o -name .git -prune -o -cnewer "$agt_facts" -print -quit || echo agt) &
+    done
+    ;;
+  esac 2>/dev/null
   LC_ALL=C exec find "$@" -path "$agt_path" -o -name .git -prune -o -cnewer "$agt_facts" -print -quit 2>/dev/null
 ) || agt_run
 case $agt_newer in ?*) agt_run ;; esac

@@ -1,5 +1,5 @@
 /** The lines of a file of facts, which agtmode/front/front-text.ts reads. Names stand after the line of their directory. */
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { GIT_DIR_FILES } from '../../snapshot/git-dir-files.ts';
@@ -34,6 +34,13 @@ export class FactLines {
   keep(names: readonly string[]): this {
     this.keepThose(names);
     return this.without(names.filter((name) => this.lstat(name) === undefined));
+  }
+
+  /** One file, or the link to it: people keep their settings in another directory. */
+  keepFile(name: string): this {
+    if (this.lstat(name)?.isSymbolicLink() !== true) return this.keep([name]);
+    const real = realpathSync(join(this.directory, name));
+    return this.add(`leads ${name}`, real, `root ${real}`);
   }
 
   /** Those of `GIT_FILES` that are there, and no other one of them. */
