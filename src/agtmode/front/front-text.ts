@@ -124,10 +124,9 @@ case $agt_named$agt_id in
   if [ -e "$agt_git/agt-in-place" ]; then
     { IFS= read -r agt_id <"$agt_git/agt-in-place" || [ "$agt_id" ]; } 2>/dev/null || agt_run
   else
-    # A folder without a session; agt autocommit is not for those.
+    # A folder without a session; agt autocommit is not for those. A project's .env may have named the state.
     agt_id=\${agt_up##*/} agt_state=\${XDG_STATE_HOME-}
     case $agt_tool,$agt_id in ,* | *, | *,*[!A-Za-z0-9._-]*) agt_run ;; esac
-    # A project's .env file may have set it.
     case $agt_state in "$agt_up"/*) agt_run ;; /*) ;; *) agt_state=\${HOME-}/.local/state ;; esac
     for agt_front in "${FOLDERS}/$agt_id"-????????????.git/agt/front; do
       { read -r agt_line && read -r agt_line && IFS= read -r agt_line; } <"$agt_front/$agt_id" || continue
