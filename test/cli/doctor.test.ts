@@ -118,6 +118,8 @@ test('agt doctor notes a shim that is older than agt, with the command that inst
   const outcome = shimmed('doctor');
   expect(outcome.exitCode).toBe(0);
   expect(outcome.stdout).toContain(`fix: agt shim install --dir ${dir}`);
+  expect(shimmed('shim', 'install', '--dir', dir).exitCode).toBe(0);
+  expect(shimmed('doctor').stdout).not.toContain('older than');
 });
 
 describe('a worktree that a killed git registered only in part', () => {
