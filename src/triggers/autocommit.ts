@@ -35,13 +35,13 @@ async function autocommitLocked(
   const isMended = record.state === 'failed' && result.failed.length === 0;
   if (result.outcome === 'committed' || isMended) {
     const active = isMended ? inState(record, 'active', options) : record;
-    session.write({ ...active, ...identityIfNew(active), last_activity_at: options.now.toISOString() });
+    session.write({ ...active, ...identityNow(active), last_activity_at: options.now.toISOString() });
   }
   return { ...result, warnings: [...warnings, ...result.warnings] };
 }
 
-/** A folder that was just made had none yet. */
-function identityIfNew(record: SessionRecord): Pick<SessionRecord, 'folder_identity'> {
-  const { folder_identity: known, checkout } = record;
-  return isAttached(record) && known === undefined && checkout !== undefined ? identityOf(checkout) : {};
+/** A folder that was just made had none yet. If another one has come to the path, the store is that one's from now on. */
+function identityNow(record: SessionRecord): Pick<SessionRecord, 'folder_identity'> {
+  const { checkout } = record;
+  return isAttached(record) && checkout !== undefined ? identityOf(checkout) : {};
 }
