@@ -10,8 +10,14 @@ const unfinished = `${output}.${process.pid}`;
 
 await import('./bundle.ts');
 
-const agtMode = join(root, 'dist', 'agtmode.cjs');
-execFileSync(process.execPath, [join(root, 'scripts', 'code-cache.ts'), agtMode, `${agtMode}.cache`]);
+const bundles = ['frequent.cjs', 'agtmode.cjs'];
+const assets = Object.fromEntries(
+  [...bundles, ...bundles.map((name) => `${name}.cache`)].map((name) => [name, join(root, 'dist', name)]),
+);
+for (const name of bundles)
+  execFileSync(process.execPath, [join(root, 'scripts', 'code-cache.ts'), join(root, 'dist', name)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
 
 await sea.default(join(root, 'dist', 'main.cjs'), {
   targets: [
@@ -28,7 +34,7 @@ await sea.default(join(root, 'dist', 'main.cjs'), {
     useCodeCache: true,
     // NODE_OPTIONS is for the user's programs, not for git.
     execArgvExtension: 'none',
-    assets: { 'agtmode.cjs': agtMode, 'agtmode.cjs.cache': `${agtMode}.cache` },
+    assets,
   },
 });
 

@@ -1,5 +1,6 @@
 /**
- * Bundles the sources into two files: dist/main.cjs (startup and git mode) and dist/agtmode.cjs (everything else).
+ * Bundles the sources into three files: dist/main.cjs (startup and git mode), dist/frequent.cjs (the commands that agents
+ * call all the time) and dist/agtmode.cjs (all commands).
  * `--failure-points` writes bundles to dist/failure-points that tests can kill between two steps (src/disk/failure-point.ts).
  */
 import { readFileSync } from 'node:fs';
@@ -36,24 +37,46 @@ const stringWidthWhenNeeded: Plugin = {
 };
 
 /**
- * Node takes one to five milliseconds to load each of these, and most calls need none of them. Our own imports load
- * them with the first call.
+ * Node takes one to ten milliseconds to load each of these, and most calls need none of them. Our own imports load them
+ * with the first call.
  */
-const builtinsWhenNeeded: Plugin = {
-  name: 'builtins when needed',
+const LOADED_WHEN_NEEDED =
+  /^node:(child_process|crypto|zlib|readline|readline\/promises|timers\/promises|tty|util|worker_threads)$/;
+
+/**
+ * One module for each builtin. esbuild would copy the builtin's hundred exports for every file that imports it, which
+ * takes longer than everything else that the bundle does when it is loaded.
+ */
+const builtins: Plugin = {
+  name: 'builtins',
   setup({ onResolve, onLoad }) {
-    const filter = /^node:(child_process|crypto|zlib|readline\/promises)$/;
-    onResolve({ filter }, ({ path, importer }) =>
-      importer.startsWith(join(root, 'src/')) ? { path, namespace: 'builtin-when-needed' } : undefined,
+    onResolve({ filter: /^node:/ }, ({ path, importer, kind }) =>
+      importer.startsWith(join(root, 'src/')) && kind === 'import-statement'
+        ? { path, namespace: 'builtin', sideEffects: false }
+        : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'builtin-when-needed' }, async ({ path }) => {
-      const functions = Object.entries(await import(path))
-        .filter(([name, value]) => /^[a-z]/.test(name) && name !== 'default' && typeof value === 'function')
-        .map(([name]) => `export const ${name} = (...args) => require('${path}').${name}(...args);`);
-      return { contents: functions.join('\n'), resolveDir: root };
-    });
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: LOADED_WHEN_NEEDED.test(path) ? loadedWhenNeeded(path) : loadedAtOnce(path),
+      resolveDir: root,
+    }));
   },
 };
+
+function loadedWhenNeeded(builtin: string): string {
+  const functions = Object.entries(process.getBuiltinModule(builtin) ?? {})
+    .filter(([name, value]) => /^[a-z]/.test(name) && typeof value === 'function')
+    .map(([name]) => `export const ${name} = (...args) => require('${builtin}').${name}(...args);`);
+  return functions.join('\n');
+}
+
+/** Without exports that Node computes when somebody asks for them. */
+function loadedAtOnce(builtin: string): string {
+  const exports = process.getBuiltinModule(builtin) ?? {};
+  const names = Object.entries(Object.getOwnPropertyDescriptors(exports))
+    .filter(([name, { value }]) => /^[a-z]\w*$/i.test(name) && value !== undefined)
+    .map(([name]) => name);
+  return `export const { ${names.join(', ')} } = require('${builtin}');`;
+}
 
 /** The source of a thread. agt mode starts it from a string, because the packed executable has no file to start. */
 const worker = await build({
@@ -71,6 +94,7 @@ const worker = await build({
 
 for (const [entry, outfile] of [
   ['src/main.ts', `${outdir}/main.cjs`],
+  ['src/agtmode/frequent.ts', `${outdir}/frequent.cjs`],
   ['src/agtmode/main.ts', `${outdir}/agtmode.cjs`],
 ] as const) {
   const result = await build({
@@ -89,7 +113,7 @@ for (const [entry, outfile] of [
     metafile: true,
     // Its other form cannot be bundled.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [stringWidthWhenNeeded, builtinsWhenNeeded],
+    plugins: [stringWidthWhenNeeded, builtins],
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),

@@ -1,21 +1,26 @@
 /**
- * Writes V8's code cache of agt mode's bundle: `node code-cache.ts IN OUT`. It first runs the most frequent commands in
- * a temporary repository, so that the cache holds their compiled functions.
+ * Writes V8's code cache of a bundle of agt mode: `node code-cache.ts BUNDLE`, into BUNDLE.cache. It first runs the most
+ * frequent commands in a temporary repository, so that the cache holds their compiled functions.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { devNull, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Script } from 'node:vm';
 import { asCommonJsFunction } from '../src/process/load-agtmode.ts';
 
-const [input, output] = process.argv.slice(2).map((path) => resolve(path)) as [string, string];
-const script = new Script(asCommonJsFunction(readFileSync(input, 'utf8')), { filename: 'agtmode.cjs' });
-const module = { exports: {} as { runAgtMode: (args: string[]) => Promise<number> } };
-script.runInThisContext()(module.exports, createRequire(input), module, input, '.');
+type Bundle = { runAgtMode: (args: string[]) => Promise<number> };
 
-const write = process.stdout.write;
+const input = resolve(process.argv[2] ?? '');
+const isFrequent = basename(input) === 'frequent.cjs';
+const script = new Script(asCommonJsFunction(readFileSync(input, 'utf8')), { filename: basename(input) });
+const module = { exports: {} as Bundle };
+script.runInThisContext()(module.exports, createRequire(input), module, input, '.');
+const all = isFrequent
+  ? (createRequire(input)(join(dirname(input), 'agtmode.cjs')) as Bundle)
+  : module.exports;
+
 const place = mkdtempSync(join(tmpdir(), 'agt-code-cache-'));
 try {
   // A git hook that calls this script sets variables that point to its own repository.
@@ -25,6 +30,7 @@ try {
   const email = { GIT_AUTHOR_EMAIL: 'agt@localhost', GIT_COMMITTER_EMAIL: 'agt@localhost' };
   Object.assign(process.env, {
     HOME: place,
+    XDG_STATE_HOME: join(place, 'state'),
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: devNull,
     ...name,
@@ -34,20 +40,43 @@ try {
   execFileSync('git', ['init', '--quiet', 'project']);
   process.chdir('project');
   execFileSync('git', ['commit', '--quiet', '--allow-empty', '--message', 'first']);
-  process.stdout.write = () => true;
-  await call('session', 'new', '--id', 's1');
+  await call(all, 'session', 'new', '--id', 's1');
+  const sandbox = join(place, 'project.agt/sessions/s1/sandbox');
   for (const content of ['once', 'twice', 'twice']) {
-    writeFileSync('../project.agt/sessions/s1/sandbox/file', content);
-    await call('autocommit', '--session', 's1');
+    writeFileSync(join(sandbox, 'file'), content);
+    await call(module.exports, 'autocommit', '--session', 's1');
   }
-  await call('session', 'list', '--help');
+  if (isFrequent) await callAsHook(sandbox);
+  else await callFromTerminal();
 } finally {
-  process.stdout.write = write;
+  process.chdir('/');
   rmSync(place, { recursive: true });
 }
-writeFileSync(output, script.createCachedData());
+writeFileSync(`${input}.cache`, script.createCachedData());
 
-async function call(...args: string[]): Promise<void> {
-  const exitCode = await module.exports.runAgtMode(args);
+async function callFromTerminal(): Promise<void> {
+  for (const words of ['list', 'status', 'undo s1', 'session list --help'])
+    await call(all, ...words.split(' '));
+}
+
+/** Standard input of a hook is the event of an agent. */
+async function callAsHook(cwd: string): Promise<void> {
+  writeFileSync(join(cwd, 'file'), 'by a tool');
+  const event = {
+    hook_event_name: 'PostToolUse',
+    tool_name: 'Edit',
+    tool_use_id: 't1',
+    session_id: 'c1',
+    cwd,
+  };
+  const file = join(place, 'event');
+  writeFileSync(file, JSON.stringify(event));
+  closeSync(0);
+  openSync(file, 'r'); // the lowest free descriptor: 0
+  await call(module.exports, 'hook', 'claude-code');
+}
+
+async function call({ runAgtMode }: Bundle, ...args: string[]): Promise<void> {
+  const exitCode = await runAgtMode(args);
   if (exitCode !== 0) throw new Error(`agt ${args.join(' ')}: exit code ${exitCode}`);
 }

@@ -1,15 +1,18 @@
 /**
  * Chooses git mode or agt mode by the name that the program was called with, and prints the one error that ends it.
- * The bundle of this file holds git mode; agt mode is in a file of its own (src/process/load-agtmode.ts).
+ * The bundle of this file holds git mode; agt mode is in files of their own (src/process/load-agtmode.ts).
  */
 import { exitCodeFor, formatError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
 import { programArguments, programName } from './process/invocation.ts';
-import { loadAgtMode } from './process/load-agtmode.ts';
+import { runAgtMode } from './process/load-agtmode.ts';
+import { asksForOwnVersion, printOwnVersion } from './process/own-version.ts';
 
 async function main(): Promise<number> {
   const args = programArguments();
-  return /^git(\.exe)?$/i.test(programName()) ? runGitMode(args) : loadAgtMode()(args);
+  const isGit = /^git(\.exe)?$/i.test(programName());
+  if (asksForOwnVersion(isGit, args, process.env)) return printOwnVersion();
+  return isGit ? runGitMode(args) : runAgtMode(args);
 }
 
 function fail(error: unknown): void {

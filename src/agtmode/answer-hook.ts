@@ -4,8 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
-import { isatty } from 'node:tty';
+import { dirname, isAbsolute, join } from 'node:path';
 import { AgtError, EXIT, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import {
@@ -22,8 +21,10 @@ import { recordEvent } from '../integrations/record-event.ts';
 import { findIntegration } from '../integrations/tools.ts';
 import { ownCommand } from '../process/invocation.ts';
 import { readStandardInput } from '../process/standard-input.ts';
+import { isTerminal } from '../process/terminal.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type Context, openContext } from './context.ts';
+import { renewHooksFront } from './front/write-front.ts';
 import { answerPrompt } from './prompt-answer.ts';
 import { folderHere } from './session-here.ts';
 import { answerWorktree } from './worktree-answer.ts';
@@ -33,13 +34,13 @@ import { gitDirectory } from './write-shim.ts';
 const IN_BACKGROUND = '--background';
 
 export async function answerHook([tool = '', ...words]: readonly string[]): Promise<number> {
-  if (isatty(0)) {
+  if (isTerminal(0)) {
     throw usageError(
       'agt hook reads an event of an agent from standard input',
       'the settings of the agent call it: agt hooks install',
     );
   }
-  const env = withoutRepositoryVariables(process.env);
+  const env = withoutProjectVariables(process.env);
   const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND) };
   try {
     return await answer(call, readStandardInput());
@@ -55,10 +56,25 @@ interface HookCall {
   readonly isInBackground: boolean;
 }
 
-/** Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. */
-function withoutRepositoryVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/**
+ * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
+ * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository.
+ */
+function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
+  for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME'])
+    if (isOfProject(env[name], env['HOME'])) delete env[name];
   return env;
+}
+
+/** HOME itself may be a repository. */
+function isOfProject(path: string | undefined, home: string | undefined): boolean {
+  if (path === undefined || !isAbsolute(path)) return true;
+  for (let directory = path; directory !== dirname(directory) && directory !== home; ) {
+    if (existsSync(join(directory, '.git'))) return true;
+    directory = dirname(directory);
+  }
+  return false;
 }
 
 async function answer(call: HookCall, input: string): Promise<number> {
@@ -124,6 +140,7 @@ async function record(
     context.out(integration.blockPrompt(await answerPrompt(context, command)));
     return;
   }
+  if (event.kind === 'session-start') renewHooksFront(context);
   await recordEvent(place, {
     event,
     integration,

@@ -3,7 +3,6 @@
  * set each of them. agt looks for git and the repository only when a command first asks for them.
  */
 
-import { isatty } from 'node:tty';
 import {
   ALL_KEYS,
   globalConfigPath,
@@ -18,10 +17,11 @@ import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/
 import { once } from '../once.ts';
 import { packed } from '../process/invocation.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
+import { isTerminal } from '../process/terminal.ts';
+import { writer } from '../process/writer.ts';
 import { findRepository } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 import type { FolderAccess } from '../session/attached/store.ts';
-import { writer } from './output/writer.ts';
 
 export interface Context {
   readonly cwd: string;
@@ -81,12 +81,12 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     cwd,
     env,
     now: () => new Date(),
-    out: writer(() => process.stdout),
-    err: writer(() => process.stderr),
-    colour: isatty(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
-    columns: isatty(1) ? process.stdout.columns : undefined,
-    interactive: isatty(0) && isatty(2),
-    showsProgress: isatty(2) && env['TERM'] !== 'dumb' && !isStartedByGuard(env),
+    out: writer(1),
+    err: writer(2),
+    colour: isTerminal(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    columns: isTerminal(1) ? process.stdout.columns : undefined,
+    interactive: isTerminal(0) && isTerminal(2),
+    showsProgress: isTerminal(2) && env['TERM'] !== 'dumb' && !isStartedByGuard(env),
     gitPath,
     git: async () => (await probe()).git,
     gitVersion: async () => (await probe()).version,

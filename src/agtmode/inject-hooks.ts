@@ -8,7 +8,8 @@ import type { Injection, Integration } from '../integrations/integration.ts';
 import { agentOf } from '../integrations/run-profile.ts';
 import { injectedDirectory } from '../repository/layout.ts';
 import type { Context } from './context.ts';
-import { hooksFile, stableCommand } from './hooks-files.ts';
+import { writeInjectedFront } from './front/write-front.ts';
+import { hooksFile } from './hooks-files.ts';
 
 interface Command {
   readonly words: readonly string[];
@@ -24,7 +25,9 @@ export async function injectHooks(
   if (integration === undefined) return command;
   const { commonDir, agtDir } = await context.repository();
   const place = integration.injectPlace?.({ path: command.env['PATH'] ?? '', commonDir });
-  return withInjection(withInjection(command, place), await hooksFor(context, integration, agtDir));
+  // The profile may have moved its settings.
+  const there = { ...context, env: command.env };
+  return withInjection(withInjection(command, place), await hooksFor(there, integration, agtDir));
 }
 
 /** Undefined if its settings have the hooks already. */
@@ -37,7 +40,8 @@ async function hooksFor(
   const file = await hooksFile(context, integration, { project: false, worktrees: false });
   const installed = await findHooks(file).catch(() => 'unreadable');
   if (installed !== undefined) return undefined;
-  const text = await file.settings.add(undefined, hookCommand(stableCommand(context), integration));
+  const command = writeInjectedFront(context, integration, injectedDirectory(agtDir));
+  const text = await file.settings.add(undefined, hookCommand(command, integration));
   const write = (name: string) => {
     const path = join(injectedDirectory(agtDir), name);
     if (readIfThere(path) !== text) writeFileAtomic(path, text, { cache: true });

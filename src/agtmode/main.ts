@@ -3,24 +3,22 @@
  * as in git mode.
  */
 import { resolve } from 'node:path';
-import { AgtError, EXIT, systemReason, usageError } from '../errors.ts';
+import { EXIT, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
-import { showsOwnVersion } from '../process/own-version.ts';
+import { printOwnVersion } from '../process/own-version.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { answerHook } from './answer-hook.ts';
-import { commandName, runCommand } from './command-line/command.ts';
+import { commandName, isHelp, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
 import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
+import { enterDirectory } from './enter-directory.ts';
 import { overview } from './output/overview.ts';
-import { writer } from './output/writer.ts';
-
-declare const AGT_VERSION: string;
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
 const MENDING = ['doctor', 'config set', 'config unset'];
@@ -43,7 +41,6 @@ const SHORT_FORMS = new Set([
 ]);
 
 export async function runAgtMode(args: string[]): Promise<number> {
-  if (showsOwnVersion(args, process.env)) return printVersion(writer(() => process.stdout));
   // Before anything can fail: to an agent, exit codes of hooks are orders.
   if (args[0] === 'hook' && args[1] !== undefined && !isHelp(args[1])) return answerHook(args.slice(1));
   const { directory, rest: given } = takeDirectories(args);
@@ -61,9 +58,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
     context.out(overview(COMMANDS));
     return EXIT.done;
   }
-  if (word === '--version' || word === '-v') {
-    return printVersion(context.out);
-  }
+  if (word === '--version' || word === '-v') return printOwnVersion(context.out);
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
@@ -79,15 +74,6 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words);
-}
-
-function isHelp(word: string): boolean {
-  return ['help', '--help', '-h'].includes(word);
-}
-
-function printVersion(out: (text: string) => void): number {
-  out(`agt ${AGT_VERSION}\n`);
-  return EXIT.done;
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -154,14 +140,4 @@ function takeDirectoryOptions(args: string[]): { directory: string | undefined; 
     rest = rest.slice(2);
   }
   return { directory, rest };
-}
-
-function enterDirectory(directory: string | undefined): string {
-  try {
-    if (directory !== undefined) process.chdir(directory);
-    return process.cwd();
-  } catch (error) {
-    const what = directory === undefined ? 'read the current directory' : `change to "${directory}"`;
-    throw new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error });
-  }
 }

@@ -11,6 +11,7 @@ import { shimText } from '../gitmode/shim/shim.ts';
 import { packed } from '../process/invocation.ts';
 import { binDirectory } from '../repository/layout.ts';
 import type { Context } from './context.ts';
+import { frontIn, writeFront } from './front/write-front.ts';
 import { linkPath } from './installed-shim.ts';
 
 export async function shimScript(dir: string, context: Context): Promise<string> {
@@ -33,6 +34,7 @@ export async function writeShim(dir: string, context: Context): Promise<void> {
   const path = join(dir, 'git');
   if (readIfThere(path) !== text) writeScript(path, text);
   else utimesSync(path, new Date(), new Date());
+  writeFront(frontIn(dir), context);
 }
 
 /** The directory to put first on PATH so that `git` is agt's; undefined if it is already. */

@@ -6,6 +6,8 @@ import type { PreparedFile } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { systemFailure } from '../errors.ts';
 import { statCacheFile } from '../repository/layout.ts';
+import { serializeManifest } from '../snapshot/manifest.ts';
+import { type KnownRefs, writeKnownRefs } from './known-refs.ts';
 import type { Observation } from './observe.ts';
 import type { CaptureTarget } from './request.ts';
 import { prepareStatCache } from './stat-cache/stat-cache.ts';
@@ -29,14 +31,36 @@ export class CaptureNotes {
     });
   }
 
+  /** After a capture that found nothing new. */
+  writeUnchanged(now: Date): string[] {
+    const { tip, tipTree, tipManifest, isKnown } = this.observation.refs;
+    return this.writeAll(tip, isKnown ? undefined : { tip, tipTree, tipManifest }, now);
+  }
+
   /** Returns warnings: the capture is done, even if this fails. */
-  write(commit: string, now: Date): string[] {
+  write({ commit, tree }: { commit: string; tree: string }, now: Date): string[] {
+    const tipManifest = serializeManifest(this.observation.manifest);
+    return this.writeAll(commit, { tip: commit, tipTree: tree, tipManifest }, now);
+  }
+
+  /** `known`: what git need not be asked next time, unless that is in the file already. */
+  private writeAll(commit: string, known: Omit<KnownRefs, 'commits'> | undefined, now: Date): string[] {
     const { target, observation } = this;
     const warnings = tryToWrite('the stat cache', () => (this.prepared ?? this.nextCache(commit))?.replace());
     failurePoint('capture: stat cache written');
+    if (known !== undefined)
+      warnings.push(
+        ...tryToWrite('the known refs', () => writeKnownRefs(target, { ...known, commits: this.commits() })),
+      );
     if (observation.scanned.failed.length > 0) return warnings;
     const writeTime = () => writeTimestamp(target.agtDir, target.sessionId, now);
     return [...warnings, ...tryToWrite('the timestamp', writeTime)];
+  }
+
+  /** Commits that git has found in the repository. */
+  private commits(): string[] {
+    const { head, user } = this.observation.refs;
+    return [head.commit, head.work, user].filter((commit) => typeof commit === 'string');
   }
 
   discard(): void {

@@ -13,6 +13,7 @@ import { IGNORED } from '../snapshot/ignore-file.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
 import { advanceTip } from './advance-tip.ts';
 import { CaptureNotes } from './capture-notes.ts';
+import { type FolderParts, folderParts } from './folder-parts.ts';
 import { type Change, listChanges } from './list-changes.ts';
 import { recreateTip } from './lost-tip.ts';
 import { ObjectStream } from './object-stream.ts';
@@ -43,6 +44,15 @@ export interface CaptureResult {
   readonly warnings: readonly string[];
   /** Number of files whose content was read. */
   readonly read: number;
+  /** Undefined if a later change might give no file and no directory a time after the scan. */
+  readonly seen?: Seen | undefined;
+}
+
+export interface Seen {
+  /** The file system's clock before the scan, in milliseconds. */
+  readonly clock: number;
+  /** For several processes that look at the folder at once. */
+  readonly parts: FolderParts | undefined;
 }
 
 /**
@@ -92,9 +102,9 @@ async function tryCapture(
   if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
     observation = await observeFolder(git, target, options, objects);
   const { refs, last } = observation;
-  const result = summarize(target, observation);
+  const result = { ...summarize(target, observation), seen: seenBy(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
-    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).write(refs.tip, options.now);
+    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).writeUnchanged(options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
   }
   if (options.dryRun)
@@ -122,6 +132,17 @@ function summarize(
     ],
     read: scanned.readCount,
   };
+}
+
+/** Undefined if the scan has not seen everything, or if times tell not enough (see `CaptureResult.seen`). */
+function seenBy(
+  { last, scanned, clock, isMapped }: Observation,
+  { siblings }: CaptureOptions,
+): Seen | undefined {
+  const { files, directories } = scanned.cache ?? last.cache ?? {};
+  const isComplete = siblings === undefined && scanned.failed.length === 0 && !isMapped;
+  if (!isComplete || files === undefined || directories?.haveTimes() !== true) return undefined;
+  return { clock, parts: folderParts(files, directories) };
 }
 
 function readable(paths: readonly LeftOut[]): NotCaptured[] {
@@ -170,10 +191,10 @@ async function commitSnapshot(
 ): Promise<{ commit: string; warnings: string[] }> {
   const notes = new CaptureNotes(target, observation);
   try {
-    const commit = await writeShadowCommit(git, target, objects, observation, options, (name) =>
+    const written = await writeShadowCommit(git, target, objects, observation, options, (name) =>
       notes.prepareCache(name),
     );
-    return { commit, warnings: notes.write(commit, options.now) };
+    return { commit: written.commit, warnings: notes.write(written, options.now) };
   } catch (error) {
     notes.discard();
     throw error;

@@ -33,6 +33,8 @@ export interface Observation {
   readonly scanned: ScanResult;
   /** The file system's clock before the scan, in milliseconds. */
   readonly clock: number;
+  /** Whether a process has mapped a file for writing. */
+  readonly isMapped: boolean;
   /** For a new snapshot. */
   readonly manifest: SnapshotManifest;
 }
@@ -94,7 +96,7 @@ export async function observeFolder(
     topFolders,
     ownerOf: (path) => ownerOf(`${folder}/${path}`),
   });
-  return { refs, last, index, scanned, clock, manifest };
+  return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
 }
 
 /** The files that git ignores in an attached folder. git has been started when the function returns. */

@@ -8,21 +8,25 @@ import type { RefsAtStart } from './starting-refs.ts';
 /**
  * The last snapshot, the tip of the user branch, and commits that would otherwise be unreachable: the agent's own since
  * then, that of the work branch while HEAD is elsewhere, those that somebody put on the shadow branch, those that files of
- * the worktree name, and `options.keep`. A snapshot of an attached folder has the last one alone.
+ * the worktree name, and `options.keep`. A snapshot of an attached folder has the last one alone. The last snapshot keeps
+ * whatever it knew of.
  */
 export async function listParents(
   git: Git,
   refs: RefsAtStart,
-  last: LastSnapshot,
+  { manifest: known }: LastSnapshot,
+  digest: string | undefined,
   options: CaptureOptions,
 ): Promise<string[]> {
   if (refs.user === undefined) return [refs.tip];
   const parents = [refs.tip, refs.user];
   const head = refs.head.commit;
-  if (head !== null && head !== last.manifest?.head.commit && !(await isReachable(git, head, parents)))
+  if (head !== null && head !== known?.head.commit && !(await isReachable(git, head, parents)))
     parents.push(head);
-  const branches = [refs.shadow, refs.head.work].filter((commit) => typeof commit === 'string');
-  const wanted = [...branches, ...(options.keep ?? []), ...commitsOf(refs.gitDirFiles)];
+  const work = refs.head.work === known?.head.work ? undefined : refs.head.work;
+  const branches = [refs.shadow, work].filter((commit) => typeof commit === 'string');
+  const ofFiles = digest === known?.git_dir_digest ? [] : commitsOf(refs.gitDirFiles);
+  const wanted = [...branches, ...(options.keep ?? []), ...ofFiles];
   return [...parents, ...(await listUnreachable(git, wanted, parents))];
 }
 

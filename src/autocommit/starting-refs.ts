@@ -2,11 +2,13 @@
 import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
+import { HEADS } from '../git/files/ref-files.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/cat-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
+import { readKnownRefs, refsWithoutGit } from './known-refs.ts';
 import type { CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
@@ -28,6 +30,8 @@ export interface RefsAtStart {
   /** The commit of the user's HEAD in an attached folder, which has no HEAD of its own. */
   readonly userHead?: string | undefined;
   readonly gitDirFiles: GitDirFiles;
+  /** agt did not ask git. */
+  readonly isKnown: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -44,35 +48,17 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const isDamaged = !isReadableHead(gitDir);
   const workGit = inDirectory(git, directoryForGit(git, target));
-  const names = [
-    isDamaged ? 'of a damaged HEAD' : `${nameOfHead(lostGitDir)}^{commit}`,
-    target.tipRef,
-    `${target.tipRef}^{tree}`,
-    target.shadowRef,
-    `${target.userRef ?? ''}^{commit}`,
-    `${target.workRef}^{commit}`,
-    `${target.startCommit}^{commit}`,
-  ];
-  const questions = [...names.map((name) => `info ${name}`), `contents ${target.tipRef}:_/manifest.json`];
-  const [answers, ref] = await Promise.all([
-    runBatchCommand(workGit, questions),
-    isDamaged
-      ? ''
-      : (headRef(gitDir) ?? gitAnswer(workGit, ['symbolic-ref', '--quiet', nameOfHead(lostGitDir)])),
-  ]);
-  const lines = answers.toString().replace(/\n$/, '').split('\n');
-  const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
-    (answer) => /^([0-9a-f]+) (?:commit|tree|blob) \d+$/.exec(answer)?.[1],
-  );
-  if (tip === undefined || tipTree === undefined) throw new LostTip(target);
-  const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');
+  const found =
+    (isDamaged ? undefined : findWithoutGit(workGit, target, gitDir)) ??
+    (await askGit(workGit, target, isDamaged ? undefined : gitDir));
+  const { tip, tipTree, tipManifest, shadow, user, ref, commit, work, isKnown } = found;
   return {
     gitDir,
     tip,
     tipTree,
     tipManifest,
     shadow,
-    user: user ?? start ?? tip,
+    user,
     head: isDamaged
       ? lastHead(tipManifest, target, work)
       : {
@@ -80,12 +66,85 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
           commit: commit ?? null,
           ...(ref === target.workRef ? {} : { work: work ?? null }),
         },
+    isKnown,
     warnings: [
       ...(isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : []),
       ...(lostGitDir === undefined ? [] : ['the sandbox has lost its .git file; see: agt doctor']),
     ],
     gitDirFiles: readGitDirFiles(gitDir),
   };
+}
+
+interface Found extends Pick<RefsAtStart, 'tip' | 'tipTree' | 'tipManifest' | 'shadow' | 'user' | 'isKnown'> {
+  /** The branch that HEAD names, empty if HEAD is detached. */
+  readonly ref: string | undefined;
+  /** Of HEAD; undefined if there is none yet. */
+  readonly commit: string | undefined;
+  readonly work: string | undefined;
+}
+
+/** From files. Undefined if git must be asked. */
+function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found | undefined {
+  const { shadowRef, userRef, workRef, startCommit } = target;
+  const known = readKnownRefs(target);
+  const ref = headRef(gitDir);
+  const detached = ref === '' ? headCommit(gitDir) : undefined;
+  // Other refs than branches may be the worktree's own.
+  if (known === undefined || ref === undefined || !(ref.startsWith(HEADS) || detached !== undefined))
+    return undefined;
+  const names = [
+    shadowRef,
+    workRef,
+    ...(userRef === undefined ? [] : [userRef]),
+    ...(ref === '' ? [] : [ref]),
+  ];
+  const refs = refsWithoutGit(git, target, known, names);
+  const user = refs?.get(userRef ?? '') ?? startCommit;
+  const hasAll = [user, detached ?? user].every((commit) => [known.tip, ...known.commits].includes(commit));
+  if (refs === undefined || !hasAll) return undefined;
+  return {
+    tip: known.tip,
+    tipTree: known.tipTree,
+    tipManifest: known.tipManifest,
+    shadow: refs.get(shadowRef),
+    user,
+    ref,
+    commit: detached ?? refs.get(ref),
+    work: refs.get(workRef),
+    isKnown: true,
+  };
+}
+
+/** Without a git directory whose HEAD can be read, it asks nothing about HEAD. */
+async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefined): Promise<Found> {
+  const { tipRef, lostGitDir } = target;
+  const head = nameOfHead(lostGitDir);
+  const names = [
+    gitDir === undefined ? 'of a damaged HEAD' : `${head}^{commit}`,
+    tipRef,
+    `${tipRef}^{tree}`,
+    target.shadowRef,
+    `${target.userRef ?? ''}^{commit}`,
+    `${target.workRef}^{commit}`,
+    `${target.startCommit}^{commit}`,
+  ];
+  const questions = [...names.map((name) => `info ${name}`), `contents ${tipRef}:_/manifest.json`];
+  const [answers, ref] = await Promise.all([
+    runBatchCommand(git, questions),
+    gitDir === undefined ? '' : (headRef(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
+  ]);
+  const lines = answers.toString().replace(/\n$/, '').split('\n');
+  const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
+    (answer) => /^([0-9a-f]+) (?:commit|tree|blob) \d+$/.exec(answer)?.[1],
+  );
+  if (tip === undefined || tipTree === undefined) throw new LostTip(target);
+  const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');
+  return { tip, tipTree, tipManifest, shadow, user: user ?? start ?? tip, ref, commit, work, isKnown: false };
+}
+
+function headCommit(gitDir: string): string | undefined {
+  const head = readHeadFile(gitDir);
+  return head !== undefined && 'commit' in head ? head.commit : undefined;
 }
 
 /** The HEAD of a registration as another worktree knows it. */

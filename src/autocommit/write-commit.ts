@@ -14,7 +14,7 @@ import { NO_TREES, type StagedTrees, writeStagedTrees } from './staged-trees.ts'
 import { directoryForGit } from './starting-refs.ts';
 
 /**
- * Returns the new commit. The refs move last, when everything is on disk. `beforeRefsMove` gets the commit's name, and
+ * Returns the new commit and its tree. The refs move last, when everything is on disk. `beforeRefsMove` gets the commit's name, and
  * may work while git flushes.
  */
 export async function writeShadowCommit(
@@ -24,12 +24,12 @@ export async function writeShadowCommit(
   observation: Observation,
   options: CaptureOptions,
   beforeRefsMove: (commit: string) => void,
-): Promise<string> {
-  const { refs, last } = observation;
+): Promise<{ commit: string; tree: string }> {
+  const { refs, last, manifest } = observation;
   const stream = objects.open();
   const staged = await storeIndex(git, target, stream, observation);
   failurePoint('capture: staged tree written');
-  const parents = await listParents(git, refs, last, options);
+  const parents = await listParents(git, refs, last, manifest.git_dir_digest, options);
   await staged.indexStored;
   await stream.write(commitHeader(target, refs, options, parents));
   if (last.isFirst) await writeStartTree(stream, observation);
@@ -39,7 +39,7 @@ export async function writeShadowCommit(
   await writeGitDirFiles(git, stream, observation);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
   failurePoint('capture: stream written');
-  const commit = await stream.oidOfFirstMark();
+  const { commit, tree } = await stream.describeFirstMark();
   const finished = stream.finish();
   try {
     beforeRefsMove(commit);
@@ -48,7 +48,7 @@ export async function writeShadowCommit(
   }
   failurePoint('capture: refs moved');
   await staged.restoreIfPruned();
-  return commit;
+  return { commit, tree };
 }
 
 interface Staged {

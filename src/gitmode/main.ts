@@ -4,7 +4,6 @@
  */
 import { existsSync, rmSync, writeSync } from 'node:fs';
 import { becomeGit, runAsChild } from '../git/run/become.ts';
-import { showsOwnVersion } from '../process/own-version.ts';
 import { agtDirectory } from '../repository/layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
@@ -20,14 +19,8 @@ import { sandboxWords, stashRun } from './stash/stash.ts';
 import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
 
-declare const AGT_VERSION: string;
-
 export async function runGitMode(words: string[]): Promise<number> {
   const { env } = process;
-  if (showsOwnVersion(words, env)) {
-    process.stdout.write(`agt ${AGT_VERSION}\n`);
-    return 0;
-  }
   const { words: given, disabled } = dropDisableFlag(words);
   const git = findRealGit(env);
   const line = parseCommandLine(given);

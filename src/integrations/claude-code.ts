@@ -16,6 +16,7 @@ const GROUPS: readonly HookGroup[] = [
   { event: 'PostToolUseFailure', matcher: 'Bash|PowerShell|mcp__.*', fields },
   { event: 'SubagentStop', fields },
   { event: 'Stop', fields },
+  { event: 'StopFailure', fields },
   { event: 'SessionEnd', fields },
 ];
 
@@ -30,12 +31,14 @@ export const claudeCode: Integration = {
   title: 'Claude Code',
   program: 'claude',
   readEvent: readClaudeEvent,
+  succeeded: { begins: '"hook_event_name":"PostToolUse"' },
   blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
   home: (env) => env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '', '.claude'),
   file: 'settings.json',
   projectFile: '.claude/settings.local.json',
   settings: ({ worktrees }) =>
     jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])], allHooksDisabled),
+  isolation: { variable: 'CLAUDE_CONFIG_DIR', login: ['.credentials.json'] },
   copiesTranscript: true,
   injectHooks: ({ text }) => ({ words: ['--settings', text], variables: {} }),
   worktrees: { prefix: 'cc-', subagentPrefix: 'cc-agent-' },

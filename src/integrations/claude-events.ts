@@ -24,8 +24,9 @@ export const readClaudeEvent: ReadEvent = (json, env, cwd): HookEvent => {
     case 'PreToolUse':
     case 'SubagentStop':
     case 'Stop':
-    case 'StopFailure':
       return { ...event, kind: 'turn' };
+    case 'StopFailure':
+      return { ...event, kind: 'turn', failure: firstWords(textOf(json, 'error') ?? 'unknown error') };
     case 'SessionEnd':
       return { ...event, kind: 'session-end', pid };
     case 'WorktreeCreate':

@@ -36,6 +36,8 @@ export interface ToolEvent extends AnyEvent {
 /** The end of a turn, or of the work of a subagent, or the moment before a tool: the state of the files counts. */
 export interface TurnEvent extends AnyEvent {
   readonly kind: 'turn';
+  /** Why the agent could not end the turn; undefined if it did. */
+  readonly failure?: string | undefined;
 }
 
 export interface SessionEnd extends AnyEvent {

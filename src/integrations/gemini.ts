@@ -65,11 +65,16 @@ export const gemini: Integration = {
   title: 'Gemini CLI',
   program: 'gemini',
   readEvent,
+  succeeded: { begins: '"hook_event_name":"AfterTool"', lacks: ['"error"', 'Command exited with code: '] },
   blockPrompt: (reason) => JSON.stringify({ decision: 'deny', reason }),
   mustNotFail: true,
   home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),
   file: 'settings.json',
   projectFile: '.gemini/settings.json',
+  isolation: {
+    variable: 'GEMINI_CLI_HOME',
+    login: ['oauth_creds.json', 'gemini-credentials.json', 'google_accounts.json'],
+  },
   copiesTranscript: true,
   settings: () => jsonHooks(NAME, GROUPS, switchedOff),
 };

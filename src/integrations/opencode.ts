@@ -102,6 +102,7 @@ export const opencode: Integration = {
   title: 'opencode',
   program: 'opencode',
   readEvent,
+  succeeded: { begins: '"event":"tool"', ends: ',"failed":false}' },
   home: (env) =>
     env['OPENCODE_CONFIG_DIR'] ||
     join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), 'opencode'),

@@ -1,7 +1,8 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
+import { isCapturedByItself } from '../filter/session-file.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { markFailed } from '../running/mark-failed.ts';
+import { markFailed, markFailedTurn } from '../running/mark-failed.ts';
 import { FolderRefused } from '../session/attached/refuse.ts';
 import { type FolderAccess, folderId, stateHome, storeName } from '../session/attached/store.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
@@ -20,6 +21,8 @@ export interface Place {
   readonly slowFile: string;
   /** Leaves the change to the next event if another agt is busy too long. @throws the error of agt or git */
   readonly capture: (options: AutocommitOptions) => Promise<void>;
+  /** A turn of the agent has failed. */
+  readonly failTurn: (reason: string, now: Date) => Promise<void>;
 }
 
 /** Two tools of an agent may end at once. */
@@ -32,6 +35,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
     readOnlyTools: user.settings.readOnlyTools,
     slowFile: slowCaptureFile(user.agtDir, record.session_id),
     capture: async (options) => {
+      if (!isCapturedByItself(record)) return;
       try {
         await unlessBusy(() => retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(user, record, options)));
       } catch (error) {
@@ -39,6 +43,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
         throw error;
       }
     },
+    failTurn: (reason, now) => markFailedTurn(user, record, reason, now),
   };
 }
 
@@ -63,6 +68,7 @@ export function folderPlace(
         if (!(error instanceof FolderRefused && error.isKnown)) throw error;
       }
     },
+    failTurn: async () => {}, // it has no states
   };
 }
 

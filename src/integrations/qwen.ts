@@ -27,6 +27,7 @@ export const qwen: Integration = {
   program: 'qwen',
   // Variables of Claude Code would come from a .env file of the project: agt must not write where they say.
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
+  succeeded: { begins: '"hook_event_name":"PostToolUse"' },
   blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
   home: (env) => env['QWEN_HOME'] || join(env['HOME'] ?? '', '.qwen'),
   file: 'settings.json',

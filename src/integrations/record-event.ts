@@ -19,6 +19,7 @@ import {
   type SessionEnd,
   type SessionStart,
   type ToolEvent,
+  type TurnEvent,
 } from './event.ts';
 import type { Integration } from './integration.ts';
 import { LONGEST_WAIT_MS, type Place, unlessBusy } from './place.ts';
@@ -54,7 +55,7 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
     case 'tool':
       return recordTool(place, event, request);
     case 'turn':
-      return captureTurn(place, request);
+      return endTurn(place, event, request);
     case 'session-end':
       return end(place, event, request);
   }
@@ -82,6 +83,12 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
 async function tidy({ access, now }: RecordRequest): Promise<void> {
   if (!isTidyDue(access, now)) return;
   await tidyFolders(access, { thin: false, now, pruneBefore: PRUNE_FOLDERS_BEFORE, dryRun: false });
+}
+
+async function endTurn(place: Place, { failure }: TurnEvent, request: RecordRequest): Promise<void> {
+  await captureTurn(place, request);
+  if (failure === undefined) return;
+  await place.failTurn(`a turn of ${request.integration.program} failed: ${failure}`, request.now);
 }
 
 /** A conversation that cannot be copied does not keep agt from the files. */
@@ -152,13 +159,14 @@ async function recordTool(place: Place, event: ToolEvent, request: RecordRequest
 
 async function capture(
   place: Place,
-  { integration: { program: agent }, event: { conversation }, now }: RecordRequest,
+  { integration: { program: agent }, event: { kind, conversation }, now }: RecordRequest,
   options: Partial<AutocommitOptions> = {},
 ): Promise<void> {
   const start = performance.now();
   await place.capture({
     now,
     agent,
+    agentGoesOn: ['prompt', 'tool', 'turn'].includes(kind),
     ...(conversation === undefined ? {} : { conversation }),
     ...options,
   });

@@ -8,6 +8,11 @@ export function stateDirectory(env: NodeJS.ProcessEnv): string | undefined {
   return state === undefined ? undefined : join(state, 'agt');
 }
 
+/** The script that hooks call (agtmode/front/). */
+export function hooksFront(stateDir: string): string {
+  return join(hooksDirectory(stateDir), 'agt');
+}
+
 /** Holds agt's knowledge of the hooks that it has installed. */
 export function hooksDirectory(stateDir: string): string {
   return join(stateDir, 'hooks');

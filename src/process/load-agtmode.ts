@@ -1,6 +1,6 @@
 /**
- * Loads agt mode (with yargs and execa), which git mode does without: from the assets of the packed executable, with a
- * V8 code cache, or from the file beside the bundle.
+ * Loads agt mode, which git mode does without: from the assets of the packed executable, with a V8 code cache, or from the
+ * file beside the bundle. One bundle has the commands that agents call all the time, the other one all of them.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,25 +8,29 @@ import { getRawAsset } from 'node:sea';
 import { Script } from 'node:vm';
 import { packed } from './invocation.ts';
 
-export type AgtMode = (args: string[]) => Promise<number>;
+/** The words that src/agtmode/frequent.ts knows. */
+const FREQUENT = ['autocommit', 'hook'];
 
-const BUNDLE = 'agtmode.cjs';
+/** Undefined for a command line that this bundle does not understand. */
+type AgtMode = (args: string[]) => Promise<number | undefined>;
 
-interface AgtModeModule {
-  runAgtMode: AgtMode;
+export async function runAgtMode(args: string[]): Promise<number> {
+  const isFrequent = FREQUENT.includes(args[0] ?? '');
+  const exitCode = isFrequent ? await loadBundle('frequent.cjs')(args) : undefined;
+  return exitCode ?? (await loadBundle('agtmode.cjs')(args)) ?? 0;
 }
 
-export function loadAgtMode(): AgtMode {
+function loadBundle(name: string): AgtMode {
   const requireHere = createRequire(packed ? process.execPath : __filename);
-  if (!packed) return (requireHere(join(__dirname, BUNDLE)) as AgtModeModule).runAgtMode;
+  if (!packed) return (requireHere(join(__dirname, name)) as { runAgtMode: AgtMode }).runAgtMode;
   // If V8 rejects the cache, because it runs with other flags, it compiles the source.
-  const compiled = new Script(asCommonJsFunction(asset(BUNDLE).toString('latin1')), {
-    filename: BUNDLE,
-    cachedData: asset(`${BUNDLE}.cache`),
+  const compiled = new Script(asCommonJsFunction(asset(name).toString('latin1')), {
+    filename: name,
+    cachedData: asset(`${name}.cache`),
   }).runInThisContext();
   const module = { exports: {} };
   compiled(module.exports, requireHere, module, process.execPath, join(process.execPath, '..'));
-  return (module.exports as AgtModeModule).runAgtMode;
+  return (module.exports as { runAgtMode: AgtMode }).runAgtMode;
 }
 
 /** The bundle is plain ASCII, which takes no time to decode. */

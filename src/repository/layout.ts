@@ -63,6 +63,11 @@ export function statCacheFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'scan', sessionId);
 }
 
+/** git's answers about the refs of a session at its last capture. */
+export function knownRefsFile(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'refs', sessionId);
+}
+
 export function locksDirectory(agtDir: string): string {
   return join(agtDir, 'locks');
 }
@@ -96,13 +101,38 @@ export function slowCaptureFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'slow', sessionId);
 }
 
+/** By this file the front (agtmode/front/) knows what has to be the same. Its time is that of the last scan. */
+export function frontFactsFile(agtDir: string, sessionId: string): string {
+  return join(frontDirectory(agtDir), sessionId);
+}
+
+export function frontDirectory(agtDir: string): string {
+  return join(agtDir, 'front');
+}
+
+/** Empty files whose times count. No session id begins with a dot. */
+export const FRONT_TIMES = { until: '.until-', clock: '.clock-', seen: '.seen-' } as const;
+
+/** Its time: until when the front may answer. */
+export function frontUntilFile(agtDir: string, sessionId: string): string {
+  return join(frontDirectory(agtDir), `${FRONT_TIMES.until}${sessionId}`);
+}
+
+/** Its time: when the front last found that nothing has changed. */
+export function frontSeenFile(agtDir: string, sessionId: string): string {
+  return join(frontDirectory(agtDir), `${FRONT_TIMES.seen}${sessionId}`);
+}
+
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
     statCacheFile(agtDir, sessionId),
+    knownRefsFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),
     join(usageDirectory(agtDir), sessionId),
     slowCaptureFile(agtDir, sessionId),
+    frontFactsFile(agtDir, sessionId),
+    ...Object.values(FRONT_TIMES).map((start) => join(frontDirectory(agtDir), `${start}${sessionId}`)),
   ];
 }
 
@@ -149,6 +179,33 @@ export function folderStore(stateHome: string, name: string): string {
 /** A store that agt is still making. It gets its name when it is complete. */
 export function newStorePrefix(stateHome: string): string {
   return join(foldersDirectory(stateHome), '.new-');
+}
+
+/** One file for each resource of a provider, outside of every repository. */
+export function leasesDirectory(stateHome: string): string {
+  return join(stateHome, 'agt', 'leases');
+}
+
+export function leaseFile(stateHome: string, nonce: string): string {
+  return join(leasesDirectory(stateHome), `${nonce}.json`);
+}
+
+/** What providers keep of session folders, beside the directory of those. */
+export function frozenDirectory(sessionsDir: string): string {
+  return join(dirname(sessionsDir), 'frozen');
+}
+
+/** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */
+export function templateFiles(
+  agtDir: string,
+  nonce = '',
+): { readonly record: string; readonly index: string; readonly statCache: string } {
+  const directory = join(agtDir, 'template');
+  return {
+    record: join(directory, 'record.json'),
+    index: join(directory, `${nonce}.index`),
+    statCache: join(directory, `${nonce}.scan`),
+  };
 }
 
 /** Why agt does not attach a folder. */

@@ -1,9 +1,9 @@
 /** A command that agt runs for the user: its streams, signals and exit code are its own. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { isatty } from 'node:tty';
 import { isInForeground, isStopped } from '../disk/processes.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { isTerminal } from '../process/terminal.ts';
 import { printWithPrefix } from './prefixed-output.ts';
 
 export interface CommandLine {
@@ -63,7 +63,7 @@ const STOP_POLL_MS = 100;
  * shell continues both.
  */
 function followWhenStopped(pid: number | undefined): NodeJS.Timeout | undefined {
-  if (pid === undefined || !isatty(0)) return undefined;
+  if (pid === undefined || !isTerminal(0)) return undefined;
   let wasStopped = false;
   return setInterval(() => {
     const isStoppedNow = isStopped(pid);

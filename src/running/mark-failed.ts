@@ -1,4 +1,7 @@
-/** Marks a session in which agt could not record a step. The next complete autocommit makes it active again. */
+/**
+ * Marks a session in which agt could not record a step: the next complete autocommit makes it active again. Or one in
+ * which a turn of the agent failed: it is active again when the agent goes on.
+ */
 import { isActive } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -16,13 +19,31 @@ export async function markFailed(
   now: Date,
 ): Promise<void> {
   if (isBusy(error)) return;
-  const reason = error instanceof Error ? error.message : String(error);
+  await writeFailure(repository, id, { now, reason: error instanceof Error ? error.message : String(error) });
+}
+
+/** Never throws, too. */
+export async function markFailedTurn(
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  reason: string,
+  now: Date,
+): Promise<void> {
+  await writeFailure(repository, id, { now, reason }, { failed_turn: true });
+}
+
+async function writeFailure(
+  repository: Repository,
+  id: SessionRecord['session_id'],
+  failure: { now: Date; reason: string },
+  by: Pick<SessionRecord, 'failed_turn'> = {},
+): Promise<void> {
   try {
     await retryWhileBusy(LONGEST_WAIT_MS, () =>
       withSessionLock(repository, id, async (session) => {
         const record = session.read();
         if (record !== undefined && isActive(record))
-          session.write(inState(record, 'failed', { now, reason }));
+          session.write({ ...inState(record, 'failed', failure), ...by });
       }),
     );
   } catch {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { AutoRevert } from '../config/values.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { isActive } from '../filter/session-file.ts';
+import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { previewCapture } from '../session/capture-session.ts';
 import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
@@ -82,12 +83,19 @@ async function reasonToRevert(
 async function lastActivity(repository: Repository, record: SessionRecord, now: Date): Promise<number> {
   const recorded = Date.parse(record.last_activity_at);
   try {
-    const { changes } = await previewCapture(repository, record, { now });
+    const { commit, changes } = await previewCapture(repository, record, { now });
     const times = changes.map(({ path }) => changeTime(join(sessionFolder(record), path)) ?? recorded);
-    return Math.max(recorded, ...times);
+    const hasSnapshot = commit !== undefined && commit !== record.from_commit;
+    const captured = hasSnapshot ? await commitTime(repository, commit) : recorded;
+    return Math.max(recorded, captured, ...times);
   } catch {
     return recorded; // the revert will say what is wrong
   }
+}
+
+/** In milliseconds. */
+async function commitTime({ git }: Repository, commit: string): Promise<number> {
+  return 1000 * Number(await gitText(git, ['log', '-1', '--format=%ct', commit]));
 }
 
 /** Undefined for a file that is gone. */

@@ -15,7 +15,10 @@ import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
 import { lostGitDir, requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
 
-export type AutocommitOptions = Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'>;
+export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
+  /** The agent works: a turn that failed before is past. */
+  readonly agentGoesOn?: boolean;
+}
 
 export function captureTarget(repository: Repository, record: SessionRecord): CaptureTarget {
   return {

@@ -62,13 +62,17 @@ export function complete(
 
 /** The record with another state, and with the time and the reason of that. */
 export function inState(
-  { state_at: at, state_reason: earlier, ...record }: SessionRecord,
+  { state_at: at, state_reason: earlier, failed_turn: failedTurn, ...record }: SessionRecord,
   state: SessionState,
   { now, reason }: { readonly now: Date; readonly reason?: string | undefined },
 ): SessionRecord {
   if (record.state === state && reason === undefined) {
-    const kept = { ...(at && { state_at: at }), ...(earlier && { state_reason: earlier }) };
-    return { ...record, ...kept };
+    return {
+      ...record,
+      ...(at && { state_at: at }),
+      ...(earlier && { state_reason: earlier }),
+      ...(failedTurn && { failed_turn: failedTurn }),
+    };
   }
   return {
     ...record,

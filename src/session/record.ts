@@ -10,7 +10,8 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
-import { recordFile, recordsDirectory } from '../repository/layout.ts';
+import type { ProviderKind } from '../providers/kind.ts';
+import { frontFactsFile, recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
@@ -35,10 +36,15 @@ export interface SessionRecord {
   /** The commit that the work branch starts at. */
   readonly from_commit: string;
   readonly created_at: string;
+  /** When a command last began or ended something. Snapshots have their own time. */
   readonly last_activity_at: string;
   readonly profile?: string;
   readonly isolation: 'none';
-  readonly provider: 'git';
+  readonly provider: ProviderKind;
+  /** Of the session folder, if the provider has made it (providers/token.ts). */
+  readonly token?: string;
+  /** Nothing captures it by itself; commands that a person gives do. */
+  readonly captures?: 'by command';
   readonly working_copy: 'worktree' | 'in-place' | 'attached';
   /** The user's own checkout, in which the session works, or an attached folder: the sandbox is a link to it. */
   readonly checkout?: string;
@@ -50,6 +56,8 @@ export interface SessionRecord {
   /** When and why the session came into this state; earlier versions of agt wrote neither. */
   readonly state_at?: string;
   readonly state_reason?: string;
+  /** The session has failed because a turn of the agent did, not a capture. */
+  readonly failed_turn?: true;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;
   /** The last push by `export`. */
@@ -93,6 +101,7 @@ export function snapshotRefs({ session_id, branch, from, from_commit }: SessionR
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {
   const text = `${JSON.stringify(record, null, 2)}\n`;
+  rmSync(frontFactsFile(repository.agtDir, record.session_id), { force: true });
   writeFileAtomic(recordFile(repository.agtDir, record.session_id), text, { durable: true });
   failurePoint(`metadata: ${record.state}`);
 }

@@ -3,12 +3,12 @@
  * merge, rebase, cherry-pick, revert, am or bisect in progress, messages that are prepared, refs of the worktree, and its
  * settings. agt captures all of them. In a repository with reftables some are refs, which agt does not see.
  */
-import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync } from 'node:fs';
 import { insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { readNoFollow } from '../disk/read-no-follow.ts';
 import { errorCode, isAgtError } from '../errors.ts';
+import { openHash } from '../git/objects/hash.ts';
 import { failureReason } from './failure.ts';
 
 /** All paths are relative to the git directory, one byte per character. */
@@ -145,9 +145,9 @@ class Reader {
 
 /** Changes with the content of any of the files. */
 export function gitDirDigest({ files }: GitDirFiles): string {
-  const hash = createHash('sha1');
+  const hash = openHash('sha1');
   for (const [path, bytes] of files) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
-  return hash.digest('hex');
+  return hash.digest();
 }
 
 /** Commits that the files name; those of reflogs are the entries of the session's stash. */

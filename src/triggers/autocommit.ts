@@ -8,6 +8,7 @@ import { type AutocommitOptions, captureSession, previewCapture } from '../sessi
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
+import { factsBeforeScan, leaveFacts } from './front/facts.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
 export async function autocommit(
@@ -31,12 +32,17 @@ async function autocommitLocked(
   const hasChanges = async () =>
     (await previewCapture(session.repository, record, options)).outcome !== 'unchanged';
   const warnings = await enforceBudget(session, options.now, hasChanges);
+  const facts = factsBeforeScan(session.repository, record);
   const result = await captureSession(session, record, options);
-  const isMended = record.state === 'failed' && result.failed.length === 0;
-  if (result.outcome === 'committed' || isMended) {
-    const active = isMended ? inState(record, 'active', options) : record;
-    session.write({ ...active, ...identityNow(active), last_activity_at: options.now.toISOString() });
-  }
+  const isMended =
+    record.state === 'failed' &&
+    result.failed.length === 0 &&
+    (record.failed_turn === undefined || options.agentGoesOn === true);
+  const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityNow(record) };
+  // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
+  if (isMended || known.folder_identity !== record.folder_identity) session.write(known);
+  // The front would not call a session active again.
+  leaveFacts(session.repository, known, known.state === 'active' ? facts : undefined, result);
   return { ...result, warnings: [...warnings, ...result.warnings] };
 }
 

@@ -48,6 +48,30 @@ test('each prompt, each tool call that changes something or fails, and each end 
   expect(failures()).toEqual([]);
 });
 
+test('a turn that fails marks the session until the agent goes on', () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  const state = () => {
+    const { state, state_reason: reason } = metadata(session);
+    return [state, reason];
+  };
+  const failed = ['failed', 'a turn of claude failed: rate_limit'];
+  write(join(sandbox, 'half'), 'half\n');
+  expect(hook(sandbox, 'StopFailure', { error: 'rate_limit' })).toEqual(silent);
+  expect(state()).toEqual(failed);
+  expect(log(session)).toMatchObject([{ added: 1 }]);
+  write(join(sandbox, 'half'), 'more\n');
+  agtOk(session.repository, 'autocommit', '--all');
+  expect(hook(sandbox, 'SessionEnd')).toEqual(silent);
+  expect(state()).toEqual(failed);
+  expect(JSON.parse(agtOk(session.repository, 'list', '--json'))).toMatchObject([{ state: 'failed' }]);
+  say(sandbox, 'go on');
+  expect(state()).toEqual(['active', undefined]);
+  expect(metadata(session).failed_turn).toBeUndefined();
+  expect(hook(makeTempDir(), 'StopFailure')).toEqual(silent);
+  expect(failures()).toEqual([]);
+});
+
 test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
   const session = makeSession({ a: 'a\n' });
   const { sandbox } = session;
@@ -154,8 +178,9 @@ test('a failure of agt is a line in hooks.log and in agt status; the agent hears
   expect(log(session)).toHaveLength(1);
   expect(failures()).toMatchObject([{ event: 'Stop', reason: expect.stringMatching(/maxFileSize/) }]);
 
-  rmSync(join(session.sandbox, '.git'));
+  write(join(session.repository, '.git/agt/config'), '[agt]\n\tmaxFileSize = much\n');
   expect(hook(session.sandbox, 'Stop')).toEqual(silent);
+  rmSync(join(session.repository, '.git/agt/config'));
   const status = agt(session.repository, 'status');
   expect(status.stdout).toMatch(/hook of claude-code \(Stop\)/);
   expect(JSON.parse(agtOk(session.repository, 'status', '--json')).hook_failures).toMatchObject([
@@ -188,6 +213,21 @@ test('in any other folder the snapshots go to a store of its own', async () => {
   const home = process.env['HOME'] ?? '';
   for (const event of ['SessionStart', 'Stop', 'Stop']) expect(hook(home, event)).toEqual(silent);
   expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^agt does not snapshot your home/) }]);
+});
+
+test('agt goes by no variable that a project could have set', () => {
+  const checkout = makeRepository({ a: 'a\n' });
+  const planted = join(checkout, 'state');
+  const settings = join(checkout, 'config');
+  const ran = join(makeTempDir(), 'ran');
+  write(join(settings, 'git/config'), `[core]\n\tfsmonitor = "touch ${ran}; false"\n[alias]\n\tx = y\n`);
+  write(join(checkout, 'b'), 'b\n');
+  for (const XDG_STATE_HOME of [planted, 'state'])
+    expect(hook(checkout, 'Stop', {}, { XDG_STATE_HOME, XDG_CONFIG_HOME: settings })).toEqual(silent);
+  expect(existsSync(planted)).toBe(false);
+  expect(existsSync(ran)).toBe(false);
+  expect(readdirSync(join(stateDir(), 'folders')).some((name) => name.startsWith('project-'))).toBe(true);
+  expect(failures()).toEqual([]);
 });
 
 test('in a session that has ended, and with agt.hooks=false, agt does nothing', () => {

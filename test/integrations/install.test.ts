@@ -1,5 +1,4 @@
 /** agt hooks install, uninstall and status: the settings of agents change as text and come back byte for byte. */
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,41 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AGT, makeRepository, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
-
-const PROGRAMS = ['claude', 'codex', 'opencode', 'gemini', 'qwen', 'pi'];
-
-/** A HOME of its own, and a PATH with agents that do nothing. */
-class Home {
-  readonly dir = makeTempDir('home');
-  readonly bin = makeTempDir('bin');
-
-  constructor(programs = PROGRAMS) {
-    for (const program of programs) write(join(this.bin, program), '#!/bin/sh\n', 0o755);
-  }
-
-  agt(...args: string[]): Outcome {
-    return this.in(this.dir, ...args);
-  }
-
-  in(cwd: string, ...args: string[]): Outcome {
-    const env = { HOME: this.dir, PATH: `${this.bin}:${process.env['PATH']}` };
-    return run(AGT, ['hooks', ...args], { cwd, env });
-  }
-
-  ok(...args: string[]): string {
-    const outcome = this.agt(...args);
-    expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
-    return outcome.stdout;
-  }
-
-  /** Every file and directory, with rights, link and content. */
-  content(): string {
-    const script =
-      "find . -printf '%p %y %m %l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum";
-    return spawnSync('sh', ['-c', script], { cwd: this.dir, encoding: 'utf8' }).stdout;
-  }
-}
+import { AGT, makeRepository, run, write } from '../harness/world.ts';
+import { frontOf, Home } from './home.ts';
 
 const EVENTS = [
   'SessionStart',
@@ -55,9 +21,9 @@ const EVENTS = [
   'PostToolUseFailure',
   'SubagentStop',
   'Stop',
+  'StopFailure',
   'SessionEnd',
 ];
-const line = { type: 'command', command: `'${AGT}' hook claude-code`, timeout: 30 };
 
 test('in a new home: hooks for each event, and nothing is left after uninstall', () => {
   const home = new Home();
@@ -68,7 +34,9 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   expect(home.ok('install', 'claude')).toBe(`Claude Code: hooks installed in ${file}\n`);
   const { hooks } = JSON.parse(readFileSync(file, 'utf8'));
   expect(Object.keys(hooks)).toEqual(EVENTS);
-  expect(hooks.Stop).toEqual([{ hooks: [line] }]);
+  const command = `'${frontOf(home)}' hook claude-code`;
+  expect(hooks.Stop).toEqual([{ hooks: [{ type: 'command', command, timeout: 30 }] }]);
+  expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${AGT}'\n`);
   expect(hooks.PostToolUse[0].matcher).toMatch(/^Bash\|.*mcp__\.\*$/);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(home.ok('install', 'claude-code')).toMatch(/installed already/);
@@ -125,11 +93,20 @@ test('comments, order, spaces, rights and links of the settings stay', () => {
 
   // The metadata of agt are gone, or the hooks are those of an older agt.
   home.ok('install', 'claude-code');
-  write(real, readFileSync(real, 'utf8').replaceAll(AGT, '/gone/agt'));
+  write(real, readFileSync(real, 'utf8').replaceAll(frontOf(home), '/gone/agt'));
   rmSync(join(home.dir, '.local'), { recursive: true });
   expect(home.agt('status')).toMatchObject({
     stdout: expect.stringMatching(/^claude-code +outdated/m),
-    stderr: expect.stringMatching(/\/gone\/agt is gone; mend it: agt hooks install claude-code/),
+    stderr: expect.stringMatching(/\/gone\/agt is gone\nhint: agt hooks install claude-code\n/),
+  });
+  const doctor = run(AGT, ['doctor'], { cwd: home.dir, env: { HOME: home.dir } }).stdout;
+  expect(doctor).toContain('/gone/agt is gone');
+  expect(home.ok('install', 'claude-code', '--worktrees')).toMatch(/hooks updated in/);
+  expect(home.ok('status', 'claude-code')).toMatch(/^claude-code +installed/m);
+  write(real, readFileSync(real, 'utf8').replaceAll('"StopFailure"', '"Stop2"'));
+  expect(home.agt('status')).toMatchObject({
+    stdout: expect.stringMatching(/^claude-code +outdated/m),
+    stderr: expect.stringMatching(/has other hooks\nhint: agt hooks install claude-code --worktrees\n/),
   });
   expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
   expect(readFileSync(real, 'utf8').match(/hook claude-code/g)).toHaveLength(EVENTS.length);
@@ -207,14 +184,25 @@ test('the hooks call the agt on PATH if that is this one: an upgrade replaces wh
   const home = new Home();
   symlinkSync(AGT, join(home.bin, 'agt'));
   home.ok('install', 'claude-code');
+  expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${home.bin}/agt'\n`);
   const text = readFileSync(join(home.dir, '.claude/settings.json'), 'utf8');
-  expect(text).toContain(`'${home.bin}/agt' hook claude-code`);
   rmSync(join(home.bin, 'agt'));
   write(join(home.bin, 'agt'), '#!/bin/sh\n', 0o755);
-  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
-  expect(readFileSync(join(home.dir, '.claude/settings.json'), 'utf8')).toContain(
-    `'${AGT}' hook claude-code`,
+  expect(home.agt('status', 'claude-code').stderr).toMatch(
+    /agt calls another agt\nhint: agt hooks install claude-code\n/,
   );
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(readFileSync(frontOf(home), 'utf8')).toContain(`\nagt_full='${AGT}'\n`);
+  rmSync(frontOf(home));
+  expect(home.agt('status', 'claude-code').stderr).toMatch(/hooks\/agt is gone\nhint: /);
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(home.ok('status', 'claude-code')).toMatch(/^claude-code +installed/m);
+  // As an earlier agt has written them.
+  const settings = join(home.dir, '.claude/settings.json');
+  write(settings, text.replaceAll(frontOf(home), AGT));
+  expect(home.agt('status', 'claude-code').stderr).toMatch(/are those of an earlier agt/);
+  expect(home.ok('install', 'claude-code')).toMatch(/hooks updated in/);
+  expect(readFileSync(settings, 'utf8')).toBe(text);
 });
 
 test('a directory that cannot be written changes nothing', () => {
@@ -248,7 +236,9 @@ test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte',
     const before = home.content();
     const outcome = home.agt('install', name, '--no-trust');
     expect(outcome.exitCode).toBe(0);
-    expect(readFileSync(join(home.dir, path), 'utf8')).toContain(`'${AGT}' hook ${name}`);
+    expect(readFileSync(join(home.dir, path), 'utf8')).toContain(
+      `'${name === 'pi' ? AGT : frontOf(home)}' hook ${name}`,
+    );
     if (given !== undefined)
       expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
     home.agt('uninstall', name);

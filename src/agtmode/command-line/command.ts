@@ -55,6 +55,11 @@ export function findCommand(commands: readonly Command[], words: readonly string
   );
 }
 
+/** In place of a command or an argument: a question for help. */
+export function isHelp(word: string): boolean {
+  return ['help', '--help', '-h'].includes(word);
+}
+
 export const JSON_OPTION = { type: 'boolean', default: false, describe: 'print JSON' } as const;
 export const DRY_RUN_OPTION = {
   type: 'boolean',
@@ -64,6 +69,12 @@ export const DRY_RUN_OPTION = {
 } as const;
 
 /** For commands that report what they did: `runCommand` keeps them quiet. */
+export const FS_SNAPSHOTS_OPTION = {
+  choices: ['auto', 'git', 'btrfs', 'disable'],
+  describe:
+    'how to make the session: clone it (btrfs) or copy files (git); disable: no snapshots by themselves',
+} as const;
+
 export const QUIET_OPTION = {
   type: 'boolean',
   alias: 'q',

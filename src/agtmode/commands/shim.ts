@@ -5,6 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { defineCommand } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { frontIn, removeFront } from '../front/write-front.ts';
 import { isShim, linkPath } from '../installed-shim.ts';
 import { shimScript, writeShim } from '../write-shim.ts';
 
@@ -18,7 +19,8 @@ export const shimInstall = defineCommand({
   summary: 'write the git script to put on the PATH of your agents',
   description:
     'Write a shell script named git. Put its directory first on the PATH of your agents. The script runs the real git ' +
-    'for commands that cannot show anything of agt, and agt for the others, so most commands are as fast as in git.',
+    'for commands that cannot show anything of agt, and agt for the others, so most commands are as fast as in git. The ' +
+    'script agt beside it starts agt, unless agt autocommit would find that nothing has changed.',
   options: DIR_OPTION,
   examples: [
     [
@@ -42,7 +44,7 @@ export const shimInstall = defineCommand({
 export const shimUninstall = defineCommand({
   usage: 'shim uninstall',
   group: 'setup',
-  summary: 'remove the script that agt shim install wrote',
+  summary: 'remove the scripts that agt shim install wrote',
   options: DIR_OPTION,
   examples: [['agt shim uninstall --dir ~/.agt-bin', 'remove the script; agents use the real git again']],
   run: async (args, context) => {
@@ -51,6 +53,7 @@ export const shimUninstall = defineCommand({
     if (!existsSync(path)) throw new AgtError(`no shim in "${dir}"`);
     refuseOtherGit(path);
     rmSync(path);
+    removeFront(frontIn(dir));
     rmSync(dirname(linkPath(dir)), { recursive: true, force: true });
     return EXIT.done;
   },

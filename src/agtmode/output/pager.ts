@@ -1,11 +1,12 @@
 /** Shows text as git shows its own output: through the user's pager if standard output is a terminal. */
 import { spawn } from 'node:child_process';
 import { gitAnswer } from '../../git/run/git.ts';
+import { isTerminal } from '../../process/terminal.ts';
 import type { Context } from '../context.ts';
 
 export async function showInPager(context: Context, text: string): Promise<void> {
   const pager =
-    text !== '' && process.stdout.isTTY ? await gitAnswer(await context.git(), ['var', 'GIT_PAGER']) : '';
+    text !== '' && isTerminal(1) ? await gitAnswer(await context.git(), ['var', 'GIT_PAGER']) : '';
   if (!pager || pager === 'cat') return context.out(text);
   await new Promise<void>((resolve) => {
     // Ctrl-C is for the pager; agt waits for its end.

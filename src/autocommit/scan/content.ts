@@ -3,7 +3,6 @@
  * comes to rest but only grows, as a log does, its content is what it had at first; else the scan reports it. Large files
  * are never held in memory.
  */
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -17,8 +16,7 @@ import {
 import type { IsInside } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import type { FastImport } from '../../git/objects/fast-import.ts';
-
-export type HashName = 'sha1' | 'sha256';
+import { type HashName, openHash } from '../../git/objects/hash.ts';
 
 const MIB = 1024 * 1024;
 /** Files up to this size are read once and held in memory. Larger ones are hashed first, and streamed if new. */
@@ -91,13 +89,13 @@ export async function streamContent(
   try {
     if (!isInside(fd, path)) return false;
     await to.write(`blob\ndata ${size}\n`);
-    const digest = content.isBeginning && createHash(hashNameOf(content.oid)).update(`blob ${size}\0`);
+    const digest = content.isBeginning && openHash(hashNameOf(content.oid)).update(`blob ${size}\0`);
     const { written, error } = await sendFile(fd, size, to, (part) => digest?.update(part));
     for (let sent = written; sent < size; sent += CHUNK)
       await to.write(Buffer.alloc(Math.min(CHUNK, size - sent)));
     await to.write('\n');
     if (error !== undefined) throw error;
-    if (digest !== undefined) return digest.digest('hex') === content.oid;
+    if (digest !== undefined) return digest.digest() === content.oid;
     return written === size && isUnchanged(content.stat, fstatSync(fd));
   } finally {
     closeSync(fd);
@@ -137,13 +135,13 @@ function hashNameOf(oid: string): HashName {
 
 /** Undefined if there are fewer or more bytes than `size`. */
 function hashBlob(hash: HashName, size: number, parts: Iterable<Buffer>): string | undefined {
-  const digest = createHash(hash).update(`blob ${size}\0`);
+  const digest = openHash(hash).update(`blob ${size}\0`);
   let length = 0;
   for (const part of parts) {
     digest.update(part);
     length += part.length;
   }
-  return length === size ? digest.digest('hex') : undefined;
+  return length === size ? digest.digest() : undefined;
 }
 
 /** The first `size` bytes of a file, fewer if it has shrunk. Every chunk is in the same buffer. */

@@ -1,9 +1,10 @@
 /** The input of a scan, and the form in which it names paths that it leaves out. */
 import type { IsInside } from '../../disk/is-inside.ts';
+import type { HashName } from '../../git/objects/hash.ts';
 import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
-import type { Content, HashName } from './content.ts';
+import type { Content } from './content.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;

@@ -62,6 +62,11 @@ export class CachedDirectories implements CachedDirectoriesData {
     return Number.isNaN(this.data[row * WIDTH]);
   }
 
+  /** Whether the cache has times for all. */
+  haveTimes(): boolean {
+    return this.paths.every((_, row) => !this.mustList(row));
+  }
+
   /** Whether the directory has the same stat data as when it was cached, and both times are before `clock`. */
   isSame(row: number, { mtimeMs, ctimeMs, ino, mode }: StatData, clock: number): boolean {
     const offset = row * WIDTH;

@@ -2,7 +2,7 @@
  * Reads git's index in process: versions 2, 3 and 4 of gitformat-index(5). A split index (extension `link`) keeps most
  * entries in another file. This module only reports that; the caller then asks git for a whole index.
  */
-import { createHash } from 'node:crypto';
+import { openHash } from '../objects/hash.ts';
 
 export interface IndexEntry {
   /** Offset of the entry in the file. The entry begins with its stat data. */
@@ -24,6 +24,8 @@ interface IndexContent {
   readonly split: boolean;
   /** The tree that the index stands for, if git has computed it since the last change of an entry. */
   readonly tree: string | undefined;
+  /** Offset of the first extension, after the last entry. */
+  readonly end: number;
 }
 
 export type ResolvedEntry = Pick<IndexEntry, 'path' | 'mode' | 'oid' | 'stage'>;
@@ -67,7 +69,8 @@ export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
   });
   const resolved = readResolved(findExtension(bytes, end, oidLength, 'REUC'), oidLength);
   const tree = readCachedTree(findExtension(bytes, end, oidLength, 'TREE'), oidLength);
-  return { entries, resolved, split: findExtension(bytes, end, oidLength, 'link') !== undefined, tree };
+  const split = findExtension(bytes, end, oidLength, 'link') !== undefined;
+  return { entries, resolved, split, tree, end };
 }
 
 /** The first entry of the extension `TREE` is the root: an empty path, the number of entries or -1, a name. */
@@ -104,7 +107,7 @@ const NUL = Buffer.alloc(1);
 const HASH_BUFFER = 65_536;
 
 class BufferedHash {
-  private readonly hash = createHash('sha1');
+  private readonly hash = openHash('sha1');
   private readonly buffer = Buffer.alloc(HASH_BUFFER);
   private length = 0;
 
@@ -119,7 +122,7 @@ class BufferedHash {
 
   digest(): string {
     this.flush();
-    return this.hash.digest('hex');
+    return this.hash.digest();
   }
 
   private flush(): void {

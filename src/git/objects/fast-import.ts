@@ -74,8 +74,8 @@ export class FastImport {
   /** How git ended: 0, or `exit code 128`, `killed by SIGXFSZ`. */
   private readonly ended: Promise<0 | string>;
   private stderr = '';
-  /** The first line that git printed; undefined if it ended without one. */
-  private readonly firstLine: Promise<string | undefined>;
+  /** The first two lines that git printed; undefined if it ended without them. */
+  private readonly firstLines: Promise<string[] | undefined>;
   private collected: Uint8Array[] = [];
   private collectedBytes = 0;
   private isBroken = false;
@@ -98,7 +98,7 @@ export class FastImport {
       this.stderr += chunk.toString();
     });
     this.ended = this.waitForEnd();
-    this.firstLine = this.readFirstLine();
+    this.firstLines = this.readFirstLines();
   }
 
   private waitForEnd(): Promise<0 | string> {
@@ -113,12 +113,13 @@ export class FastImport {
     });
   }
 
-  private readFirstLine(): Promise<string | undefined> {
+  private readFirstLines(): Promise<string[] | undefined> {
     return new Promise((resolve) => {
       let text = '';
       this.child.stdout?.on('data', (chunk: Buffer) => {
         text += chunk.toString();
-        if (text.endsWith('\n')) resolve(text.trimEnd());
+        const [first, second, ...rest] = text.split('\n');
+        if (first !== undefined && second !== undefined && rest.length > 0) resolve([first, second]);
       });
       this.ended.then(() => resolve(undefined));
     });
@@ -153,11 +154,12 @@ export class FastImport {
     await Promise.race([drained, this.ended]);
   }
 
-  /** The object name of mark `:1`. @throws AgtError if git has ended. */
-  async oidOfFirstMark(): Promise<string> {
-    this.collect('get-mark :1\n');
+  /** The commit with mark `:1`, and its tree. @throws AgtError if git has ended. */
+  async describeFirstMark(): Promise<{ commit: string; tree: string }> {
+    this.collect('get-mark :1\nls :1 ""\n');
     await this.flush();
-    return (await this.firstLine) ?? this.fail();
+    const [commit = '', listed = ''] = (await this.firstLines) ?? (await this.fail());
+    return { commit, tree: /^040000 tree ([0-9a-f]+)\t/.exec(listed)?.[1] ?? '' };
   }
 
   /** Writes a `data` command with its length. */

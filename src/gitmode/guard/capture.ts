@@ -1,10 +1,10 @@
 /** Captures a session by `agt autocommit`, in a process of its own: git mode holds nothing that can capture. */
 import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
 import { EXIT } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { startedByGuard } from '../../process/started-by-guard.ts';
+import { isTerminal } from '../../process/terminal.ts';
 import type { GuardedSession } from './sessions.ts';
 
 interface Snapshot {
@@ -23,7 +23,7 @@ const LONGEST_SECONDS = 1800;
 export function captureSession(session: GuardedSession, snapshot: Snapshot, env: NodeJS.ProcessEnv): void {
   let run = autocommit(session, snapshot, SHORT_SECONDS, env);
   if (run.status === EXIT.busy) {
-    if (isatty(2)) print(`agt: waiting for another agt that is working on session "${session.id}"`);
+    if (isTerminal(2)) print(`agt: waiting for another agt that is working on session "${session.id}"`);
     run = autocommit(session, snapshot, LONGEST_SECONDS, env);
   }
   const lines = run.stderr.split('\n');

@@ -21,6 +21,13 @@ export interface HooksFile {
   readonly settings: HookSettings;
 }
 
+export interface HooksProgram {
+  /** The shell command that calls `agt hook`. */
+  readonly command: string;
+  /** Makes what the command starts, before the settings name it. Returns whether it was another one. */
+  readonly prepare: () => boolean;
+}
+
 export type InstallOutcome = 'installed' | 'updated' | 'unchanged';
 export type UninstallOutcome = 'uninstalled' | 'not-installed';
 
@@ -28,7 +35,7 @@ export type UninstallOutcome = 'uninstalled' | 'not-installed';
 export function installHooks(
   stateDir: string,
   file: HooksFile,
-  command: string,
+  { command, prepare }: HooksProgram,
   dryRun: boolean,
 ): Promise<InstallOutcome> {
   if (dryRun) return plan(stateDir, file, command).then(({ outcome }) => outcome);
@@ -36,7 +43,7 @@ export function installHooks(
   const directories = files.makeDirectories(dirname(file.path));
   return withLock(lockFile(stateDir), 'the hooks', async () => {
     const { before, after, original, outcome, known } = await plan(stateDir, file, command);
-    if (outcome === 'unchanged') return outcome;
+    if (outcome === 'unchanged') return prepare() ? 'updated' : outcome;
     const installed: Installed = {
       tool: file.tool,
       ...changedFile(file.path, original, after),
@@ -44,6 +51,7 @@ export function installHooks(
       directories,
     };
     files.write(installed, file.isUsers);
+    prepare();
     replaceSettingsFile(file.path, before, after);
     failurePoint('hooks: installed');
     return outcome;
@@ -116,7 +124,7 @@ export async function uninstallHooks(
     bringBack(file.path, before, after);
     failurePoint('hooks: removed');
     files.forget(file.tool, file.path, file.isUsers);
-    files.dropLogIfLast();
+    files.tidyAfterLast();
   });
   files.tidy(directories);
   return isThere ? 'uninstalled' : 'not-installed';

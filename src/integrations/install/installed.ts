@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { hooksLog } from '../hooks-log.ts';
-import { hooksDirectory } from '../state-directory.ts';
+import { hooksDirectory, hooksFront } from '../state-directory.ts';
 import { digestOf } from './settings-file.ts';
 
 export interface ChangedFile {
@@ -70,9 +70,10 @@ export class InstalledFiles {
     return [...new Set([...known, ...made])];
   }
 
-  /** The last hooks take the log with them. */
-  dropLogIfLast(): void {
-    if (this.all().length === 0) rmSync(hooksLog(this.stateDir), { force: true });
+  /** The last hooks take the log with them, and the script that they have called. */
+  tidyAfterLast(): void {
+    if (this.all().length > 0) return;
+    for (const path of [hooksLog(this.stateDir), hooksFront(this.stateDir)]) rmSync(path, { force: true });
   }
 
   /** Deletes the directories that agt has made, if they are empty. */

@@ -1,10 +1,15 @@
 /** How a capture sees an attached folder: the files that git ignores there, and the user's HEAD. Both are only read. */
-import { createHash } from 'node:crypto';
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AttachedFolder, IgnoredRequest } from '../../autocommit/request.ts';
 import type { IgnoredFiles } from '../../autocommit/scan/scan-options.ts';
+import { discoverRepository } from '../../git/files/discover-repository.ts';
+import { readHeadFile } from '../../git/files/head-file.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
+import { readRefValues } from '../../git/files/ref-values.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { openHash } from '../../git/objects/hash.ts';
 import { type Git, gitFailed, inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { startGit } from '../../git/run/start-git.ts';
@@ -23,8 +28,21 @@ export function attachedFolder(repository: Repository, record: SessionRecord): A
 
 async function readHead(git: Git): Promise<string | undefined> {
   if (gitDirOf(git.cwd) === undefined) return undefined;
+  const known = headWithoutGit(git);
+  if (known !== undefined) return known;
   const run = await startGit(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], '');
   return run.exitCode === 0 ? run.stdout.toString().trim() : undefined;
+}
+
+/** Undefined if git must be asked. */
+function headWithoutGit({ cwd, env }: Git): string | undefined {
+  const found = discoverRepository(cwd, env);
+  const head = found?.top === undefined ? undefined : readHeadFile(found.gitDir);
+  if (found === undefined || head === undefined) return undefined;
+  if ('commit' in head) return head.commit;
+  // Other refs may be the worktree's own.
+  if (!head.ref.startsWith(HEADS)) return undefined;
+  return readRefValues(found.commonDir, [head.ref], env)?.get(head.ref);
 }
 
 /** `--directory` names a directory once, and does not list what it holds. */
@@ -81,7 +99,9 @@ class FoundIgnored implements IgnoredFiles {
   get text(): string {
     if (this.ignored.size === 0) return '';
     const all = [...[...this.ignored].sort(), '', ...[...this.taken].sort()];
-    return createHash('sha1').update(all.join('\0'), 'latin1').digest('hex');
+    return openHash('sha1')
+      .update(Buffer.from(all.join('\0'), 'latin1'))
+      .digest();
   }
 
   leavesOut(path: string): boolean {

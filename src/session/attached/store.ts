@@ -2,7 +2,6 @@
  * Stores of attached folders: one bare repository for each folder, outside of the folder and of the user's repositories.
  * Its name comes from the real path of the folder, so every command finds it from there. Only its owner may read it.
  */
-import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -21,6 +20,7 @@ import type { Settings } from '../../config/settings.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { errorCode } from '../../errors.ts';
 import { discoverRepository } from '../../git/files/discover-repository.ts';
+import { openHash } from '../../git/objects/hash.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
 import { openRepository, type Repository } from '../../repository/repository.ts';
@@ -68,7 +68,7 @@ export function folderId(folder: string): SessionId {
 
 /** The name of a store, without `.git`. `folder` is a real path. */
 export function storeName(folder: string): string {
-  return `${folderId(folder)}-${createHash('sha256').update(folder).digest('hex').slice(0, HASH_DIGITS)}`;
+  return `${folderId(folder)}-${openHash('sha256').update(folder).digest().slice(0, HASH_DIGITS)}`;
 }
 
 /** The folder that a command in `cwd` means: the worktree, or the nearest attached folder, or the directory itself. */

@@ -84,7 +84,7 @@ export async function leaveCheckout(
     begun = inPhase(session, begun, 'deleting');
     failurePoint('in place: put back');
   }
-  const left = deleteCaptured(repository, record, options.force).map(displayPath);
+  const left = (await deleteCaptured(repository, record, options.force)).map(displayPath);
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
   return { record: { ...ended, working_copy: 'worktree' }, left, trouble };

@@ -2,7 +2,7 @@
  * Whether a branch has the commits of another one as copies: each of them, as a rebase or a cherry-pick leaves them, or
  * all together as one, as a squash leaves them. Two commits are copies if they change the same lines (git-patch-id(1)).
  */
-import { createHash } from 'node:crypto';
+import { openHash } from '../../git/objects/hash.ts';
 import type { Git } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import type { GraphCommit } from './commit-graph.ts';
@@ -75,12 +75,12 @@ function patchId(patch: string): string | undefined {
     .slice(1)
     .filter((line) => line !== '');
   if (lines.length === 0) return undefined;
-  const hash = createHash('sha1');
+  const hash = openHash('sha1');
   for (const line of lines) {
     // For a binary file the names of the blobs are all that there is.
     if (line.startsWith('index ') && !patch.includes('\nBinary files ')) continue;
     if (line.startsWith('@@ ')) hash.update('@@\n');
     else hash.update(`${line.replace(/\s/g, '')}\n`);
   }
-  return hash.digest('hex');
+  return hash.digest();
 }

@@ -2,13 +2,13 @@
  * The files of a sandbox that differ from its index, and those that are untracked, found without git. It trusts the stat
  * data of the index as git does. A submodule counts as unchanged.
  */
-import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { readStatCache, type StatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { readRegularFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
+import { openHash } from '../../git/objects/hash.ts';
 import { once } from '../../once.ts';
 import { type GeneralPatterns, untrackedFiles } from './untracked.ts';
 
@@ -176,5 +176,5 @@ function hasSameContent(path: string, stat: Stats, oid: string): boolean {
 
 function blobName(content: Buffer, like: string): string {
   const algorithm = like.length === 64 ? 'sha256' : 'sha1';
-  return createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex');
+  return openHash(algorithm).update(`blob ${content.length}\0`).update(content).digest();
 }

@@ -1,5 +1,5 @@
 /** What `agt shim install` and `uninstall` leave behind. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGT, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
@@ -20,8 +20,13 @@ test('the executable is gone: real git runs, after a warning', () => {
 test('agt shim uninstall removes what agt shim install wrote, and nothing else', () => {
   const other = makeTempDir('shim');
   run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
+  expect(run(join(other, 'agt'), ['--version'], { cwd: '/', env }).stdout).toMatch(/^agt \d/);
   expect(run(AGT, ['shim', 'uninstall', '--dir', other], { cwd: '/', env }).exitCode).toBe(0);
-  expect(existsSync(join(other, 'git')) || existsSync(join(other, '.agt'))).toBe(false);
+  expect(readdirSync(other)).toEqual([]);
+  write(join(other, 'agt'), '#!/bin/sh\n', 0o755);
+  run(AGT, ['shim', 'install', '--dir', other], { cwd: '/', env });
+  run(AGT, ['shim', 'uninstall', '--dir', other], { cwd: '/', env });
+  expect(readFileSync(join(other, 'agt'), 'utf8')).toBe('#!/bin/sh\n');
   write(join(other, 'git'), '#!/bin/sh\n', 0o755);
   for (const command of ['install', 'uninstall']) {
     const outcome = run(AGT, ['shim', command, '--dir', other], { cwd: '/', env });

@@ -75,6 +75,7 @@ test('no repository; a second session in the same checkout; fs.workingCopy; a sa
   expect(agt(sandbox, 'session', 'new', 's3').stderr).toMatch(/^error: this is the sandbox of session "box"/);
   // Nobody works in it for half an hour.
   agtOk(repository, 'autocommit', 's2');
+  dateLastSnapshot(repository, 's2', '2020-01-01T00:00:00Z');
   const file = join(repository, '.git/agt/sessions/s2.json');
   writeFileSync(
     file,
@@ -284,3 +285,14 @@ test('two sessions that begin at once in one checkout: one comes after the other
   agtOk(repository, 'reject');
   expect(look(repository)).toEqual(before);
 });
+
+/** As if agt had made the last snapshot at that time. */
+function dateLastSnapshot(repository: string, id: string, date: string): void {
+  const seconds = Date.parse(date) / 1000;
+  const commit = git(repository, 'cat-file', 'commit', `agtsessions/${id}`);
+  const dated = commit.replace(/^(author|committer)(.*) \d+ (.*)$/gm, `$1$2 ${seconds} $3`);
+  const options = { cwd: repository, input: `${dated}\n` };
+  const { stdout } = run(REAL_GIT, ['hash-object', '-t', 'commit', '-w', '--stdin'], options);
+  for (const ref of [`refs/heads/agtsessions/${id}`, `refs/agt/tip/${id}`])
+    git(repository, 'update-ref', ref, stdout.trim());
+}

@@ -6,13 +6,13 @@ import type { Integration } from '../../../integrations/integration.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { hooksCommand, writeHooksFront } from '../../front/write-front.ts';
 import {
   chosenTools,
   hooksFile,
   isInstalled,
   PROJECT_OPTION,
   requireStateDirectory,
-  stableCommand,
   TOOLS_ARGUMENT,
 } from '../../hooks-files.ts';
 import { json, showPath } from '../../output/format.ts';
@@ -93,8 +93,11 @@ async function installOne(
   if (!project && !isInstalled(integration, context)) return { integration, outcome: 'agent-not-found' };
   try {
     const file = await hooksFile(context, integration, { project, worktrees });
-    const command = hookCommand(stableCommand(context), integration);
-    const outcome = await installHooks(requireStateDirectory(context), file, command, dryRun);
+    const program = {
+      command: hookCommand(hooksCommand(context, integration), integration),
+      prepare: () => writeHooksFront(context, integration),
+    };
+    const outcome = await installHooks(requireStateDirectory(context), file, program, dryRun);
     const result = { integration, file: file.path };
     if (dryRun) return { ...result, outcome: outcome === 'unchanged' ? outcome : `would-be-${outcome}` };
     return { ...result, outcome, trusted: await letTrust(context, integration, file, trust) };

@@ -1,0 +1,23 @@
+/**
+ * Agents and cron call `agt autocommit` and `agt hook` all the time. A bundle of their own (scripts/bundle.ts) starts
+ * sooner than the one with all commands.
+ */
+import { isStartedByGuard } from '../process/started-by-guard.ts';
+import { answerHook } from './answer-hook.ts';
+import { isHelp, runCommand } from './command-line/command.ts';
+import { withNewNames } from './command-line/old-options.ts';
+import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
+import { autocommit } from './commands/autocommit.ts';
+import { openContext } from './context.ts';
+import { enterDirectory } from './enter-directory.ts';
+
+/** Undefined for a command line that only the other bundle understands. */
+export async function runAgtMode(args: string[]): Promise<number | undefined> {
+  const [word, tool] = args;
+  if (word === 'hook' && tool !== undefined && !isHelp(tool)) return answerHook(args.slice(1));
+  const commands = [autocommit];
+  const parsed = parseWithoutYargs(commands, withNewNames(commands, args));
+  if (parsed === undefined) return undefined;
+  const context = openContext(enterDirectory(undefined), process.env, isStartedByGuard(process.env));
+  return runCommand(parsed.command, parsed.args, context);
+}

@@ -1,0 +1,85 @@
+/** Writes the front: the script that agents start in place of agt. A development build has none. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
+import type { Integration } from '../../integrations/integration.ts';
+import { hooksFront, stateDirectory } from '../../integrations/state-directory.ts';
+import { INTEGRATIONS } from '../../integrations/tools.ts';
+import { packed } from '../../process/invocation.ts';
+import type { Context } from '../context.ts';
+import { requireStateDirectory, stableCommand } from '../hooks-files.ts';
+import { FRONT_MARK, frontText } from './front-text.ts';
+
+/** Larger files are other programs, such as agt itself. */
+const LARGEST = 64 * 1024;
+
+type Answered = Pick<Integration, 'succeeded'>;
+
+/** The command for hooks in the settings of an agent. Agents without events that the front answers call agt. */
+export function hooksCommand(context: Context, integration: Answered): string[] {
+  return hasFront(integration) ? [hooksFront(requireStateDirectory(context))] : stableCommand(context);
+}
+
+/** Writes what `hooksCommand` calls. Returns whether that changes it. */
+export function writeHooksFront(context: Context, integration: Answered): boolean {
+  return hasFront(integration) && writeFront(hooksFront(requireStateDirectory(context)), context);
+}
+
+/** The command for an agent that calls agt in one run alone. `directory` is agt's own. */
+export function writeInjectedFront(context: Context, integration: Answered, directory: string): string[] {
+  if (!hasFront(integration)) return stableCommand(context);
+  writeFront(frontIn(directory), context);
+  return [frontIn(directory)];
+}
+
+function hasFront({ succeeded }: Answered): boolean {
+  return packed && succeeded !== undefined;
+}
+
+/** An upgrade of agt may bring another front. */
+export function renewHooksFront(context: Context): void {
+  const stateDir = stateDirectory(context.env);
+  if (stateDir === undefined) return;
+  const path = hooksFront(stateDir);
+  if (readFront(path) !== undefined) writeFront(path, context);
+}
+
+export function isHooksFrontCurrent(context: Context, integration: Answered): boolean {
+  return !hasFront(integration) || readFront(hooksFront(requireStateDirectory(context))) === textFor(context);
+}
+
+/** Another program of this name stays, and so does a front that is up to date: processes may just be starting it. */
+export function writeFront(path: string, context: Context): boolean {
+  const text = textFor(context);
+  const present = readFront(path);
+  const isOther = present === undefined && statOrUndefined(path) !== undefined;
+  if (!packed || isOther || present === text) return false;
+  makeDirectories(dirname(path));
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, text, { mode: 0o755 });
+  renameSync(temporary, path);
+  return true;
+}
+
+export function removeFront(path: string): void {
+  if (readFront(path) !== undefined) rmSync(path);
+}
+
+/** The front in a directory that is on PATH. */
+export function frontIn(directory: string): string {
+  return join(directory, 'agt');
+}
+
+/** Undefined if there is no front. */
+function readFront(path: string): string | undefined {
+  const stat = statOrUndefined(path);
+  if (stat?.isFile() !== true || stat.size > LARGEST) return undefined;
+  const text = readRegularFile(path).toString();
+  return text.split('\n', 2)[1]?.includes(FRONT_MARK) === true ? text : undefined;
+}
+
+function textFor(context: Context): string {
+  const [agt = ''] = stableCommand(context);
+  return frontText({ agt, integrations: INTEGRATIONS });
+}

@@ -1,0 +1,136 @@
+/** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
+import { existsSync, readFileSync } from 'node:fs';
+import { readFailures, readLastEvent } from '../integrations/hooks-log.ts';
+import { findHooks, type HooksFile, installHooks, switchedOffBy } from '../integrations/install/install.ts';
+import { hookCommand } from '../integrations/install/settings.ts';
+import type { Integration } from '../integrations/integration.ts';
+import { stateDirectory } from '../integrations/state-directory.ts';
+import { INTEGRATIONS } from '../integrations/tools.ts';
+import type { Finding } from '../maintenance/doctor/finding.ts';
+import type { Context } from './context.ts';
+import { hooksCommand, isHooksFrontCurrent } from './front/write-front.ts';
+import { hooksFile, isInstalled, stableCommand } from './hooks-files.ts';
+
+export interface HookStatus {
+  readonly integration: Integration;
+  readonly state:
+    | 'installed'
+    | 'switched-off'
+    | 'untrusted'
+    | 'outdated'
+    | 'not-installed'
+    | 'agent-not-found'
+    | 'unknown';
+  readonly file: string;
+  readonly command: string | null;
+  readonly problem: string | null;
+  /** The command that mends the problem, if one does. */
+  readonly mend: string | null;
+  readonly last_event: { readonly at: string; readonly event: string; readonly cwd: string } | null;
+  readonly last_failure: { readonly at: string; readonly event: string; readonly reason: string } | null;
+}
+
+export async function statusOf(
+  context: Context,
+  integration: Integration,
+  project: boolean,
+): Promise<HookStatus> {
+  const { name } = integration;
+  const plain = await hooksFile(context, integration, { project, worktrees: false });
+  const worktrees = integration.worktrees !== undefined && hasWorktreeHooks(plain.path);
+  const file = worktrees ? await hooksFile(context, integration, { project, worktrees }) : plain;
+  const last = readLastEvent(context.env, name);
+  const failure = readFailures(context.env).findLast(({ tool }) => tool === name);
+  const about = {
+    integration,
+    file: file.path,
+    last_event: last ?? null,
+    last_failure: failure === undefined || isOlder(failure.at, last?.at) ? null : failure,
+  };
+  try {
+    const command = (await findHooks(file)) ?? null;
+    if (command !== null)
+      return { ...about, command, ...(await stateOf(context, integration, file, command)) };
+    const isFound = project || isInstalled(integration, context);
+    return {
+      ...about,
+      state: isFound ? 'not-installed' : 'agent-not-found',
+      command,
+      problem: null,
+      mend: null,
+    };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ...about, state: 'unknown', command: null, problem, mend: null };
+  }
+}
+
+async function stateOf(
+  context: Context,
+  integration: Integration,
+  file: HooksFile,
+  command: string,
+): Promise<Pick<HookStatus, 'state' | 'problem' | 'mend'>> {
+  const { name, title, trust } = integration;
+  const mend = mendingCommand(integration, file);
+  const outdated = await outdatedBecause(context, integration, file, command);
+  if (outdated !== undefined) return { state: 'outdated', problem: outdated, mend };
+  const off = await switchedOffBy(file);
+  if (off !== undefined)
+    return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off`, mend: null };
+  if (trust === undefined || !file.isUsers || (await trust.isTrusted(context.env, file.path)))
+    return { state: 'installed', problem: null, mend: null };
+  const problem = `${title} runs only hooks that you trust`;
+  return { state: 'untrusted', problem, mend: `agt hooks install ${name} --trust` };
+}
+
+/** Undefined if the hooks are as `agt hooks install` would make them. */
+async function outdatedBecause(
+  context: Context,
+  integration: Integration,
+  file: HooksFile,
+  command: string,
+): Promise<string | undefined> {
+  const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
+  if (!existsSync(program)) return `${program} is gone`;
+  const present = hookCommand(hooksCommand(context, integration), integration);
+  if (command === present && !isHooksFrontCurrent(context, integration))
+    return `${program} calls another agt`;
+  if (command === present) return (await isComplete(context, file, command)) ? undefined : OTHER_HOOKS;
+  if (command === hookCommand(stableCommand(context), integration))
+    return `the hooks are those of an earlier agt, and slower`;
+  return `the hooks call another agt, ${program}`;
+}
+
+const OTHER_HOOKS = 'this agt has other hooks';
+
+/** Whether an installation would change nothing. */
+async function isComplete({ env }: Context, file: HooksFile, command: string): Promise<boolean> {
+  const stateDir = stateDirectory(env);
+  const program = { command, prepare: () => false };
+  return stateDir === undefined || (await installHooks(stateDir, file, program, true)) === 'unchanged';
+}
+
+function mendingCommand({ name }: Integration, { isUsers, path }: HooksFile): string {
+  const options = [isUsers ? '' : ' --project', hasWorktreeHooks(path) ? ' --worktrees' : ''];
+  return `agt hooks install ${name}${options.join('')}`;
+}
+
+function hasWorktreeHooks(path: string): boolean {
+  return existsSync(path) && readFileSync(path, 'utf8').includes('"WorktreeCreate"');
+}
+
+function isOlder(at: string, than: string | undefined): boolean {
+  return than !== undefined && Date.parse(at) < Date.parse(than);
+}
+
+/** A warning for each agent of the user whose hooks are outdated. */
+export async function findOutdatedHooks(context: Context): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const integration of INTEGRATIONS) {
+    const { state, file, problem, mend } = await statusOf(context, integration, false);
+    if (state === 'outdated')
+      findings.push({ level: 'warning', about: file, problem: problem ?? '', mend: mend ?? '' });
+  }
+  return findings;
+}

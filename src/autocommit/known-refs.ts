@@ -1,0 +1,55 @@
+/**
+ * git's answers about the refs of a session, in a file, so that the next capture need not ask git: objects never change.
+ * agt reads from files where the refs lead to, and asks git about a commit that the file does not name.
+ */
+import { readFileSync } from 'node:fs';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { readRefValues } from '../git/files/ref-values.ts';
+import type { Git } from '../git/run/git.ts';
+import { knownRefsFile } from '../repository/layout.ts';
+import type { CaptureTarget } from './request.ts';
+
+export interface KnownRefs {
+  readonly tip: string;
+  readonly tipTree: string;
+  /** `_/manifest.json` of the tip; undefined if it has none. */
+  readonly tipManifest?: string | undefined;
+  /** Commits that the repository has. */
+  readonly commits: readonly string[];
+}
+
+/** Undefined without a usable file: agt then asks git. */
+export function readKnownRefs({ agtDir, sessionId }: CaptureTarget): KnownRefs | undefined {
+  try {
+    const { tip, tipTree, tipManifest, commits } = JSON.parse(
+      readFileSync(knownRefsFile(agtDir, sessionId), 'utf8'),
+    );
+    const texts = [tip, tipTree, tipManifest ?? '', ...commits];
+    if (texts.some((text) => typeof text !== 'string')) return undefined;
+    return { tip, tipTree, tipManifest, commits };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Not flushed: agt does without a damaged file. */
+export function writeKnownRefs({ agtDir, sessionId }: CaptureTarget, known: KnownRefs): void {
+  writeFileAtomic(knownRefsFile(agtDir, sessionId), JSON.stringify(known), { cache: true });
+}
+
+/**
+ * Where the refs lead to, if `known` is about the present tip and has all of these commits: undefined values are refs
+ * that do not exist. Undefined as a whole if git must be asked.
+ */
+export function refsWithoutGit(
+  git: Git,
+  { commonDir, tipRef }: CaptureTarget,
+  known: KnownRefs,
+  names: readonly string[],
+): ReadonlyMap<string, string | undefined> | undefined {
+  const values = readRefValues(commonDir, [tipRef, ...names], git.env);
+  if (values?.get(tipRef) !== known.tip) return undefined;
+  const isKnown = (commit: string | undefined) =>
+    commit === undefined || commit === known.tip || known.commits.includes(commit);
+  return [...values.values()].every(isKnown) ? values : undefined;
+}

@@ -1,0 +1,190 @@
+/**
+ * Facts for the front (agtmode/front/front-text.ts), the script that answers in place of agt if nothing has changed. After
+ * a complete scan agt leaves a file that says what has to be the same and what must not be newer than the scan. The
+ * file has the time of the scan; each write of the session's metadata deletes it. agt leaves no facts if a change might
+ * go without a later time on some file or directory.
+ *
+ * What exists is noted before the scan: what changes meanwhile differs then.
+ */
+import {
+  closeSync,
+  existsSync,
+  futimesSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { CaptureResult } from '../../autocommit/capture.ts';
+import type { FolderParts } from '../../autocommit/folder-parts.ts';
+import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
+import { globalConfigPath } from '../../config/settings.ts';
+import { systemFailure } from '../../errors.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
+import { readHeadFile } from '../../git/files/head-file.ts';
+import { hasRefFiles } from '../../git/files/ref-files.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { ownFiles } from '../../git/run/find-git.ts';
+import { packed } from '../../process/invocation.ts';
+import {
+  areaFile,
+  frontDirectory,
+  frontFactsFile,
+  frontUntilFile,
+  pruneLockFile,
+  recordFile,
+  sessionLockFile,
+} from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
+import { noteIgnoreRules } from './attached-facts.ts';
+import { CannotTell, FactLines } from './fact-lines.ts';
+import { globPattern, grepPattern } from './patterns.ts';
+
+/** The front starts agt for a whole scan after so long: a clock that was wrong for a while may have hidden a change. */
+const VALID_MS = 10 * 60 * 1000;
+
+/** The time of the facts is a little before the scan, so that whatever changed in the clock tick of the scan is newer. */
+const BEFORE_SCAN_MS = 1;
+
+/** The facts that hold before a scan; undefined if there can be none. The caller holds the session's lock. */
+export function factsBeforeScan(repository: Repository, record: SessionRecord): FactLines | undefined {
+  if (record.intent !== undefined) return undefined;
+  return unlessImpossible(() => {
+    const facts = new FactLines();
+    noteFolder(facts, record);
+    noteMachine(facts, repository);
+    if (!isAttached(record)) noteGitDirectory(facts, repository, record);
+    noteAgt(facts, repository, record, settingsFile(facts, repository, record));
+    return facts;
+  });
+}
+
+/** Leaves the facts after a scan and the last write of the metadata, or none. */
+export function leaveFacts(
+  repository: Repository,
+  record: SessionRecord,
+  facts: FactLines | undefined,
+  { seen, commit, warnings, skipped }: CaptureResult,
+): void {
+  const { session_id: id, branch } = record;
+  const { agtDir, commonDir } = repository;
+  const isLeft = unlessImpossible(() => {
+    if (facts === undefined || seen === undefined) return false;
+    const { clock, parts } = seen;
+    // A repository in an attached folder has rules of its own for what git ignores.
+    if (isAttached(record) && skipped.some(({ path }) => path.endsWith('/.git'))) return false;
+    noteRefs(facts.in(commonDir), commonDir, [tipRef(id), branch], commit);
+    // Otherwise agt has more to say each time.
+    if (warnings.length + skipped.length === 0) facts.add(`says ${id}: nothing changed`);
+    if (parts !== undefined) noteParts(facts, record, parts);
+    mkdirSync(frontDirectory(agtDir), { recursive: true });
+    writeAt(frontUntilFile(agtDir, id), '', clock + VALID_MS);
+    writeAt(frontFactsFile(agtDir, id), facts.text(), clock - BEFORE_SCAN_MS);
+    return true;
+  });
+  if (isLeft !== true) rmSync(frontFactsFile(agtDir, id), { force: true });
+}
+
+/** A full disk is no reason to fail: without facts, agt scans. */
+function unlessImpossible<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof CannotTell || systemFailure(error) !== undefined) return undefined;
+    throw error;
+  }
+}
+
+function noteParts(facts: FactLines, { checkout }: SessionRecord, { split, parts }: FolderParts): void {
+  // find enters no link that it is given.
+  const list = (names: readonly string[]) =>
+    names.map((name) => (name === 'sandbox' && checkout !== undefined ? 'sandbox/.' : name)).join(' ');
+  facts.add(...parts.map((names) => `part ${list(names)}`), `split ${list(split)}`);
+}
+
+function noteMachine(facts: FactLines, { git }: Repository): void {
+  const [own] = ownFiles(packed);
+  if (own === undefined) throw new CannotTell();
+  facts.in('/proc/sys/kernel/random').same('boot_id');
+  facts.add(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`);
+}
+
+function noteFolder(facts: FactLines, record: SessionRecord): void {
+  const folder = sessionFolder(record);
+  const tree = record.checkout ?? folder;
+  const isReal = [folder, tree].every(
+    (path) => realpathSync(path) === path && directoryTimesAreReliable(path),
+  );
+  if (!isReal || lstatSync(folder).dev !== lstatSync(tree).dev) throw new CannotTell();
+  facts.add(`folder ${folder}`);
+  if (tree !== folder) facts.add(`tree ${tree}`);
+  if (globPattern(folder) !== folder) facts.add(`unchecked ${globPattern(folder)}`);
+  for (const path of new Set([folder, tree]))
+    facts.add(`grep  ${grepPattern(path)}/`, `grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
+  facts.in(folder).keepDirectories(TOP_FOLDERS.filter((name) => tree === folder || name !== 'sandbox'));
+  facts.keep([IGNORE_FILE]);
+  facts.in(record.checkout ?? record.sandbox);
+  if (lstatSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isFile()) facts.same('.git');
+}
+
+function noteGitDirectory(
+  facts: FactLines,
+  { commonDir, git }: Repository,
+  { sandbox, work_branch: work }: SessionRecord,
+): void {
+  const gitDir = gitDirOf(sandbox);
+  const head = gitDir === undefined ? undefined : readHeadFile(gitDir);
+  if (gitDir === undefined || head === undefined || !hasRefFiles(commonDir, git.env)) throw new CannotTell();
+  facts.in(gitDir).same('HEAD').keepGitFiles();
+  facts.in(commonDir).keep(['config']);
+  noteRefs(facts, commonDir, [...new Set([work, ...('ref' in head ? [head.ref] : [])])]);
+}
+
+/** A packed ref stays what it is as long as the file of all packed ones does, and no loose one comes. */
+function noteRefs(facts: FactLines, commonDir: string, refs: readonly string[], commit = '[0-9a-f]+'): void {
+  const areLoose = refs.map((ref) => existsSync(join(commonDir, ref)));
+  for (const ref of refs.filter((_, i) => areLoose[i])) facts.same(ref, RegExp(`^${commit}$`));
+  if (areLoose.includes(false)) facts.without(refs.filter((_, i) => !areLoose[i])).keep(['packed-refs']);
+}
+
+/** The settings of agt that count beside the user's own ones. */
+function settingsFile(facts: FactLines, repository: Repository, record: SessionRecord): string {
+  return isAttached(record)
+    ? noteIgnoreRules(facts, repository, record.checkout ?? record.sandbox)
+    : repository.configFile;
+}
+
+function noteAgt(
+  facts: FactLines,
+  { agtDir, git }: Repository,
+  { session_id: id }: SessionRecord,
+  ownConfig: string,
+): void {
+  if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
+  const here = (path: string) => path.slice(agtDir.length + 1);
+  facts.in(agtDir).add(`file ${here(recordFile(agtDir, id))}`);
+  facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
+  facts.keep([here(areaFile(agtDir))]);
+  const settings = [globalConfigPath(git.env), ownConfig];
+  for (const path of settings) if (path !== undefined) facts.in(dirname(path)).keepFile(basename(path));
+}
+
+/** Replaces a file by one that has `time`, in milliseconds. */
+function writeAt(path: string, text: string, time: number): void {
+  const temporary = `${path}.tmp`;
+  const fd = openSync(temporary, 'w', 0o644);
+  try {
+    writeSync(fd, text);
+    futimesSync(fd, time / 1000, time / 1000);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, path);
+}
