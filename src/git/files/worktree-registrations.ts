@@ -105,6 +105,15 @@ export function reconnect(gitDir: string): void {
   writeFileAtomic(join(gitDir, 'commondir'), '../..\n');
 }
 
+/** Mends what a power cut has left, so that git can list the worktrees. */
+export function reconnectWorktrees(commonDir: string): void {
+  for (const path of cutOffWorktrees(commonDir)) reconnect(path);
+}
+
+export function reconnectIfCutOff(gitDir: string): void {
+  if (isCutOff(gitDir) && hasIndex(gitDir)) reconnect(gitDir);
+}
+
 /** Registrations whose HEAD is a named pipe, for example: git opens it, and waits for ever. */
 export function blockedWorktrees(commonDir: string): string[] {
   return listRegistrations(commonDir).filter((gitDir) => {
@@ -173,6 +182,6 @@ function hasValidHead(gitDir: string): boolean {
 /** git can add a worktree only after these have been deleted or mended. @throws AgtError if git would wait for a pipe. */
 export function mendWorktrees(commonDir: string): void {
   refuseBlockedWorktrees(commonDir);
-  for (const path of cutOffWorktrees(commonDir)) reconnect(path);
+  reconnectWorktrees(commonDir);
   for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
 }
