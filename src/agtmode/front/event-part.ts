@@ -46,12 +46,16 @@ exit 0`;
 }
 
 /** Sets `agt_begin` to the part of the event before the field that says that a tool has succeeded. */
-function successPart({ name, begins, ends, lacks = [] }: Success): string {
+function successPart({ name, begins, before, ends, lacks = [] }: Success): string {
+  const partBefore = (words: string) => `agt_begin=\${agt_head%%${singleQuoted(words)}*}`;
   const checks = [
+    ...(before === undefined
+      ? []
+      : [`  case $agt_attached,$agt_begin in "1,$agt_head") ${partBefore(before)} ;; esac\n`]),
     ...lacks.map((words) => `  case $agt_event in *${singleQuoted(words)}*) agt_tell ;; esac\n`),
     ...(ends === undefined ? [] : [`  case $agt_event in *${singleQuoted(ends)}) ;; *) agt_tell ;; esac\n`]),
   ];
   return `${name})
-  agt_begin=\${agt_head%%${singleQuoted(begins)}*}
+  ${partBefore(begins)}
 ${checks.join('')}  ;;`;
 }

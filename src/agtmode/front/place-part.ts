@@ -7,7 +7,7 @@ const FOLDERS = foldersDirectory('$agt_state');
 /** Sets `agt_front`, the directory of facts, and `agt_id`. */
 export function placePart(): string {
   return `# The session folder that this directory is in, or else the worktree.
-agt_up=$PWD agt_id=''
+agt_up=$PWD agt_id='' agt_attached=''
 until [ -z "$agt_up" ]; do
   case \${agt_up%/*} in
   */sessions)
@@ -47,6 +47,7 @@ case $agt_named$agt_id in
     { IFS= read -r agt_id <"$agt_git/agt-in-place" || [ "$agt_id" ]; } 2>/dev/null || agt_run
   else
     # A folder without a session; agt autocommit is not for those.
+    agt_attached=1
     agt_id=\${agt_up##*/} agt_state=\${XDG_STATE_HOME-}
     case $agt_tool,$agt_id in ,* | *, | *,*[!A-Za-z0-9._-]*) agt_run ;; esac
     case $agt_state in /*) ;; *) agt_state=\${HOME-}/.local/state ;; esac
