@@ -6,6 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+/** One that takes longer, as without a network, is not installed. */
+const LIMIT_MS = 5 * 60_000;
+
 const root = join(import.meta.dirname, '..');
 const target = join(root, 'node_modules', '.agents');
 const { dependencies } = JSON.parse(readFileSync(join(root, 'test/agents/clis/package.json'), 'utf8')) as {
@@ -25,6 +28,7 @@ for (const [name, version] of Object.entries(dependencies)) {
     cwd: directory,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, PATH: path },
+    timeout: LIMIT_MS,
   });
   if (status === 0) writeFileSync(stamp, version);
   else console.log(`${name}@${version} cannot be installed here; its tests are skipped`);

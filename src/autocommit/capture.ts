@@ -13,6 +13,7 @@ import { IGNORED } from '../snapshot/ignore-file.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
 import { advanceTip } from './advance-tip.ts';
 import { CaptureNotes } from './capture-notes.ts';
+import { type FolderParts, folderParts } from './folder-parts.ts';
 import { type Change, listChanges } from './list-changes.ts';
 import { recreateTip } from './lost-tip.ts';
 import { ObjectStream } from './object-stream.ts';
@@ -43,11 +44,15 @@ export interface CaptureResult {
   readonly warnings: readonly string[];
   /** Number of files whose content was read. */
   readonly read: number;
-  /**
-   * The file system's clock before the scan, in milliseconds, if every later change of the folder gives a time after
-   * that to a file or a directory. Undefined if a change may go without.
-   */
-  readonly clock?: number | undefined;
+  /** Undefined if a later change might give no file and no directory a time after the scan. */
+  readonly seen?: Seen | undefined;
+}
+
+export interface Seen {
+  /** The file system's clock before the scan, in milliseconds. */
+  readonly clock: number;
+  /** For several processes that look at the folder at once. */
+  readonly parts: FolderParts | undefined;
 }
 
 /**
@@ -97,7 +102,7 @@ async function tryCapture(
   if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
     observation = await observeFolder(git, target, options, objects);
   const { refs, last } = observation;
-  const result = { ...summarize(target, observation), clock: clockOfAllChanges(observation, options) };
+  const result = { ...summarize(target, observation), seen: seenBy(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
     const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).writeUnchanged(options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
@@ -129,14 +134,15 @@ function summarize(
   };
 }
 
-/** Undefined if the scan has not seen everything, or if times tell not enough (see `CaptureResult.clock`). */
-function clockOfAllChanges(
+/** Undefined if the scan has not seen everything, or if times tell not enough (see `CaptureResult.seen`). */
+function seenBy(
   { last, scanned, clock, isMapped }: Observation,
   { siblings }: CaptureOptions,
-): number | undefined {
-  const directories = (scanned.cache ?? last.cache)?.directories;
+): Seen | undefined {
+  const { files, directories } = scanned.cache ?? last.cache ?? {};
   const isComplete = siblings === undefined && scanned.failed.length === 0 && !isMapped;
-  return isComplete && directories?.haveTimes() === true ? clock : undefined;
+  if (!isComplete || files === undefined || directories?.haveTimes() !== true) return undefined;
+  return { clock, parts: folderParts(files, directories) };
 }
 
 function readable(paths: readonly LeftOut[]): NotCaptured[] {

@@ -28,13 +28,14 @@ export const codex: Integration = {
   title: 'Codex',
   program: 'codex',
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
-  succeeded: { begins: '"hook_event_name":"PostToolUse"' },
+  succeeded: { begins: '"hook_event_name":"PostToolUse"', before: '"hook_event_name":"PreToolUse"' },
   blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
   home: codexHome,
   file: 'hooks.json',
   projectFile: '.codex/hooks.json',
   settings: () => jsonHooks(NAME, GROUPS),
   trust: codexTrust(NAME),
+  isolation: { variable: 'CODEX_HOME', login: ['auth.json'] },
   copiesTranscript: true,
   // Its shell makes a PATH of its own. A commit writes into the repository, which is not in the sandbox.
   injectPlace: ({ path, commonDir }) => ({

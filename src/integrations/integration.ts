@@ -14,10 +14,12 @@ export interface Integration {
   /**
    * How an event begins and ends that says that a call of a tool has succeeded, and words that it then has nowhere. If
    * nothing has changed, the front leaves such an event at that (agtmode/front/front-text.ts). `begins` may have other
-   * fields before it, but no objects.
+   * fields before it, but no objects. `before` begins the event before a tool, which asks for no more than a capture in
+   * a folder without a session.
    */
   readonly succeeded?: {
     readonly begins: string;
+    readonly before?: string;
     readonly ends?: string;
     readonly lacks?: readonly string[];
   };
@@ -37,6 +39,8 @@ export interface Integration {
   readonly note?: string;
   /** Variables by which its conversations land in the session, and nothing else. Names in braces as in a profile. */
   readonly conversations?: Variables;
+  /** The variable that moves all its settings, and the files of its login there, relative to `home`. */
+  readonly isolation?: { readonly variable: string; readonly login: readonly string[] };
   /** agt copies its conversations into the session: they are beside its login. */
   readonly copiesTranscript?: true;
   /** Lets the agent call agt in one run, without a change of settings. Not needed if its settings have the hooks. */

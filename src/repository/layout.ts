@@ -48,6 +48,11 @@ export function recordFile(agtDir: string, sessionId: string): string {
   return join(recordsDirectory(agtDir), `${sessionId}.json`);
 }
 
+/** Those that every agt clone has from the beginning. */
+export function dataDirectories(agtDir: string): string[] {
+  return [recordsDirectory(agtDir), dirname(timestampFile(agtDir, 'any'))];
+}
+
 /** Unix time of the last complete autocommit. */
 export function timestampFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'timestamps', sessionId);

@@ -36,7 +36,11 @@ export interface AgentRun extends Outcome {
 
 /** Why the agent cannot run here; undefined if it can. */
 export function agentProblem({ program }: AgentSpec): string | undefined {
-  if (!existsSync(programPath(program))) return 'it is not installed; scripts/test --agents installs it';
+  const stamp = agentDirectory(join(program.split('/')[0] ?? '', '.installed'));
+  if (!existsSync(stamp)) return 'it is not installed; scripts/test --agents installs it';
+  const latest = Number(process.env['AGT_TEST_AGENTS_UNTIL'] ?? 'Infinity');
+  if (Date.now() / 1000 > latest)
+    return 'the other tests took too long; AGT_TEST_AGENTS_WITHIN sets the limit';
   const isolated = spawnSync('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up']);
   return isolated.status === 0 ? undefined : 'unshare(1) and ip(8) cannot make a network of its own here';
 }

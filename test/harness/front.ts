@@ -28,9 +28,16 @@ export class Front {
     }
   }
 
-  /** Whether it would start agt. All shells have to agree. */
-  starts(cwd: string, args: readonly string[] = ['autocommit'], settings: Settings = {}): boolean {
-    const answers = SHELLS.map(({ name }) => run(join(this.directory, name), args, { cwd, ...settings }));
+  /** Whether it would start agt. All shells have to agree, or so many of them. */
+  starts(
+    cwd: string,
+    args: readonly string[] = ['autocommit'],
+    settings: Settings = {},
+    count = SHELLS.length,
+  ): boolean {
+    const answers = SHELLS.slice(0, count).map(({ name }) =>
+      run(join(this.directory, name), args, { cwd, ...settings }),
+    );
     const started = answers.map(({ stdout }) => stdout === `${STARTED}\n`);
     for (const [i, { exitCode, stdout, stderr }] of answers.entries()) {
       const isWell = exitCode === 0 && stderr === '' && (started[i] === true || !stdout.includes(STARTED));
@@ -41,8 +48,8 @@ export class Front {
   }
 
   /** The same for a tool of an agent in `cwd`. */
-  startsForTool(cwd: string): boolean {
-    return this.starts(cwd, ['hook', 'claude-code'], { input: toolEvent(cwd) });
+  startsForTool(cwd: string, count = SHELLS.length): boolean {
+    return this.starts(cwd, ['hook', 'claude-code'], { input: toolEvent(cwd) }, count);
   }
 
   /** The path of one that says that it would start agt. */
@@ -56,7 +63,7 @@ export class Front {
   }
 
   /** Captures until the front knows that nothing has changed: files of the clock's last tick are newer than a scan. */
-  settle(cwd: string, starts = () => this.startsForTool(cwd)): void {
+  settle(cwd: string, starts = () => this.startsForTool(cwd, 1)): void {
     for (let attempt = 0; attempt < 20; attempt++) {
       const { exitCode, stderr } = run(AGT, ['autocommit'], { cwd });
       if (exitCode !== 0) throw new Error(stderr);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findGit } from '../../src/git/run/find-git.ts';
+import { once } from '../../src/once.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -54,8 +55,16 @@ export function git(cwd: string, ...args: string[]): string {
 
 /** The built agt, whatever its exit code. */
 export function agt(cwd: string, ...args: string[]): Outcome {
-  return run(AGT, args, { cwd });
+  const isThroughFront = Boolean(process.env['AGT_TEST_FRONT']) && args[0] === 'autocommit';
+  return run(isThroughFront ? front() : AGT, args, { cwd });
 }
+
+/** The script that answers in place of agt, if nothing has changed. */
+const front = once(() => {
+  const directory = makeTempDir('front');
+  run(AGT, ['shim', 'install', '--dir', directory], { cwd: '/' });
+  return join(directory, 'agt');
+});
 
 /** The built agt; a failure fails the test. Returns standard output without the final line break. */
 export function agtOk(cwd: string, ...args: string[]): string {

@@ -12,6 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { differences } from './compare.ts';
 import { type Facts, readFacts, readRefs } from './facts.ts';
+import { throughFront } from './front.ts';
 import { gitDirectory } from './life.ts';
 import { AGT, makeDirectory, ok, parseJson, REAL_GIT } from './programs.ts';
 import { storeIsWhole } from './promises.ts';
@@ -42,7 +43,8 @@ export class KillPlace {
   }
 
   agt(...args: string[]): string {
-    return ok(AGT, args, this.repository);
+    const [program = '', ...words] = throughFront([AGT, ...args]);
+    return ok(program, words, this.repository);
   }
 
   git(...args: string[]): string {

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { throughFront } from './front.ts';
 import { type Ended, type Kill, start } from './kill.ts';
 import { KillPlace } from './kill-place.ts';
 import { KILL_SCENES, type KillScene } from './kill-scenes.ts';
@@ -79,7 +80,8 @@ async function listPoints(place: KillPlace, scene: KillScene): Promise<string[]>
 function attempt(place: KillPlace, scene: KillScene, kill: Kill = {}): Promise<Ended> {
   const { until } = scene;
   const [program = '', ...args] = scene.command(place);
-  const command = kill.env !== undefined && program === AGT ? [...KILLABLE, ...args] : [program, ...args];
+  const hasPoints = kill.env !== undefined && program === AGT;
+  const command = hasPoints ? [...KILLABLE, ...args] : throughFront([program, ...args]);
   const ends = until === undefined ? {} : { until: () => until(place) };
   return start(command, scene.cwd?.(place) ?? place.repository, { ...kill, ...ends });
 }

@@ -1,6 +1,7 @@
 /** Lives one life: random steps from a seed, with all checks. */
 import { AGT_STEPS, promisesHold } from './agt-acts.ts';
 import { FILE_STEPS, FileScene } from './file-steps.ts';
+import { frontIsRight, settleFront, THROUGH_FRONT } from './front.ts';
 import { gitAct } from './git-acts.ts';
 import { Life } from './life.ts';
 
@@ -14,8 +15,10 @@ export function live(seed: number, steps: number): Life['counts'] {
   try {
     life.newSession();
     for (let step = 1; step <= steps; step++) {
+      if (THROUGH_FRONT) settleFront(life);
       act(life, step);
       life.counts.steps++;
+      if (THROUGH_FRONT) life.counts.unchanged += frontIsRight(life);
       if (step % PROMISES_EVERY === 0) promisesHold(life);
     }
     promisesHold(life);

@@ -47,7 +47,7 @@ export function printProblems(
   if (failed.length > 0) context.err(`error: ${id}: not everything could be captured\n`);
 }
 
-export function autocommitJson(record: SessionRecord, { clock: _, ...result }: CaptureResult) {
+export function autocommitJson(record: SessionRecord, { seen: _, ...result }: CaptureResult) {
   const named = <T extends { readonly path: string }>(entry: T) => ({
     ...entry,
     path: pathIn(record, entry.path),

@@ -8,7 +8,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
-import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
+import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-registrations.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
@@ -21,6 +21,7 @@ import { dropWorkspace } from '../../session/workspace/provider.ts';
 type FoundFolder = 'files' | 'registered' | 'new';
 
 export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {
+  reconnectWorktrees(repository.commonDir);
   if (sandboxExists(repository, record)) return 'files';
   if (isAttached(record)) {
     makeDirectories(record.checkout ?? record.sandbox);

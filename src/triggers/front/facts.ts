@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
+import type { FolderParts } from '../../autocommit/folder-parts.ts';
 import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
 import { globalConfigPath } from '../../config/settings.ts';
 import { systemFailure } from '../../errors.ts';
@@ -42,6 +43,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
+import { noteIgnoreRules } from './attached-facts.ts';
 import { CannotTell, FactLines } from './fact-lines.ts';
 import { globPattern, grepPattern } from './patterns.ts';
 
@@ -53,13 +55,13 @@ const BEFORE_SCAN_MS = 1;
 
 /** The facts that hold before a scan; undefined if there can be none. The caller holds the session's lock. */
 export function factsBeforeScan(repository: Repository, record: SessionRecord): FactLines | undefined {
-  if (record.intent !== undefined || isAttached(record)) return undefined;
+  if (record.intent !== undefined) return undefined;
   return unlessImpossible(() => {
     const facts = new FactLines();
-    noteMachine(facts, repository);
     noteFolder(facts, record);
-    noteGitDirectory(facts, repository, record);
-    noteAgt(facts, repository, record);
+    noteMachine(facts, repository);
+    if (!isAttached(record)) noteGitDirectory(facts, repository, record);
+    noteAgt(facts, repository, record, settingsFile(facts, repository, record));
     return facts;
   });
 }
@@ -69,15 +71,19 @@ export function leaveFacts(
   repository: Repository,
   record: SessionRecord,
   facts: FactLines | undefined,
-  { clock, commit, warnings, skipped }: CaptureResult,
+  { seen, commit, warnings, skipped }: CaptureResult,
 ): void {
   const { session_id: id, branch } = record;
   const { agtDir, commonDir } = repository;
   const isLeft = unlessImpossible(() => {
-    if (facts === undefined || clock === undefined) return false;
+    if (facts === undefined || seen === undefined) return false;
+    const { clock, parts } = seen;
+    // A repository in an attached folder has rules of its own for what git ignores.
+    if (isAttached(record) && skipped.some(({ path }) => path.endsWith('/.git'))) return false;
     noteRefs(facts.in(commonDir), commonDir, [tipRef(id), branch], commit);
     // Otherwise agt has more to say each time.
-    if (warnings.length + skipped.length === 0) facts.add(`says ${id}: nothing changed`);
+    if (warnings.length + skipped.length === 0) facts.check(`says ${id}: nothing changed`);
+    if (parts !== undefined) noteParts(facts, record, parts);
     mkdirSync(frontDirectory(agtDir), { recursive: true });
     writeAt(frontUntilFile(agtDir, id), '', clock + VALID_MS);
     writeAt(frontFactsFile(agtDir, id), facts.text(), clock - BEFORE_SCAN_MS);
@@ -96,11 +102,18 @@ function unlessImpossible<T>(action: () => T): T | undefined {
   }
 }
 
+function noteParts(facts: FactLines, { checkout }: SessionRecord, { split, parts }: FolderParts): void {
+  // find enters no link that it is given.
+  const list = (names: readonly string[]) =>
+    names.map((name) => (name === 'sandbox' && checkout !== undefined ? 'sandbox/.' : name)).join(' ');
+  facts.look(...parts.map((names) => `part ${list(names)}`), `split ${list(split)}`);
+}
+
 function noteMachine(facts: FactLines, { git }: Repository): void {
   const [own] = ownFiles(packed);
   if (own === undefined) throw new CannotTell();
   facts.in('/proc/sys/kernel/random').same('boot_id');
-  facts.add(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`);
+  facts.check(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`).look(`root ${own}`);
 }
 
 function noteFolder(facts: FactLines, record: SessionRecord): void {
@@ -110,15 +123,15 @@ function noteFolder(facts: FactLines, record: SessionRecord): void {
     (path) => realpathSync(path) === path && directoryTimesAreReliable(path),
   );
   if (!isReal || lstatSync(folder).dev !== lstatSync(tree).dev) throw new CannotTell();
-  facts.add(`folder ${folder}`);
-  if (globPattern(folder) !== folder) facts.add(`unchecked ${globPattern(folder)}`);
-  if (tree !== folder) facts.add(`tree ${tree}`);
+  facts.look(`folder ${folder}`);
+  if (tree !== folder) facts.look(`tree ${tree}`);
+  if (globPattern(folder) !== folder) facts.look(`unchecked ${globPattern(folder)}`);
   for (const path of new Set([folder, tree]))
-    facts.add(`grep  ${grepPattern(path)}/`, `grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
+    facts.look(`grep  ${grepPattern(path)}/`, `grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
   facts.in(folder).keepDirectories(TOP_FOLDERS.filter((name) => tree === folder || name !== 'sandbox'));
   facts.keep([IGNORE_FILE]);
   facts.in(record.checkout ?? record.sandbox);
-  if (lstatSync(join(record.sandbox, '.git')).isFile()) facts.same('.git');
+  if (lstatSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isFile()) facts.same('.git');
 }
 
 function noteGitDirectory(
@@ -141,22 +154,26 @@ function noteRefs(facts: FactLines, commonDir: string, refs: readonly string[], 
   if (areLoose.includes(false)) facts.without(refs.filter((_, i) => !areLoose[i])).keep(['packed-refs']);
 }
 
-function noteAgt(facts: FactLines, repository: Repository, { session_id: id }: SessionRecord): void {
-  const { agtDir, configFile, git } = repository;
-  if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
-  const here = (path: string) => path.slice(agtDir.length + 1);
-  facts.in(agtDir).add(`file ${here(recordFile(agtDir, id))}`);
-  facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
-  facts.keep([here(areaFile(agtDir))]);
-  for (const path of [globalConfigPath(git.env), configFile])
-    if (path !== undefined) noteSettings(facts, path);
+/** The settings of agt that count beside the user's own ones. */
+function settingsFile(facts: FactLines, repository: Repository, record: SessionRecord): string {
+  return isAttached(record)
+    ? noteIgnoreRules(facts, repository, record.checkout ?? record.sandbox)
+    : repository.configFile;
 }
 
-/** People keep their settings in another directory, with a link to them. */
-function noteSettings(facts: FactLines, path: string): void {
-  facts.in(dirname(path));
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) facts.keep([basename(path)]);
-  else facts.add(`leads ${basename(path)}`, realpathSync(path), `root ${realpathSync(path)}`);
+function noteAgt(
+  facts: FactLines,
+  { agtDir, git }: Repository,
+  { session_id: id }: SessionRecord,
+  ownConfig: string,
+): void {
+  if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
+  const here = (path: string) => path.slice(agtDir.length + 1);
+  facts.in(agtDir).check(`file ${here(recordFile(agtDir, id))}`);
+  facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
+  facts.keep([here(areaFile(agtDir))]);
+  const settings = [globalConfigPath(git.env), ownConfig];
+  for (const path of settings) if (path !== undefined) facts.in(dirname(path)).keepFile(basename(path));
 }
 
 /** Replaces a file by one that has `time`, in milliseconds. */

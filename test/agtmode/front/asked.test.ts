@@ -16,7 +16,12 @@ test('answers agt autocommit alone: what it prints is what agt prints', () => {
   expect(front.run(sandbox, ['autocommit'])).toEqual(expected);
   expect(front.run(sandbox, ['autocommit', '--tool', 'my agent', '--wait', '10'])).toEqual(expected);
   expect(front.starts(sandbox, ['autocommit', '--wait', '1'])).toBe(false);
+  expect(front.run(repository, ['autocommit', '--session-id', 's1'])).toEqual(expected);
+  for (const cwd of [sandbox, repository]) expect(front.starts(cwd, ['autocommit', 's1'])).toBe(false);
   const others = [
+    ['autocommit', 's2'],
+    ['autocommit', '../s1'],
+    ['autocommit', '--session-id', ''],
     ['autocommit', '--wait', 'x'],
     ['autocommit', '--wait', ''],
     ['autocommit', '--wait', '1', '--tool'],
@@ -26,7 +31,6 @@ test('answers agt autocommit alone: what it prints is what agt prints', () => {
     ['autocommit', '--label', 'x'],
     ['autocommit', '--dry-run'],
     ['autocommit', '-q'],
-    ['autocommit', 's1'],
     ['autocommit', '--all'],
     ['--version'],
     [],
@@ -101,6 +105,8 @@ test('answers an event alone that says that a tool has succeeded here', () => {
     ...['Stop', 'UserPromptSubmit', 'PostToolUseFailure', 'SessionStart', 'SessionEnd', 'PreToolUse'].map(
       (name): [string, string] => ['claude-code', toolEvent(sandbox).replace('PostToolUse', name)],
     ),
+    // In a session agt copies the conversation.
+    ['codex', toolEvent(sandbox).replace('PostToolUse', 'PreToolUse')],
     ['claude-code', toolEvent('/')],
     ['claude-code', toolEvent(join(folder, 'xdg'))],
     ['claude-code', toolEvent(sandbox).replace('"cwd"', '"x"')],

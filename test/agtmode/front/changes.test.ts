@@ -27,7 +27,7 @@ function expectAllSeen(session: TestSession, changes: Readonly<Record<string, ()
   for (const [name, change] of Object.entries(changes)) {
     front.settle(session.sandbox);
     change();
-    expect({ name, started: front.starts(session.sandbox) }).toEqual({ name, started: true });
+    expect({ name, started: front.startsForTool(session.sandbox, 1) }).toEqual({ name, started: true });
   }
   front.settle(session.sandbox);
 }

@@ -1,0 +1,69 @@
+/**
+ * The front in the way of each autocommit, with AGT_TEST_FRONT=1: before a step the front knows each session, and after
+ * the step it must not say that a session is unchanged which is not as its last snapshot.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { differences } from './compare.ts';
+import type { Life, LifeSession } from './life.ts';
+import { AGT, makeDirectory, ok, run } from './programs.ts';
+
+export const THROUGH_FRONT = Boolean(process.env['AGT_TEST_FRONT']);
+
+const STARTED = 'agt is started';
+
+let installed: { front: string; asking: string } | undefined;
+
+function programs(): { front: string; asking: string } {
+  if (installed !== undefined) return installed;
+  const directory = makeDirectory('front');
+  ok(AGT, ['shim', 'install', '--dir', directory], '/');
+  const front = join(directory, 'agt');
+  const asking = join(directory, 'asking');
+  const text = readFileSync(front, 'utf8').replaceAll(
+    'exec "$agt_full"',
+    `echo '${STARTED}'; exit; exec "$agt_full"`,
+  );
+  writeFileSync(asking, text, { mode: 0o755 });
+  installed = { front, asking };
+  return installed;
+}
+
+/** The same command line through the front. */
+export function throughFront(command: readonly string[]): readonly string[] {
+  const [program, ...args] = command;
+  if (!THROUGH_FRONT || program !== AGT || args[0] !== 'autocommit') return command;
+  return [programs().front, ...args];
+}
+
+function saysUnchanged({ sandbox }: LifeSession): boolean {
+  const { exitCode, stdout, stderr } = run(programs().asking, ['autocommit'], sandbox);
+  if (exitCode !== 0 || stderr !== '') throw new Error(`the front fails: ${exitCode} ${stderr}`);
+  return !stdout.includes(STARTED);
+}
+
+/** Captures each session until the front knows it. */
+export function settleFront(life: Life): void {
+  for (const session of life.active()) {
+    for (let attempt = 0; attempt < 5 && !saysUnchanged(session); attempt++) {
+      const before = life.look(session);
+      run(programs().front, ['autocommit', '--session-id', session.id], life.repository);
+      life.look(session);
+      life.takeIn(session, before);
+    }
+  }
+}
+
+/** Returns how many sessions it knows to be unchanged. */
+export function frontIsRight(life: Life): number {
+  let count = 0;
+  for (const session of life.active()) {
+    if (!saysUnchanged(session)) continue;
+    const last = life.snapshots.get(life.tip(session));
+    const problems = last === undefined ? [] : differences(last, life.look(session));
+    if (problems.length > 0)
+      throw new Error(`unchanged, says the front:\n${problems.slice(0, 10).join('\n')}`);
+    count++;
+  }
+  return count;
+}
