@@ -53,16 +53,21 @@ export async function isInPlace(context: Context, workingCopy: string | undefine
   return (workingCopy ?? (await setting())) === 'in-place';
 }
 
+const NO_PROVIDER = 'leave out --fs-snapshots';
+
 async function createInPlace(
   context: Context,
   repository: Repository,
-  { checked, id, from, profile, withChanges, replace }: Wanted,
+  { checked, id, from, profile, withChanges, replace, snapshots: asked }: Wanted,
 ): Promise<SessionRecord> {
   if (withChanges)
     throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
-  const request = { id, profile, replace, now: context.now() };
+  if (asked === 'btrfs')
+    throw usageError('a session in place works in your checkout, which agt does not clone', NO_PROVIDER);
+  const snapshots = asked ?? (await snapshotsSetting(context));
+  const request = { id, profile, replace, snapshots, now: context.now() };
   await checked;
   const { record, replaced, kept } = await newSessionInPlace(repository, request);
   for (const line of kept) context.err(`${line}\n`);

@@ -129,6 +129,19 @@ test('disable: nothing captures the session by itself, commands that a person gi
   agtOk(repository, 'session', 'restore', 's1', '--to', '@');
 });
 
+test('a session in place has no provider but git', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  const inPlace = ['session', 'new', 's1', '--working-copy', 'in-place', '--fs-snapshots'];
+  const { exitCode, stderr } = agt(repository, ...inPlace, 'btrfs');
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('in place')]);
+  agtOk(repository, ...inPlace, 'disable');
+  write(join(repository, 'a'), 'work\n');
+  expect(JSON.parse(agtOk(repository, 'autocommit', '--all', '--json'))).toEqual([]);
+  const shown = JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
+  expect([shown.provider, shown.captures]).toEqual(['git', 'by command']);
+  agtOk(repository, 'session', 'remove', 's1');
+});
+
 test('tokens and leases read as they were written, and nothing else reads as one', () => {
   const token = newToken('btrfs', '/a b/\nc:d');
   expect(parseToken(tokenText(token))).toEqual(token);

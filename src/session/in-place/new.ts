@@ -28,6 +28,8 @@ interface InPlaceRequest {
   readonly now: Date;
   /** Revert an earlier session in the same checkout. */
   readonly replace: boolean;
+  /** A value of fs.snapshots. */
+  readonly snapshots?: string | undefined;
 }
 
 export interface NewInPlace {
@@ -80,6 +82,7 @@ async function begin(
     now: request.now,
     checkOut: false,
     checkout,
+    snapshots: request.snapshots,
     showProgress: false,
     fill: (created, session) => enterCheckout(inPlace(session, created), request.now),
   });

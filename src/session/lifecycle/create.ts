@@ -81,7 +81,7 @@ type Undo = () => Promise<unknown> | unknown;
 async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
   const { repository } = session;
   const folder = join(await repository.sessionsDir(), wanted.id);
-  const record = describe(repository, wanted, folder, chooseWorkspace(repository, folder, wanted.snapshots));
+  const record = describe(repository, wanted, folder, workspaceOf(repository, folder, wanted));
   await requireFreeId(repository, wanted.id);
   const undo: Undo[] = [];
   const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
@@ -187,6 +187,16 @@ async function halfWay({ git }: Repository, record: SessionRecord, error: unknow
     exitCode: known?.exitCode ?? EXIT.failed,
     cause: error,
   });
+}
+
+/** The user's own checkout is no folder of a provider. */
+function workspaceOf(
+  repository: Repository,
+  folder: string,
+  { checkout, snapshots }: NewSession,
+): WorkspaceFields {
+  if (checkout === undefined) return chooseWorkspace(repository, folder, snapshots);
+  return { provider: 'git', ...(snapshots === 'disable' ? { captures: 'by command' } : {}) };
 }
 
 function describe(

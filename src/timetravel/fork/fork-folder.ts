@@ -23,13 +23,15 @@ interface FolderForkRequest {
   /** Names a snapshot of the folder; undefined for the folder as it is now. */
   readonly snapshot: string | undefined;
   readonly now: Date;
+  /** A value of fs.snapshots; undefined for git. */
+  readonly snapshots?: string | undefined;
 }
 
 /** `user` is the repository of the folder. */
 export async function forkFolder(
   user: Repository,
   { repository: store, record: source }: AttachedSession,
-  { id: given, snapshot: spec, now }: FolderForkRequest,
+  { id: given, snapshot: spec, now, snapshots }: FolderForkRequest,
 ): Promise<{ readonly record: SessionRecord; readonly warnings: readonly string[] }> {
   const id = given === undefined ? generateId(now) : checkId(given);
   await undoUnfinishedCreation(user, id);
@@ -45,6 +47,7 @@ export async function forkFolder(
     userBranch: start.userBranch,
     fromSpec: snapshot.commit,
     now,
+    snapshots,
     checkOut: false,
     showProgress: false,
     fill: async (made) => {

@@ -77,6 +77,7 @@ async function forkHere(
     readonly at: string | undefined;
     readonly count: string | undefined;
     readonly json: boolean;
+    readonly 'fs-snapshots': string | undefined;
   },
 ): Promise<number> {
   if (args.count !== undefined) throw usageError('--count is for forks of sessions', 'leave it out');
@@ -86,7 +87,8 @@ async function forkHere(
       hints: ['to go back in the folder itself: agt snapshot restore', 'or make a repository: git init'],
     });
   }
-  const request = { id: args.id, snapshot: args.at, now: context.now() };
+  const snapshots = args['fs-snapshots'] ?? (await snapshotsSetting(context));
+  const request = { id: args.id, snapshot: args.at, now: context.now(), snapshots };
   const { record, warnings } = await forkFolder(user, source, request);
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   printNewSession(context, record, args.json);
