@@ -28,7 +28,7 @@ export const codex: Integration = {
   title: 'Codex',
   program: 'codex',
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
-  succeeded: { begins: '"hook_event_name":"PostToolUse"' },
+  succeeded: { begins: '"hook_event_name":"PostToolUse"', before: '"hook_event_name":"PreToolUse"' },
   blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
   home: codexHome,
   file: 'hooks.json',

@@ -14,10 +14,12 @@ export interface Integration {
   /**
    * How an event begins and ends that says that a call of a tool has succeeded, and words that it then has nowhere. If
    * nothing has changed, the front leaves such an event at that (agtmode/front/front-text.ts). `begins` may have other
-   * fields before it, but no objects.
+   * fields before it, but no objects. `before` begins the event before a tool, which asks for no more than a capture in
+   * a folder without a session.
    */
   readonly succeeded?: {
     readonly begins: string;
+    readonly before?: string;
     readonly ends?: string;
     readonly lacks?: readonly string[];
   };

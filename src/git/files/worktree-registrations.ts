@@ -8,7 +8,8 @@ import { listProcesses, openFiles, type RunningProcess } from '../../disk/proces
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../repository/layout.ts';
-import { type Git, gitText } from '../run/git.ts';
+import type { Git } from '../run/git.ts';
+import { worktreeText } from '../run/run-worktree.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
 import { subdirectories } from './ref-files.ts';
@@ -26,7 +27,7 @@ export interface WorktreeEntry {
 export async function listWorktrees(git: Git): Promise<WorktreeEntry[]> {
   const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
   if (commonDir !== undefined) refuseBlockedWorktrees(commonDir);
-  return parseWorktrees(await gitText(git, ['worktree', 'list', '--porcelain', '-z']));
+  return parseWorktrees(await worktreeText(git, ['worktree', 'list', '--porcelain', '-z']));
 }
 
 /** `output` is that of `git worktree list --porcelain -z`. */

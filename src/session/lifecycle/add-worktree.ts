@@ -4,7 +4,7 @@ import { AgtError, EXIT } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import type { GitConfig } from '../../git/run/config.ts';
-import { runGit } from '../../git/run/git.ts';
+import { runWorktree } from '../../git/run/run-worktree.ts';
 import type { LockedSession } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
 
@@ -28,7 +28,7 @@ export async function addWorktree(
   const workers = wanted.checkOut ? ownWorkers(config) : [];
   const tree = [record.sandbox, shortBranch(record.work_branch)];
   const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
-  const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
+  const run = await runWorktree(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
   if (run.exitCode !== 0) {
     throw new AgtError(`git could not create the sandbox ${record.sandbox}`, {
       hints: run.stderr.split('\n').filter((line) => line !== ''),

@@ -14,7 +14,8 @@ import { shadowRef, stashRef, tipRef, workRef } from '../../filter/agent-refs.ts
 import { hasRef, hasRefFiles, shortBranch } from '../../git/files/ref-files.ts';
 import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
-import { FSYNC_ARGS, gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, gitText, resolveObject } from '../../git/run/git.ts';
+import { runWorktree } from '../../git/run/run-worktree.ts';
 import { catchInterrupts } from '../../process/interrupts.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
@@ -134,7 +135,7 @@ async function createResources(
     failurePoint('create: checkout linked');
     return { config, clone: undefined };
   }
-  undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
+  undo.push(() => runWorktree(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
   const checkOut = wanted.checkOut && cloned === undefined;
   await addWorktree(session, record, { ...wanted, checkOut }, config);
   failurePoint('create: worktree added');

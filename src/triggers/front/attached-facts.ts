@@ -22,7 +22,7 @@ export function noteIgnoreRules(facts: FactLines, store: Repository, folder: str
   const gitDir = own ?? store.commonDir;
   const common = resolve(gitDir, readSmallFile(join(gitDir, 'commondir')) ?? '.');
   const xdg = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config');
-  facts.add(`xdg ${env['XDG_CONFIG_HOME'] ?? ''}`);
+  facts.check(`xdg ${env['XDG_CONFIG_HOME'] ?? ''}`);
   const configs = [
     [common, 'config'],
     [gitDir, 'config.worktree'],

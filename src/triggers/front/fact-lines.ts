@@ -13,54 +13,62 @@ export const FACTS_FORMAT = `agt-front-1-${crc32(GIT_FILES.join(' ')).toString(1
 /** agt cannot say by times, names and contents what is the same. */
 export class CannotTell extends Error {}
 
+/**
+ * First stands where the front has to look for newer files. Then it reads on while it looks: the checks.
+ */
 export class FactLines {
-  private readonly lines: string[] = [FACTS_FORMAT];
+  private readonly places: string[] = [];
+  private readonly checks: string[] = [];
   private directory = '';
+  private directoryOfPlaces = '';
 
   /** The names of the following calls are in `directory`. */
   in(directory: string): this {
     this.directory = directory;
-    return this.add(`in ${directory}`);
+    return this.check(`in ${directory}`);
   }
 
-  /** `more` goes to a line of its own. */
-  add(...lines: string[]): this {
-    if (lines.some((line) => /[\n\0\ufffd]/.test(line))) throw new CannotTell();
-    this.lines.push(...lines);
+  /** Lines about where to look. */
+  look(...lines: string[]): this {
+    this.places.push(...lines.map(asLine));
+    return this;
+  }
+
+  /** Lines about what has to be the same. */
+  check(...lines: string[]): this {
+    this.checks.push(...lines.map(asLine));
     return this;
   }
 
   /** Those that are there have to stay, without anything newer in them; the others must not come. */
   keep(names: readonly string[]): this {
-    this.keepThose(names);
-    return this.without(names.filter((name) => this.lstat(name) === undefined));
+    this.keepThose(names.filter((name) => this.isThere(name)));
+    return this.without(names.filter((name) => !this.isThere(name)));
   }
 
   /** One file, or the link to it: people keep their settings in another directory. */
   keepFile(name: string): this {
     if (this.lstat(name)?.isSymbolicLink() !== true) return this.keep([name]);
     const real = realpathSync(join(this.directory, name));
-    return this.add(`leads ${name}`, real, `root ${real}`);
+    return this.look(`root ${real}`).check(`leads ${name}`, real);
   }
 
   /** Those of `GIT_FILES` that are there, and no other one of them. */
   keepGitFiles(): this {
-    return this.keepThose(GIT_FILES).add('git-files');
+    const names = GIT_FILES.filter((name) => this.isThere(name));
+    return this.keepThose(names).check(`git-files ${names.join(' ')}`);
   }
 
   /** As `keep`, for directories and without what is in them. */
   keepDirectories(names: readonly string[]): this {
-    const stats = names.map((name) => this.lstat(name));
-    if (stats.some((stat) => stat?.isDirectory() === false)) throw new CannotTell();
-    this.list(
-      'directories',
-      names.filter((_, i) => stats[i] !== undefined),
-    );
-    return this.without(names.filter((_, i) => stats[i] === undefined));
+    const present = names.filter((name) => this.isThere(name));
+    if (present.some((name) => this.lstat(name)?.isDirectory() !== true)) throw new CannotTell();
+    if (present.length > 0) this.check(`directories ${asWords(present)}`);
+    return this.without(names.filter((name) => !present.includes(name)));
   }
 
   without(names: readonly string[]): this {
-    return this.list('without', names);
+    return names.length === 0 ? this : this.check(`without ${asWords(names)}`);
   }
 
   /** A file of one line, which `pattern` matches. */
@@ -68,27 +76,37 @@ export class FactLines {
     const text = readFileSync(join(this.directory, name), 'utf8');
     const line = text.slice(0, -1);
     if (!/^[^\n]+\n$/.test(text) || !pattern.test(line)) throw new CannotTell();
-    return this.add(`is ${name}`, line);
+    return this.check(`is ${name}`, line);
   }
 
   /** The whole file. */
   text(): string {
-    return `${this.lines.join('\n')}\nend\n`;
+    return `${[FACTS_FORMAT, ...this.places, 'checks', ...this.checks, 'end'].join('\n')}\n`;
   }
 
   private keepThose(names: readonly string[]): this {
-    return this.list(
-      'roots',
-      names.filter((name) => this.lstat(name) !== undefined),
-    );
+    if (names.length === 0) return this;
+    if (this.directoryOfPlaces !== this.directory) this.look(`in ${this.directory}`);
+    this.directoryOfPlaces = this.directory;
+    return this.look(`roots ${asWords(names)}`);
   }
 
-  private list(kind: string, names: readonly string[]): this {
-    if (names.some((name) => /[\s*?[\\]/.test(name))) throw new CannotTell();
-    return names.length === 0 ? this : this.add(`${kind} ${names.join(' ')}`);
+  private isThere(name: string): boolean {
+    return this.lstat(name) !== undefined;
   }
 
   private lstat(name: string) {
     return lstatSync(join(this.directory, name), { throwIfNoEntry: false });
   }
+}
+
+function asLine(text: string): string {
+  if (/[\n\0\ufffd]/.test(text)) throw new CannotTell();
+  return text;
+}
+
+/** The front separates them by blanks. */
+function asWords(names: readonly string[]): string {
+  if (names.some((name) => /[\s*?[\\]/.test(name))) throw new CannotTell();
+  return names.join(' ');
 }

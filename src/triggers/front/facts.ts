@@ -82,7 +82,7 @@ export function leaveFacts(
     if (isAttached(record) && skipped.some(({ path }) => path.endsWith('/.git'))) return false;
     noteRefs(facts.in(commonDir), commonDir, [tipRef(id), branch], commit);
     // Otherwise agt has more to say each time.
-    if (warnings.length + skipped.length === 0) facts.add(`says ${id}: nothing changed`);
+    if (warnings.length + skipped.length === 0) facts.check(`says ${id}: nothing changed`);
     if (parts !== undefined) noteParts(facts, record, parts);
     mkdirSync(frontDirectory(agtDir), { recursive: true });
     writeAt(frontUntilFile(agtDir, id), '', clock + VALID_MS);
@@ -106,14 +106,14 @@ function noteParts(facts: FactLines, { checkout }: SessionRecord, { split, parts
   // find enters no link that it is given.
   const list = (names: readonly string[]) =>
     names.map((name) => (name === 'sandbox' && checkout !== undefined ? 'sandbox/.' : name)).join(' ');
-  facts.add(...parts.map((names) => `part ${list(names)}`), `split ${list(split)}`);
+  facts.look(...parts.map((names) => `part ${list(names)}`), `split ${list(split)}`);
 }
 
 function noteMachine(facts: FactLines, { git }: Repository): void {
   const [own] = ownFiles(packed);
   if (own === undefined) throw new CannotTell();
   facts.in('/proc/sys/kernel/random').same('boot_id');
-  facts.add(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`);
+  facts.check(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`).look(`root ${own}`);
 }
 
 function noteFolder(facts: FactLines, record: SessionRecord): void {
@@ -123,11 +123,11 @@ function noteFolder(facts: FactLines, record: SessionRecord): void {
     (path) => realpathSync(path) === path && directoryTimesAreReliable(path),
   );
   if (!isReal || lstatSync(folder).dev !== lstatSync(tree).dev) throw new CannotTell();
-  facts.add(`folder ${folder}`);
-  if (tree !== folder) facts.add(`tree ${tree}`);
-  if (globPattern(folder) !== folder) facts.add(`unchecked ${globPattern(folder)}`);
+  facts.look(`folder ${folder}`);
+  if (tree !== folder) facts.look(`tree ${tree}`);
+  if (globPattern(folder) !== folder) facts.look(`unchecked ${globPattern(folder)}`);
   for (const path of new Set([folder, tree]))
-    facts.add(`grep  ${grepPattern(path)}/`, `grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
+    facts.look(`grep  ${grepPattern(path)}/`, `grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
   facts.in(folder).keepDirectories(TOP_FOLDERS.filter((name) => tree === folder || name !== 'sandbox'));
   facts.keep([IGNORE_FILE]);
   facts.in(record.checkout ?? record.sandbox);
@@ -169,7 +169,7 @@ function noteAgt(
 ): void {
   if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
   const here = (path: string) => path.slice(agtDir.length + 1);
-  facts.in(agtDir).add(`file ${here(recordFile(agtDir, id))}`);
+  facts.in(agtDir).check(`file ${here(recordFile(agtDir, id))}`);
   facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
   facts.keep([here(areaFile(agtDir))]);
   const settings = [globalConfigPath(git.env), ownConfig];

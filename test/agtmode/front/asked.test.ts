@@ -105,6 +105,8 @@ test('answers an event alone that says that a tool has succeeded here', () => {
     ...['Stop', 'UserPromptSubmit', 'PostToolUseFailure', 'SessionStart', 'SessionEnd', 'PreToolUse'].map(
       (name): [string, string] => ['claude-code', toolEvent(sandbox).replace('PostToolUse', name)],
     ),
+    // In a session agt copies the conversation.
+    ['codex', toolEvent(sandbox).replace('PostToolUse', 'PreToolUse')],
     ['claude-code', toolEvent('/')],
     ['claude-code', toolEvent(join(folder, 'xdg'))],
     ['claude-code', toolEvent(sandbox).replace('"cwd"', '"x"')],

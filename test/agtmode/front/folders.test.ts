@@ -57,6 +57,9 @@ test('in a checkout: every change of a file, and of what git ignores', () => {
     'a restore': () => agtOk(folder, 'snapshot', 'restore', '@{1}'),
   });
   settle(folder);
+  const beforeTool = (tool: string) =>
+    front.starts(folder, ['hook', tool], { input: toolEvent(folder).replace('PostToolUse', 'PreToolUse') });
+  expect([beforeTool('codex'), beforeTool('claude-code')]).toEqual([false, true]);
   expect(front.starts(folder)).toBe(true); // agt autocommit is for sessions
   expect(front.startsForTool(join(folder, 'd'))).toBe(false);
   git(folder, 'branch', 'other');
