@@ -7,7 +7,15 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { type Git, gitBytes, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitText,
+  inDirectory,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -94,6 +102,8 @@ async function goOnFromLanded(
 ): Promise<boolean> {
   const ref = record.user_branch;
   if (ref === undefined || shortBranch(ref) !== branch) return false;
+  // It would take commits away from another branch.
+  if ((await otherBranch(inDirectory(repository.git, record.sandbox), record)) !== undefined) return false;
   const tip = await gitText(repository.git, ['rev-parse', '--verify', `${ref}^{commit}`]);
   return syncLanded(repository, record, { ref, tip, head, dryRun });
 }
@@ -123,7 +133,22 @@ async function planSync(
   if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);
   const commits = (await commitsBetween(git, [head], tip)).length;
   const operation = rebase ? 'rebase' : 'merge';
+  const other = await otherBranch(git, record);
+  if (rebase && commits > 0 && other !== undefined) {
+    throw new AgtError(`the sandbox of "${id}" is on "${other}", and agt rebases only the work branch`, {
+      hints: [
+        `switch to it: git -C ${sandbox} switch ${shortBranch(record.work_branch)}`,
+        `or rebase "${other}" yourself: git -C ${sandbox} rebase ${branch}`,
+      ],
+    });
+  }
   return { record, branch, commits, head, conflicts: [], operation };
+}
+
+/** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */
+async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<string | undefined> {
+  const ref = await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']);
+  return ref === undefined || ref === work_branch ? undefined : shortBranch(ref);
 }
 
 /** Nothing of the user's stash, and no other branch, may move with it. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 
 let repository: string;
 let sandbox: string;
@@ -166,4 +166,18 @@ test('--delete-branch of a removed session needs --force if only its snapshots h
   expect(refused.stderr).toContain('error: session "s1" has files that only its snapshots have');
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/x')).toBe('x');
   agtOk(session.repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+});
+
+test('deletes no folder that metadata name by mistake, also with --force', () => {
+  const session = makeSession();
+  const other = join(makeTempDir('other'), 'project');
+  write(join(other, 'sandbox/precious'), 'mine\n');
+  const record = join(session.repository, '.git/agt/sessions/s1.json');
+  write(record, readFileSync(record, 'utf8').replace(session.sandbox, join(other, 'sandbox')));
+  const refused = agt(session.repository, 'session', 'remove', 's1', '--force');
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`error: agt does not delete ${other}: `),
+  });
+  expect(readFileSync(join(other, 'sandbox/precious'), 'utf8')).toBe('mine\n');
 });

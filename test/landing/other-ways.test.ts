@@ -162,3 +162,23 @@ test('sync after accept --keep goes on from the branch, with only the later work
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'diff', '--name-only', 'main~1', 'main')).toBe('later');
 });
+
+test('sync takes no commit away from another branch that the agent is on', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'branch', 'topic');
+  git(sandbox, 'switch', '-q', 'topic');
+  write(join(sandbox, 'w'), 'w\n');
+  git(sandbox, 'add', 'w');
+  git(sandbox, 'commit', '-q', '-m', 'on topic');
+  const tip = git(repository, 'rev-parse', 'topic');
+  agtOk(repository, 'accept', 's1', '--keep');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'later');
+  const refused = agt(repository, 'sync', 's1', '--rebase');
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('is on "topic", and agt rebases only the work branch'),
+  });
+  expect(git(repository, 'rev-parse', 'topic')).toBe(tip);
+  agt(repository, 'sync', 's1');
+  git(repository, 'merge-base', '--is-ancestor', tip, 'topic');
+});

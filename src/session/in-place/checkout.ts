@@ -93,7 +93,7 @@ export async function captureDirty(
 }
 
 /** Whether the last snapshot holds the file as it is now. */
-function captureCheck({ repository, id }: LockedSession, checkout: string): (path: string) => boolean {
+export function captureCheck({ repository, id }: LockedSession, checkout: string): (path: string) => boolean {
   const cache = readStatCache(statCacheFile(repository.agtDir, id));
   return (path) => {
     const stat = lstatIn(checkout, path);

@@ -13,7 +13,15 @@ import { FSYNC_ARGS, type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts
 import { inPlaceFile } from '../../repository/layout.ts';
 import { AFTER_THE_SWITCH, BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 import { captureSession } from '../capture-session.ts';
-import { captureDirty, type DirtyPath, gitDir, type InPlace, removeFile, switchTo } from './checkout.ts';
+import {
+  captureCheck,
+  captureDirty,
+  type DirtyPath,
+  gitDir,
+  type InPlace,
+  removeFile,
+  switchTo,
+} from './checkout.ts';
 
 /** Afterwards the work branch is checked out, without any change. */
 export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
@@ -31,9 +39,11 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
   await captureSession(place.session, active, { now, label: AFTER_THE_SWITCH });
 }
 
-export function removeUntracked({ checkout }: InPlace, dirty: readonly DirtyPath[]): void {
+/** A file that somebody has changed since the last capture stays. */
+export function removeUntracked({ session, checkout }: InPlace, dirty: readonly DirtyPath[]): void {
+  const isCaptured = captureCheck(session, checkout);
   for (const { path, isUntracked } of dirty) {
-    if (isUntracked) removeFile(checkout, path);
+    if (isUntracked && isCaptured(path)) removeFile(checkout, path);
     failurePoint('in place: one file removed');
   }
 }

@@ -4,7 +4,7 @@
  * this one.
  */
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
@@ -12,6 +12,7 @@ import { AgtError } from '../../errors.ts';
 import { landedRef, shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
+import { recordFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession, previewCapture } from '../capture-session.ts';
@@ -150,7 +151,18 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
   if (!options.force && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
+  refuseOtherFolder(repository, record);
   refuseMounts(sessionFolder(record));
+}
+
+/** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */
+function refuseOtherFolder({ agtDir }: Repository, record: SessionRecord): void {
+  const { session_id: id, sandbox } = record;
+  const folder = sessionFolder(record);
+  if (basename(folder) === id && basename(dirname(folder)) === 'sessions') return;
+  throw new AgtError(`agt does not delete ${folder}: it is not the folder of session "${id}"`, {
+    hints: [`its metadata name ${sandbox}; correct them: ${recordFile(agtDir, id)}`],
+  });
 }
 
 /** For a dry run. @throws AgtError where a removal would refuse. */
