@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { AgtError, EXIT, formatError, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import {
@@ -40,7 +40,7 @@ export async function answerHook([tool = '', ...words]: readonly string[]): Prom
       'the settings of the agent call it: agt hooks install',
     );
   }
-  const env = withoutRepositoryVariables(process.env);
+  const env = withoutProjectVariables(process.env);
   const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND) };
   try {
     return await answer(call, readStandardInput());
@@ -56,10 +56,25 @@ interface HookCall {
   readonly isInBackground: boolean;
 }
 
-/** Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. */
-function withoutRepositoryVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/**
+ * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
+ * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository.
+ */
+function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
+  for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME'])
+    if (isOfProject(env[name], env['HOME'])) delete env[name];
   return env;
+}
+
+/** HOME itself may be a repository. */
+function isOfProject(path: string | undefined, home: string | undefined): boolean {
+  if (path === undefined || !isAbsolute(path)) return true;
+  for (let directory = path; directory !== dirname(directory) && directory !== home; ) {
+    if (existsSync(join(directory, '.git'))) return true;
+    directory = dirname(directory);
+  }
+  return false;
 }
 
 async function answer(call: HookCall, input: string): Promise<number> {

@@ -18,6 +18,8 @@ interface Wanted {
   readonly replace: boolean;
   /** `in-place` or `worktree`; undefined: as fs.workingCopy says. */
   readonly workingCopy: string | undefined;
+  /** A value of fs.snapshots; undefined: as the setting says. */
+  readonly snapshots: string | undefined;
 }
 
 interface Created {
@@ -34,8 +36,14 @@ export async function createWanted(
   const { cwd } = context;
   if (await isInPlace(context, wanted.workingCopy))
     return { record: await createInPlace(context, repository, wanted), files: undefined };
-  const { record, ...files } = await newSession(repository, { ...wanted, cwd, now: context.now() });
+  const snapshots = wanted.snapshots ?? (await snapshotsSetting(context));
+  const request = { ...wanted, snapshots, cwd, now: context.now() };
+  const { record, ...files } = await newSession(repository, request);
   return { record, files };
+}
+
+export async function snapshotsSetting(context: Context): Promise<string | undefined> {
+  return (await context.settingValues()).find(({ name }) => name === 'fs.snapshots')?.value;
 }
 
 /** Whether a new session works in the user's own checkout. */

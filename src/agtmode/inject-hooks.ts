@@ -25,7 +25,9 @@ export async function injectHooks(
   if (integration === undefined) return command;
   const { commonDir, agtDir } = await context.repository();
   const place = integration.injectPlace?.({ path: command.env['PATH'] ?? '', commonDir });
-  return withInjection(withInjection(command, place), await hooksFor(context, integration, agtDir));
+  // The profile may have moved its settings.
+  const there = { ...context, env: command.env };
+  return withInjection(withInjection(command, place), await hooksFor(there, integration, agtDir));
 }
 
 /** Undefined if its settings have the hooks already. */

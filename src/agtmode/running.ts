@@ -1,11 +1,12 @@
 /** Arguments and output that the commands share that run a program in a session. */
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
-import { readProfile, type Variables } from '../config/profiles.ts';
+import { isIsolated, readProfile, type Variables } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
 import { AgtError, formatError, systemFailure, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { agentVariables } from '../integrations/run-profile.ts';
+import { isolateAgent } from '../integrations/isolate.ts';
+import { findIntegration } from '../integrations/tools.ts';
 import { applyChanges, type EnvironmentChanges, sessionEnvironment } from '../running/environment.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
@@ -95,9 +96,15 @@ async function variablesOf(
   const name = asked ?? record.profile;
   if (name === undefined) return {};
   const local = (await context.repository()).configFile;
-  const ofUser = readProfile({ global: globalConfigPath(context.env), local }, name);
-  const ofAgent = agentVariables(name);
-  if (ofUser !== undefined || ofAgent !== undefined || asked === undefined) return { ...ofAgent, ...ofUser };
+  const files = { global: globalConfigPath(context.env), local };
+  const ofUser = readProfile(files, name);
+  const integration = findIntegration(name);
+  const isolated =
+    integration !== undefined && isIsolated(files, name)
+      ? isolateAgent(record, integration, context.env)
+      : undefined;
+  if (ofUser !== undefined || integration !== undefined || asked === undefined)
+    return { ...integration?.conversations, ...isolated, ...ofUser };
   throw new AgtError(`no profile "${name}" in your settings`, {
     hints: [`add it: git config --file ~/.agtconfig --add profile.${name}.env NAME=VALUE`],
   });

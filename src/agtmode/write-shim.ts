@@ -1,5 +1,5 @@
 /** Writes the shim: the script for `agt shim install`, and the git of commands that `agt session run` starts. */
-import { readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readlinkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../config/settings.ts';
 import { readIfThere } from '../disk/lock-owner.ts';
@@ -24,12 +24,16 @@ export async function shimScript(dir: string, context: Context): Promise<string>
   });
 }
 
-/** A shim that is there and up to date stays as it is: other processes may just be starting it. */
+/**
+ * A shim that is there and up to date stays as it is: other processes may just be starting it. Its time says that it fits
+ * the executable and the settings of now.
+ */
 export async function writeShim(dir: string, context: Context): Promise<void> {
   const text = await shimScript(dir, context);
   linkExecutable(linkPath(dir));
   const path = join(dir, 'git');
   if (readIfThere(path) !== text) writeScript(path, text);
+  else utimesSync(path, new Date(), new Date());
   writeFront(frontIn(dir), context);
 }
 

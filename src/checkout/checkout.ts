@@ -13,6 +13,7 @@ import { restoreIgnoreFile } from '../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadata.ts';
 import { readSnapshotTree } from '../snapshot/tree.ts';
 import { applyPlan } from './apply.ts';
+import type { TargetFolder } from './folder-writer.ts';
 import { type CheckoutPlan, type CheckoutRequest, defaultModesDiffer, planCheckout } from './plan.ts';
 
 /** Plans how to get from one snapshot to another within `scope`. Without `from` the folder is empty. */
@@ -40,14 +41,24 @@ export async function readFilesIfNeeded(
   return defaultModesDiffer(from, to) ? (await readSnapshotTree(git, to.commit)).files : undefined;
 }
 
+export interface CheckedOut {
+  readonly content: SnapshotMetadata;
+  readonly plan: CheckoutPlan;
+}
+
 /** Writes a whole snapshot into a folder that holds nothing but the sandbox's `.git`. */
-export async function checkOutSnapshot(git: Git, commit: string, folder: string): Promise<SnapshotMetadata> {
+export async function checkOutSnapshot(
+  git: Git,
+  commit: string,
+  folder: string,
+  mtimeOf?: TargetFolder['mtimeOf'],
+): Promise<CheckedOut> {
   const content = await readSnapshotMetadata(git, commit);
   const plan = await prepareCheckout(git, undefined, content, TOP_FOLDERS);
   const path = Buffer.from(folder).toString('latin1');
-  const { changed, refused } = await applyPlan(git, plan, { path, isCaptured: () => false });
+  const { changed, refused } = await applyPlan(git, plan, { path, isCaptured: () => false, mtimeOf });
   const [problem] = [...refused, ...changed.map((name) => ({ path: name, reason: 'is there already' }))];
   if (problem !== undefined) throw new AgtError(`${displayPath(problem.path)} ${problem.reason}`);
   restoreIgnoreFile(folder, content.manifest.agtignore);
-  return content;
+  return { content, plan };
 }

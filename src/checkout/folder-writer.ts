@@ -8,6 +8,8 @@ import {
   closeSync,
   fchmodSync,
   fstatSync,
+  futimesSync,
+  lutimesSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -33,6 +35,8 @@ export interface TargetFolder {
   readonly linked?: LinkedEntry | undefined;
   /** Whether a file is still as it was captured. */
   readonly isCaptured: (path: string, stat: Stats) => boolean;
+  /** The mtime for a file that agt writes, in seconds; undefined for the current time. */
+  readonly mtimeOf?: ((path: string) => number | undefined) | undefined;
 }
 
 /** Another process changed a file since the last capture. */
@@ -50,6 +54,7 @@ export class FolderWriter {
   /** Files that got fewer permissions than the snapshot has, with the reason. */
   readonly limited: { path: string; reason: string }[] = [];
   private readonly isCaptured: TargetFolder['isCaptured'];
+  private readonly mtimeOf: TargetFolder['mtimeOf'];
   private readonly owners: ReadonlyMap<string, Owner>;
   private readonly disk: OpenDirectories;
   /** Directories that are writable. */
@@ -59,8 +64,9 @@ export class FolderWriter {
   private readonly unlocked = new Map<string, number>();
 
   /** `owners`: of files with a set-user-ID or set-group-ID bit. */
-  constructor({ path, linked, isCaptured }: TargetFolder, owners: ReadonlyMap<string, Owner>) {
+  constructor({ path, linked, isCaptured, mtimeOf }: TargetFolder, owners: ReadonlyMap<string, Owner>) {
     this.isCaptured = isCaptured;
+    this.mtimeOf = mtimeOf;
     this.owners = owners;
     this.disk = new OpenDirectories(path, linked);
   }
@@ -105,7 +111,7 @@ export class FolderWriter {
     const parent = parentPath(path);
     const temporary = `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`;
     try {
-      if (kind === 'link') await this.writeLink(temporary, chunks, owner);
+      if (kind === 'link') await this.writeLink(temporary, chunks, owner, path);
       else await this.writeFile(temporary, chunks, owner, file);
       failurePoint('checkout: file written');
       renameSync(this.disk.entry(temporary), this.disk.entry(path));
@@ -170,6 +176,8 @@ export class FolderWriter {
       for await (const chunk of chunks) writeAll(fd, chunk);
       openGiveTo(fd, owner);
       fchmodSync(fd, this.limit(path, bits, fstatSync(fd)));
+      const mtime = this.mtimeOf?.(path);
+      if (mtime !== undefined) futimesSync(fd, mtime, mtime);
     } finally {
       closeSync(fd);
     }
@@ -179,12 +187,15 @@ export class FolderWriter {
     temporary: string,
     chunks: AsyncGenerator<Buffer>,
     owner: Owner | undefined,
+    path: string,
   ): Promise<void> {
     const parts: Buffer[] = [];
     for await (const chunk of chunks) parts.push(chunk);
     this.removeTemporary(temporary);
     symlinkSync(Buffer.concat(parts), this.disk.entry(temporary));
     giveTo(this.disk.entry(temporary), owner);
+    const mtime = this.mtimeOf?.(path);
+    if (mtime !== undefined) lutimesSync(this.disk.entry(temporary), mtime, mtime);
   }
 
   private removeTemporary(temporary: string): void {

@@ -6,6 +6,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-no-follow.ts';
 import { AgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
+import { type StatOf, withStatData } from '../git/files/index-stat.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
@@ -13,9 +14,15 @@ import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 
 /**
  * Restores the index of a snapshot. If the sandbox has an equal one, that one is kept: the snapshot's has the stat data of
- * files that have been replaced, so git would read all of these again.
+ * files that have been replaced, so git would read all of these again. `statOf` knows the stat data of the files as they
+ * are now, if agt has just written all of them.
  */
-export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox: string): Promise<void> {
+export async function restoreIndex(
+  git: Git,
+  content: SnapshotMetadata,
+  sandbox: string,
+  statOf?: StatOf,
+): Promise<void> {
   const gitDir = requireGitDir(sandbox);
   const index = await readObject(git, `${content.commit}:_/index`);
   const oidLength = content.commit.length / 2;
@@ -23,12 +30,29 @@ export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox:
     rmSync(join(gitDir, 'index'), { recursive: true, force: true });
     return;
   }
-  if (digestOnDisk(gitDir, oidLength) === summarizeIndex(index.content, oidLength).digest) return;
+  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength)) return;
+  const bytes = statOf && withStatData(index.content, oidLength, statOf);
+  replaceIndex(gitDir, bytes ?? index.content);
+}
+
+/** Gives the entries of the sandbox's index other stat data, if it is whole. */
+export function refreshIndex(sandbox: string, oidLength: number, statOf: StatOf): void {
+  const gitDir = requireGitDir(sandbox);
+  const bytes = readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+  const refreshed = bytes && withStatData(bytes, oidLength, statOf);
+  if (refreshed !== undefined) replaceIndex(gitDir, refreshed);
+}
+
+function replaceIndex(gitDir: string, bytes: Buffer): void {
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
   rmSync(temporary, { force: true });
-  writeFileSync(temporary, index.content, { flag: 'wx' });
+  writeFileSync(temporary, bytes, { flag: 'wx' });
   failurePoint('sandbox: index written');
   renameSync(temporary, join(gitDir, 'index'));
+}
+
+function digestOf(bytes: Buffer, oidLength: number): string {
+  return summarizeIndex(bytes, oidLength).digest;
 }
 
 /** Undefined if there is no index that git could read as it is. */

@@ -162,8 +162,10 @@ export const SETTING_KEYS = [
     defaultValue: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
     agtModeOnly: true,
-    summary: 'where snapshots are stored: git, or auto to let agt choose; git is the only choice so far',
-    check: supported('auto', 'git'),
+    summary:
+      'by which file system new sessions are made: btrfs clones them, git copies files, auto takes the best that works ' +
+      '(agt doctor); disable: as auto, and only commands that you give make snapshots',
+    check: supported('auto', 'git', 'btrfs', 'disable'),
   },
   {
     name: 'fs.workingCopy',

@@ -8,20 +8,35 @@
  */
 import { AgtError } from '../errors.ts';
 import { type ConfigFiles, readConfigFile } from './settings.ts';
+import { parseBoolean } from './values.ts';
 
 /** Environment variables by name. */
 export type Variables = Readonly<Record<string, string>>;
 
+/** Whether the agent of this name has all its settings in the session. The file of the repository wins. */
+export function isIsolated(files: ConfigFiles, name: string): boolean {
+  const [last] = entriesOf(files, `profile.${name}.isolate`).slice(-1);
+  if (last === undefined) return false;
+  const value = parseBoolean(last.value);
+  if (value !== undefined) return value;
+  throw new AgtError(`invalid value "${last.value}" for profile.${name}.isolate (${last.path})`, {
+    hints: ['it is true or false'],
+  });
+}
+
 /** The variables of a profile; undefined if no file has it. Later lines, and the file of the repository, win. */
 export function readProfile(files: ConfigFiles, name: string): Variables | undefined {
-  const key = `profile.${name}.env`;
-  const lines = [files.global, files.local].flatMap((path) =>
+  const lines = entriesOf(files, `profile.${name}.env`);
+  if (lines.length === 0) return undefined;
+  return Object.fromEntries(lines.map(({ path, value }) => parseVariable(name, path, value)));
+}
+
+function entriesOf({ global, local }: ConfigFiles, key: string) {
+  return [global, local].flatMap((path) =>
     (path === undefined ? [] : readConfigFile(path))
       .filter((entry) => entry.key === key)
-      .map(({ value }) => ({ path, value })),
+      .map(({ value }) => ({ path: path ?? '', value })),
   );
-  if (lines.length === 0) return undefined;
-  return Object.fromEntries(lines.map(({ path, value }) => parseVariable(name, path ?? '', value)));
 }
 
 function parseVariable(profile: string, path: string, line: string): [name: string, value: string] {

@@ -23,3 +23,15 @@ export function readFileClock(folder: string): number {
     closeSync(probe);
   }
 }
+
+/** A clock that is this far behind the files was set back, and will not pass them soon. All files are read then. */
+const CLOCK_SET_BACK_MS = 100;
+
+/** Waits until the file system's clock is past `last`, so that every later change gets another time. */
+export async function clockAfter(last: number, folder: string): Promise<number> {
+  for (;;) {
+    const clock = readFileClock(folder);
+    if (clock > last || clock < last - CLOCK_SET_BACK_MS) return clock;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

@@ -16,7 +16,7 @@ function mountsIn(directory: string): string[] {
   }
   return table
     .split('\n')
-    .map((line) => decode(line.split(' ')[4] ?? ''))
+    .map((line) => decodeMountField(line.split(' ')[4] ?? ''))
     .filter((point) => point === place || point.startsWith(`${place}/`))
     .map((point) => Buffer.from(point, 'latin1').toString());
 }
@@ -31,7 +31,7 @@ export function refuseMounts(directory: string): void {
 }
 
 /** The table has blanks, line breaks and backslashes as octal numbers: proc_pid_mountinfo(5). */
-function decode(field: string): string {
+export function decodeMountField(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   );

@@ -135,3 +135,13 @@ export class OpenDirectories {
       throw Object.assign(new Error(`${path} is not a directory`), { code: 'ENOTDIR' });
   }
 }
+
+/** Works on the files below `folder`, a path as Node has it, and closes the directories. */
+export function withOpenDirectories<T>(folder: string, action: (disk: OpenDirectories) => T): T {
+  const disk = new OpenDirectories(Buffer.from(folder).toString('latin1'));
+  try {
+    return action(disk);
+  } finally {
+    disk.close();
+  }
+}

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 export interface RunningProcess {
+  readonly pid: number;
   /** The command line; empty for one that has ended. */
   readonly words: readonly string[];
   /** The current directory; undefined for one that has ended or belongs to another user. */
@@ -11,6 +12,7 @@ export interface RunningProcess {
 /** Undefined without /proc. */
 export function listProcesses(): RunningProcess[] | undefined {
   return processIds()?.map((pid) => ({
+    pid: Number(pid),
     words: attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))?.split('\0') ?? [],
     cwd: attempt(() => readlinkSync(`/proc/${pid}/cwd`)),
   }));

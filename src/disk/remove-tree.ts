@@ -31,7 +31,14 @@ export function removeOnly(
   mayRemove: (path: string, stat: Stats) => boolean,
 ): readonly string[] {
   refuseMounts(path);
-  const top = Buffer.from(path).toString('latin1');
+  return removeAt(Buffer.from(path).toString('latin1'), mayRemove);
+}
+
+/** As removeOnly, for a path with one byte per character in which nothing can be mounted. */
+export function removeAt(
+  top: string,
+  mayRemove: (path: string, stat: Stats) => boolean = () => true,
+): readonly string[] {
   const remaining: string[] = [];
   let removed = 0;
   const remove = (absolute: string, relative: string): boolean => {
@@ -55,6 +62,18 @@ export function removeOnly(
   };
   remove(top, '');
   return remaining;
+}
+
+/** Whether `mayRemove` is true for all entries but directories. It changes nothing. @throws system errors */
+export function holdsOnly(path: string, mayRemove: (path: string, stat: Stats) => boolean): boolean {
+  const look = (absolute: string, relative: string): boolean => {
+    const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
+    if (stat === undefined) return true;
+    if (!stat.isDirectory()) return mayRemove(relative, stat);
+    const prefix = relative === '' ? '' : `${relative}/`;
+    return entriesOf(absolute).every(({ name }) => look(`${absolute}/${name}`, prefix + name));
+  };
+  return look(Buffer.from(path).toString('latin1'), '');
 }
 
 /** The owner may list and change the directory. */

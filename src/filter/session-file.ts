@@ -17,11 +17,20 @@ export interface SessionFile {
   /** The user's own checkout, if the session works there. */
   readonly checkout?: string;
   readonly state: string;
+  /** Present if only commands that a person gives capture the session (fs.snapshots=disable). */
+  readonly captures?: string;
+  /** Of the session folder, if a provider has made it. */
+  readonly token?: string;
 }
 
 /** The folder of such a session is there, and agt captures it. src/session/state.ts has all states. */
 export function isActive({ state }: { readonly state: string }): boolean {
   return state === 'active' || state === 'failed';
+}
+
+/** Whether triggers capture such a session: hooks, the guard, agt watch, cron, agt session run. */
+export function isCapturedByItself(session: Pick<SessionFile, 'state' | 'captures'>): boolean {
+  return isActive(session) && session.captures === undefined;
 }
 
 /** Undefined for text that is not a session's metadata. Fields that are not named here are kept. */

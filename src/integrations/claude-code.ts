@@ -38,6 +38,7 @@ export const claudeCode: Integration = {
   projectFile: '.claude/settings.local.json',
   settings: ({ worktrees }) =>
     jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])], allHooksDisabled),
+  isolation: { variable: 'CLAUDE_CONFIG_DIR', login: ['.credentials.json'] },
   copiesTranscript: true,
   injectHooks: ({ text }) => ({ words: ['--settings', text], variables: {} }),
   worktrees: { prefix: 'cc-', subagentPrefix: 'cc-agent-' },

@@ -35,6 +35,7 @@ export const codex: Integration = {
   projectFile: '.codex/hooks.json',
   settings: () => jsonHooks(NAME, GROUPS),
   trust: codexTrust(NAME),
+  isolation: { variable: 'CODEX_HOME', login: ['auth.json'] },
   copiesTranscript: true,
   // Its shell makes a PATH of its own. A commit writes into the repository, which is not in the sandbox.
   injectPlace: ({ path, commonDir }) => ({

@@ -71,6 +71,10 @@ export const gemini: Integration = {
   home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),
   file: 'settings.json',
   projectFile: '.gemini/settings.json',
+  isolation: {
+    variable: 'GEMINI_CLI_HOME',
+    login: ['oauth_creds.json', 'gemini-credentials.json', 'google_accounts.json'],
+  },
   copiesTranscript: true,
   settings: () => jsonHooks(NAME, GROUPS, switchedOff),
 };

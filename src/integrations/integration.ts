@@ -39,6 +39,8 @@ export interface Integration {
   readonly note?: string;
   /** Variables by which its conversations land in the session, and nothing else. Names in braces as in a profile. */
   readonly conversations?: Variables;
+  /** The variable that moves all its settings, and the files of its login there, relative to `home`. */
+  readonly isolation?: { readonly variable: string; readonly login: readonly string[] };
   /** agt copies its conversations into the session: they are beside its login. */
   readonly copiesTranscript?: true;
   /** Lets the agent call agt in one run, without a change of settings. Not needed if its settings have the hooks. */

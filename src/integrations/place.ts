@@ -1,4 +1,5 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
+import { isCapturedByItself } from '../filter/session-file.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { markFailed, markFailedTurn } from '../running/mark-failed.ts';
@@ -34,6 +35,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
     readOnlyTools: user.settings.readOnlyTools,
     slowFile: slowCaptureFile(user.agtDir, record.session_id),
     capture: async (options) => {
+      if (!isCapturedByItself(record)) return;
       try {
         await unlessBusy(() => retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(user, record, options)));
       } catch (error) {

@@ -3,15 +3,8 @@
  * lands in the session, logins and configuration stay where they are, and the agent calls agt in this run.
  */
 import { basename } from 'node:path';
-import type { Variables } from '../config/profiles.ts';
 import type { Integration } from './integration.ts';
 import { findIntegration } from './tools.ts';
-
-/** Undefined if no agent has this name. */
-export function agentVariables(profile: string): Variables | undefined {
-  const integration = findIntegration(profile);
-  return integration && (integration.conversations ?? {});
-}
 
 /** The agent that the command line starts, if that is the one of the profile. */
 export function agentOf(profile: string | undefined, words: readonly string[]): Integration | undefined {

@@ -2,11 +2,11 @@
  * Ends a move of a branch during which agt was killed. If the branch has not moved, agt brings the worktree back to the
  * branch: a git that was killed may have written some of the files, and the last one in part.
  */
-import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
-import { systemPath } from '../disk/long-path.ts';
+import { withOpenDirectories } from '../disk/open-directories.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, errorCode } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
@@ -20,8 +20,8 @@ import {
   runGit,
 } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
+import { removeFile } from '../session/in-place/checkout.ts';
 import type { BranchMove } from '../session/state.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
 import { diffTrees } from './sandbox-content.ts';
 
 /** Whether the branch has moved. If not, the worktree is as it was before, but for later changes by the user. */
@@ -67,24 +67,33 @@ async function bringBack(git: Git, { from, tree }: BranchMove, places: readonly 
 async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void> {
   const indexed = await readIndex(git);
   const touched: DiffEntry[] = [];
-  for (const change of changes) {
+  const failed: string[] = [];
+  // A new file may be where a directory of old ones was.
+  const newFirst = [...changes].sort(
+    (a, b) => Number(a.before !== undefined) - Number(b.before !== undefined),
+  );
+  for (const change of newFirst) {
     const entry = indexed.get(change.path);
     const isOld =
       entry === (change.before === undefined ? undefined : `${change.before.mode} ${change.before.oid}`);
     const isNew =
       entry === (change.after === undefined ? undefined : `${change.after.mode} ${change.after.oid}`);
-    if ((isOld || isNew) && (await isDebris(git, change))) touched.push(change);
+    if (!(isOld || isNew) || !(await isDebris(git, change))) continue;
+    touched.push(change);
+    try {
+      if (change.before === undefined) removeFile(git.cwd, change.path);
+    } catch {
+      failed.push(displayPath(change.path));
+    }
   }
   await restoreIndexEntries(git, touched);
-  for (const { path, before } of touched) if (before === undefined) removeFile(git.cwd, path);
   const restored = touched.filter(({ before }) => before !== undefined);
   const paths = restored.map(({ path }) => path);
   if (!(await checkOutFiles(git, paths))) {
     // One filter that fails must not keep the others away.
-    const failed: string[] = [];
     for (const path of paths) if (!(await checkOutFiles(git, [path]))) failed.push(displayPath(path));
-    if (failed.length > 0) throw notBroughtBack(git, failed);
   }
+  if (failed.length > 0) throw notBroughtBack(git, failed);
   await runGit(git, ['update-index', '-q', '--refresh']);
 }
 
@@ -134,14 +143,16 @@ function displayable(path: string): string {
 }
 
 function readIfThere(worktree: string, path: string): Buffer | 'no file' | undefined {
-  const absolute = systemPath(`${Buffer.from(worktree).toString('latin1')}/${path}`);
-  try {
-    const stat = lstatSync(absolute);
-    if (stat.isSymbolicLink()) return readlinkSync(absolute, { encoding: 'buffer' });
-    return stat.isFile() ? readFileSync(absolute) : 'no file';
-  } catch {
-    return undefined;
-  }
+  return withOpenDirectories(worktree, (disk) => {
+    try {
+      const entry = disk.entry(path);
+      const stat = lstatSync(entry);
+      if (stat.isSymbolicLink()) return readlinkSync(entry, { encoding: 'buffer' });
+      return stat.isFile() ? readFileSync(entry) : 'no file';
+    } catch (error) {
+      return errorCode(error) === 'ENOENT' ? undefined : 'no file'; // such as a link on the way
+    }
+  });
 }
 
 async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {
@@ -152,15 +163,4 @@ async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Pro
   );
   const input = Buffer.from(lines.join(''), 'latin1');
   if (lines.length > 0) await gitBytes(git, ['update-index', '-z', '--index-info'], { input });
-}
-
-/** And the directories that are empty then. */
-function removeFile(worktree: string, path: string): void {
-  const absolute = (name: string) => systemPath(`${Buffer.from(worktree).toString('latin1')}/${name}`);
-  try {
-    unlinkSync(absolute(path));
-    for (const directory of parentDirectories(path)) rmdirSync(absolute(directory));
-  } catch {
-    // it is not there, or a directory has other files
-  }
 }

@@ -15,7 +15,7 @@ import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/gi
 import { catchInterrupts } from '../process/interrupts.ts';
 import { prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
-import { agtDirectory, areaConfigFile, areaFile, areaSessions } from './layout.ts';
+import { agtDirectory, areaConfigFile, areaFile, areaSessions, dataDirectories } from './layout.ts';
 import {
   cloneToFinish,
   dropHalfClone,
@@ -150,7 +150,7 @@ function furnishArea(bare: string, area: string): void {
   mkdirSync(dirname(areaConfigFile(area)), { recursive: true });
   if (!existsSync(areaConfigFile(area)))
     writeFileSync(areaConfigFile(area), '# Settings of agt for this clone; see: agt config list\n');
-  mkdirSync(agtDirectory(bare), { recursive: true });
+  for (const directory of dataDirectories(agtDirectory(bare))) mkdirSync(directory, { recursive: true });
   writeFileSync(areaFile(agtDirectory(bare)), `${relative(bare, area)}\n`);
 }
 

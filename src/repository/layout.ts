@@ -48,6 +48,11 @@ export function recordFile(agtDir: string, sessionId: string): string {
   return join(recordsDirectory(agtDir), `${sessionId}.json`);
 }
 
+/** Those that every agt clone has from the beginning. */
+export function dataDirectories(agtDir: string): string[] {
+  return [recordsDirectory(agtDir), dirname(timestampFile(agtDir, 'any'))];
+}
+
 /** Unix time of the last complete autocommit. */
 export function timestampFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'timestamps', sessionId);
@@ -174,6 +179,33 @@ export function folderStore(stateHome: string, name: string): string {
 /** A store that agt is still making. It gets its name when it is complete. */
 export function newStorePrefix(stateHome: string): string {
   return join(foldersDirectory(stateHome), '.new-');
+}
+
+/** One file for each resource of a provider, outside of every repository. */
+export function leasesDirectory(stateHome: string): string {
+  return join(stateHome, 'agt', 'leases');
+}
+
+export function leaseFile(stateHome: string, nonce: string): string {
+  return join(leasesDirectory(stateHome), `${nonce}.json`);
+}
+
+/** What providers keep of session folders, beside the directory of those. */
+export function frozenDirectory(sessionsDir: string): string {
+  return join(dirname(sessionsDir), 'frozen');
+}
+
+/** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */
+export function templateFiles(
+  agtDir: string,
+  nonce = '',
+): { readonly record: string; readonly index: string; readonly statCache: string } {
+  const directory = join(agtDir, 'template');
+  return {
+    record: join(directory, 'record.json'),
+    index: join(directory, `${nonce}.index`),
+    statCache: join(directory, `${nonce}.scan`),
+  };
 }
 
 /** Why agt does not attach a folder. */

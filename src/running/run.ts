@@ -1,6 +1,6 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
 import { isAgtError } from '../errors.ts';
-import { isActive } from '../filter/session-file.ts';
+import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
@@ -125,7 +125,7 @@ class Run {
 
   private async capture(): Promise<void> {
     const record = readRecord(this.repository, this.record.session_id);
-    if (record === undefined || !isActive(record)) return; // accepted, rejected or removed meanwhile
+    if (record === undefined || !isCapturedByItself(record)) return; // accepted, rejected or removed meanwhile
     const attempt = () =>
       retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(this.repository, record, { now: this.request.now() }));
     // Ctrl-C of a terminal reaches agt's git too.

@@ -5,6 +5,8 @@ import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { attachedFolder } from './attached/attached-folder.ts';
@@ -68,6 +70,8 @@ function runCapture(
     });
   }
   if (lostGitDir(repository, record) === undefined) requireSandbox(repository, record);
+  const gitDir = record.checkout === undefined ? worktreeGitDir(record.sandbox) : undefined;
+  if (gitDir !== undefined && options.dryRun !== true) reconnectIfCutOff(gitDir);
   const folder = isAttached(record) ? record.checkout : undefined;
   refuseRepositoryInside(repository, folder ?? sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;

@@ -10,6 +10,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
+import type { ProviderKind } from '../providers/kind.ts';
 import { frontFactsFile, recordFile, recordsDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -39,7 +40,11 @@ export interface SessionRecord {
   readonly last_activity_at: string;
   readonly profile?: string;
   readonly isolation: 'none';
-  readonly provider: 'git';
+  readonly provider: ProviderKind;
+  /** Of the session folder, if the provider has made it (providers/token.ts). */
+  readonly token?: string;
+  /** Nothing captures it by itself; commands that a person gives do. */
+  readonly captures?: 'by command';
   readonly working_copy: 'worktree' | 'in-place' | 'attached';
   /** The user's own checkout, in which the session works, or an attached folder: the sandbox is a link to it. */
   readonly checkout?: string;

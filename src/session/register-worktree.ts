@@ -3,7 +3,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { branchUser } from '../git/files/branch-user.ts';
-import { gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import { gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { runWorktree, worktreeText } from '../git/run/run-worktree.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import { startCommit } from './start-commit.ts';
@@ -13,15 +14,15 @@ export async function registerWorktree(repository: Repository, record: SessionRe
   const { git } = repository;
   const parent = join(sessionFolder(record), '.agt-worktree');
   const temporary = join(parent, 'sandbox');
-  if (existsSync(temporary)) await runGit(git, ['worktree', 'remove', '--force', '--force', temporary]);
+  if (existsSync(temporary)) await runWorktree(git, ['worktree', 'remove', '--force', '--force', temporary]);
   rmSync(parent, { recursive: true, force: true });
   const commit = await startCommit(repository, record);
-  await gitText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
+  await worktreeText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
   failurePoint('worktree: added beside');
   rmSync(join(record.sandbox, '.git'), { force: true });
   renameSync(join(temporary, '.git'), join(record.sandbox, '.git'));
   failurePoint('worktree: moved');
-  await gitText(git, ['worktree', 'repair', record.sandbox]);
+  await worktreeText(git, ['worktree', 'repair', record.sandbox]);
   failurePoint('worktree: repaired');
   rmSync(parent, { recursive: true, force: true });
 }

@@ -69,8 +69,9 @@ function isOfAnother(gitDir: string, sandbox: string): boolean {
   return other !== undefined && isSame(other, gitDir);
 }
 
+/** A power cut may have emptied the file of a linked worktree. */
 function commonDirOf(gitDir: string): string {
-  return resolve(gitDir, readSmallFile(join(gitDir, 'commondir')) || '.');
+  return resolve(gitDir, (readSmallFile(join(gitDir, 'commondir')) ?? '.') || '../..');
 }
 
 function isSame(a: string, b: string): boolean {

@@ -38,7 +38,7 @@ async function autocommitLocked(
     record.state === 'failed' &&
     result.failed.length === 0 &&
     (record.failed_turn === undefined || options.agentGoesOn === true);
-  const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityIfNew(record) };
+  const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityNow(record) };
   // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
   if (isMended || known.folder_identity !== record.folder_identity) session.write(known);
   // The front would not call a session active again.
@@ -46,8 +46,8 @@ async function autocommitLocked(
   return { ...result, warnings: [...warnings, ...result.warnings] };
 }
 
-/** A folder that was just made had none yet. */
-function identityIfNew(record: SessionRecord): Pick<SessionRecord, 'folder_identity'> {
-  const { folder_identity: known, checkout } = record;
-  return isAttached(record) && known === undefined && checkout !== undefined ? identityOf(checkout) : {};
+/** A folder that was just made had none yet. If another one has come to the path, the store is that one's from now on. */
+function identityNow(record: SessionRecord): Pick<SessionRecord, 'folder_identity'> {
+  const { checkout } = record;
+  return isAttached(record) && checkout !== undefined ? identityOf(checkout) : {};
 }

@@ -11,6 +11,8 @@ describe('agt clone', () => {
     git(source, 'tag', 'v1');
     const dir = makeTempDir();
     agtOk(dir, 'clone', source);
+    for (const name of ['sessions', 'timestamps'])
+      expect(existsSync(join(dir, 'project.git/agt', name))).toBe(true);
     expect(readdirSync(dir).sort()).toEqual(['project', 'project.git']);
     expect(readdirSync(join(dir, 'project')).sort()).toEqual(['.agt', 'main', 'sessions']);
     const bare = join(dir, 'project.git');

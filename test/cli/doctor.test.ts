@@ -1,4 +1,6 @@
 /** agt doctor: the problems that it finds, and the commands that it suggests. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, existsSync, openSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -116,6 +118,8 @@ test('agt doctor notes a shim that is older than agt, with the command that inst
   const outcome = shimmed('doctor');
   expect(outcome.exitCode).toBe(0);
   expect(outcome.stdout).toContain(`fix: agt shim install --dir ${dir}`);
+  expect(shimmed('shim', 'install', '--dir', dir).exitCode).toBe(0);
+  expect(shimmed('doctor').stdout).not.toContain('older than');
 });
 
 describe('a worktree that a killed git registered only in part', () => {
@@ -163,6 +167,51 @@ describe('a worktree that a killed git registered only in part', () => {
     expect(examine(repository).findings).toMatchObject([{ level: 'error', about: registration }]);
     agtOk(repository, 'doctor', '--fix');
     git(repository, 'fsck', '--strict');
+  });
+
+  test.each([
+    [['mine'], ['session', 'new', 's2']],
+    [
+      ['sandbox', 'mine'],
+      ['session', 'restore', 's1', '--to', '@'],
+    ],
+    [['sandbox'], ['autocommit', 's1']],
+    [
+      ['sandbox', 'mine'],
+      ['doctor', '--fix'],
+    ],
+  ])('a power cut has emptied the commondir of %s: agt %s keeps the index', (names, command) => {
+    const { repository, sandbox } = makeSession();
+    const linked = join(makeTempDir('linked'), 'mine');
+    agtOk(repository, 'autocommit', 's1');
+    git(repository, 'worktree', 'add', '-q', linked);
+    for (const worktree of [sandbox, linked]) {
+      write(join(worktree, 'staged'), 'staged\n');
+      git(worktree, 'add', 'staged');
+    }
+    for (const name of names) {
+      const registration = join(repository, '.git/worktrees', name);
+      write(join(registration, 'commondir'), '');
+      utimesSync(registration, 1000, 1000);
+    }
+    expect(run(REAL_GIT, ['branch'], { cwd: repository }).exitCode).toBe(128);
+    agtOk(repository, ...command);
+    expect(git(linked, 'status', '--porcelain')).toBe('A  staged');
+    if (command[1] !== 'restore') expect(git(sandbox, 'status', '--porcelain')).toBe('A  staged');
+    else expect(git(repository, 'show', 'agtsessions/s1~1:_/staged/staged')).toBe('staged');
+  });
+
+  test('a git worktree add that stands still keeps its registration', async () => {
+    const { repository, registration } = halfRegistered();
+    const adding = spawn('sh', ['-c', 'sleep 60', 'worktree', 'add'], { cwd: repository });
+    await once(adding, 'spawn');
+    try {
+      expect(agt(repository, 'session', 'new', 's2').exitCode).not.toBe(0);
+      agt(repository, 'doctor', '--fix');
+      expect(existsSync(registration)).toBe(true);
+    } finally {
+      adding.kill('SIGKILL');
+    }
   });
 
   test('does not block the creation of the next session', () => {

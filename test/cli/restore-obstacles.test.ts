@@ -133,15 +133,19 @@ describe('a top-level folder that was a link or a file', () => {
 });
 
 describe('permissions', () => {
-  test('the mode of the sandbox itself comes back with a removed session', () => {
-    const session = makeSession();
-    chmodSync(session.sandbox, 0o700);
-    chmodSync(at(session, 'xdg'), 0o750);
-    autocommit(session, '--label', 'then');
-    agtOk(session.repository, 'session', 'remove', 's1');
-    expect(restore(session)).toMatchObject({ exitCode: 0, stderr: '' });
-    expect([bits(session.sandbox), bits(at(session, 'xdg'))]).toEqual([0o700, 0o750]);
-  });
+  test.each(['false', 'group'])(
+    'the mode of the sandbox itself comes back, with core.sharedRepository=%s',
+    (shared) => {
+      const session = makeSession();
+      git(session.repository, 'config', 'core.sharedRepository', shared);
+      chmodSync(session.sandbox, 0o700);
+      chmodSync(at(session, 'xdg'), 0o750);
+      autocommit(session, '--label', 'then');
+      agtOk(session.repository, 'session', 'remove', 's1');
+      expect(restore(session)).toMatchObject({ exitCode: 0, stderr: '' });
+      expect([bits(session.sandbox), bits(at(session, 'xdg'))]).toEqual([0o700, 0o750]);
+    },
+  );
 
   test('root gives nobody a set-user-ID file that was theirs as its own', ({ skip }) => {
     skip(!isRoot, 'only root can make a file of another user');

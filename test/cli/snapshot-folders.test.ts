@@ -10,6 +10,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -160,6 +161,12 @@ describe('the place of the stores', () => {
     expect(agtOk(moved, 'redo')).toContain('verified');
     expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('two\n');
     expect(agtOk(moved, 'doctor')).toContain('nothing is wrong');
+    const again = join(parent, 'again');
+    renameSync(moved, again);
+    symlinkSync('again', moved);
+    expect(agtOk(moved, 'undo')).toContain('verified');
+    expect(readFileSync(join(again, 'a'), 'utf8')).toBe('one\n');
+    expect(agtOk(again, 'snapshot', 'status')).toContain(again);
   });
 
   it('is named if it has no room or cannot be written', ({ skip }) => {

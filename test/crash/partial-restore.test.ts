@@ -18,7 +18,12 @@ test.each(['checkout: file written#1', 'restore: brought back#1'])('killed at "%
   const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
   expect(run(process.execPath, [KILLABLE, ...restore], { cwd: repository, env }).exitCode).toBe(null);
   expect(agt(repository, 'doctor').stdout).toContain('fix: agt doctor --fix');
-  expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+  const fixed = agtOk(repository, 'doctor', '--fix');
+  expect(fixed).toContain('nothing is wrong');
+  const undo =
+    /did not finish restoring it; restored \d paths?; to undo: agt (session restore s1 --to \w+)\n/;
+  expect(fixed).toMatch(undo);
   expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('first\n');
   expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('third\n');
+  agtOk(repository, ...(undo.exec(fixed)?.[1] ?? '').split(' '));
 });

@@ -215,6 +215,21 @@ test('in any other folder the snapshots go to a store of its own', async () => {
   expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^agt does not snapshot your home/) }]);
 });
 
+test('agt goes by no variable that a project could have set', () => {
+  const checkout = makeRepository({ a: 'a\n' });
+  const planted = join(checkout, 'state');
+  const settings = join(checkout, 'config');
+  const ran = join(makeTempDir(), 'ran');
+  write(join(settings, 'git/config'), `[core]\n\tfsmonitor = "touch ${ran}; false"\n[alias]\n\tx = y\n`);
+  write(join(checkout, 'b'), 'b\n');
+  for (const XDG_STATE_HOME of [planted, 'state'])
+    expect(hook(checkout, 'Stop', {}, { XDG_STATE_HOME, XDG_CONFIG_HOME: settings })).toEqual(silent);
+  expect(existsSync(planted)).toBe(false);
+  expect(existsSync(ran)).toBe(false);
+  expect(readdirSync(join(stateDir(), 'folders')).some((name) => name.startsWith('project-'))).toBe(true);
+  expect(failures()).toEqual([]);
+});
+
 test('in a session that has ended, and with agt.hooks=false, agt does nothing', () => {
   const session = makeSession();
   write(join(session.sandbox, 'a'), 'a');

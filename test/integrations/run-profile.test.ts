@@ -1,5 +1,5 @@
 /** agt session run with the profile of an agent: where conversations go, and how the agent calls agt in one run. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionIn } from '../harness/session.ts';
@@ -79,4 +79,45 @@ test('conversations beside a login are copied into sessions of that agent, throu
   stop('s1');
   expect(readFileSync(other, 'utf8')).toBe('mine');
   expect(readFileSync(join(directory, 'talk.jsonl'), 'utf8')).toBe('{"said":"hello"}\n');
+});
+
+test('isolate: settings are their own, the login stays outside of snapshots, through no link', () => {
+  const repository = makeRepository();
+  const { sandbox, folder } = sessionIn(repository);
+  const home = makeTempDir('home');
+  const settings = (text: string) => write(join(home, '.agtconfig'), `[profile "claude-code"]\n\t${text}\n`);
+  const start = (profile: string, ...words: string[]) =>
+    run(AGT, ['run', 's1', '--profile', profile, '--', ...words], { cwd: sandbox, env: { HOME: home } });
+  write(join(home, '.claude/.credentials.json'), 'secret\n');
+  settings('isolate = true');
+  const own = join(folder, 'config/claude-code').replace('/sandbox/..', '');
+  expect(start('claude-code', 'sh', '-c', 'echo $CLAUDE_CONFIG_DIR; cat $CLAUDE_CONFIG_DIR/.cr*')).toEqual({
+    exitCode: 0,
+    stdout: `${own}\nsecret\n`,
+    stderr: '',
+  });
+  const login = join(own, '.credentials.json');
+  expect(readlinkSync(login)).toBe(join(home, '.claude/.credentials.json'));
+  // An agent that renews its login may replace the link.
+  const replace =
+    'cd $CLAUDE_CONFIG_DIR; echo renewed > x; echo mine > settings.json; mv x .credentials.json';
+  expect(start('claude-code', 'sh', '-c', replace).exitCode).toBe(0);
+  expect(git(repository, 'ls-tree', '-r', '--name-only', 'agtsessions/s1', 'config')).toBe(
+    'config/claude-code/settings.json',
+  );
+  expect(readFileSync(login, 'utf8')).toBe('renewed\n');
+  expect(readFileSync(join(folder, '.agtignore'), 'utf8')).toBe('/config/claude-code/.credentials.json\n');
+
+  rmSync(own, { recursive: true });
+  symlinkSync(home, own);
+  expect(start('claude-code', 'true')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/config\/claude-code is not a directory\nhint: remove it/),
+  });
+  settings('isolate = perhaps');
+  expect(start('claude-code', 'true').stderr).toMatch(
+    /^error: invalid value "perhaps" for profile\.claude-code\.isolate \(.*\.agtconfig\)\nhint: it is true or false/,
+  );
+  write(join(home, '.agtconfig'), '[profile "pi"]\n\tisolate\n');
+  expect(start('pi', 'true').stderr).toMatch(/^error: profile\.pi\.isolate: pi has no variable/);
 });

@@ -1,9 +1,18 @@
 /** A git that was killed while it brought the user's worktree along: some files are new, one in part, the index is old. */
-import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -55,6 +64,33 @@ test.each(['the same command', 'agt doctor --fix'])('%s brings the worktree back
   agtOk(repository, 'accept', 's1');
   expect(status()).toBe(before);
   expect(statSync(join(repository, 'new/part')).size).toBe(`new new/part\n`.length * 100);
+});
+
+test('a directory that the user has replaced with a link since: nothing behind the link changes', () => {
+  const { repository, sandbox } = makeSession({ 'dir/old': 'old\n', 'dir/other': 'old\n' });
+  for (const name of ['dir/new', 'dir/old']) write(join(sandbox, name), `new ${name}\n`);
+  const env = { AGT_TEST_KILL_AT: 'landing: branch locked#1', AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, 'accept', 's1'], { cwd: repository, env }).exitCode).toBe(null);
+  const outside = makeTempDir('outside');
+  for (const name of ['new', 'old', 'other']) write(join(outside, name), '');
+  rmSync(join(repository, 'dir'), { recursive: true });
+  symlinkSync(outside, join(repository, 'dir'));
+  agt(repository, 'doctor', '--fix');
+  for (const name of ['new', 'old', 'other']) expect(readFileSync(join(outside, name), 'utf8')).toBe('');
+  expect(readlinkSync(join(repository, 'dir'))).toBe(outside);
+});
+
+test('a git that had put a link in the place of a directory: the directory comes back', () => {
+  const { repository, sandbox } = makeSession({ 'dir/old': 'old\n' });
+  rmSync(join(sandbox, 'dir'), { recursive: true });
+  symlinkSync('/nowhere', join(sandbox, 'dir'));
+  const env = { AGT_TEST_KILL_AT: 'landing: branch locked#1', AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, 'accept', 's1'], { cwd: repository, env }).exitCode).toBe(null);
+  rmSync(join(repository, 'dir'), { recursive: true });
+  symlinkSync('/nowhere', join(repository, 'dir'));
+  agtOk(repository, 'doctor', '--fix');
+  expect(readFileSync(join(repository, 'dir/old'), 'utf8')).toBe('old\n');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
 });
 
 test('an unfinished acceptance is not overtaken by a removal', () => {

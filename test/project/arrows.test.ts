@@ -14,7 +14,7 @@ const FLOORS = [
   ['filter'],
   ['config'],
   ['snapshot'],
-  ['autocommit', 'checkout', 'repository'],
+  ['autocommit', 'checkout', 'repository', 'providers'],
   ['session'],
   ['maintenance'],
   ['triggers'],

@@ -69,6 +69,12 @@ export const DRY_RUN_OPTION = {
 } as const;
 
 /** For commands that report what they did: `runCommand` keeps them quiet. */
+export const FS_SNAPSHOTS_OPTION = {
+  choices: ['auto', 'git', 'btrfs', 'disable'],
+  describe:
+    'how to make the session: clone it (btrfs) or copy files (git); disable: no snapshots by themselves',
+} as const;
+
 export const QUIET_OPTION = {
   type: 'boolean',
   alias: 'q',

@@ -1,6 +1,6 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { AgtError, EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../errors.ts';
-import { isActive } from '../../filter/session-file.ts';
+import { isActive, isCapturedByItself } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { AutocommitOptions } from '../../session/capture-session.ts';
@@ -155,7 +155,7 @@ async function autocommitAll(
   for (const { problem } of damaged) context.err(`error: ${problem}\n`);
   const exitCodes: number[] = damaged.map(() => EXIT.failed);
   const results: unknown[] = [];
-  for (const record of records.filter(isActive)) {
+  for (const record of records.filter(isCapturedByItself)) {
     try {
       const result = await capture(record);
       exitCodes.push(exitCodeOf(result));

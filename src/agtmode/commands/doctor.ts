@@ -4,9 +4,13 @@ import { type AgtError, EXIT, isAgtError } from '../../errors.ts';
 import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
 import type { GitVersion } from '../../git/run/version.ts';
+import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
-import { type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
+import { attempt, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
+import { findAll } from '../../providers/choose.ts';
+import { readPlace } from '../../providers/place.ts';
+import type { Finding as ProviderFinding } from '../../providers/provider.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
@@ -52,7 +56,13 @@ export const doctor = defineCommand({
       if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
       found.push(...(await checkRepository(one, finishers)));
     }
+    const leases = await checkLeases(context.env);
+    if (args.fix && !args['dry-run'])
+      for (const finding of leases.filter(({ fix }) => fix !== undefined)) fixed.push(await attempt(finding));
+    const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
+    const providers = findAll(place);
     const findings = [
+      ...(fixed.length === 0 ? leases : await checkLeases(context.env)),
       ...unusable,
       ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),
@@ -60,7 +70,8 @@ export const doctor = defineCommand({
       ...(await findOutdatedHooks(context)),
       ...found,
     ];
-    const report: Report = { git, version, pcre, repository, attached, settings, fixed, findings };
+    const facts = { git, version, pcre, repository, attached, settings, providers };
+    const report: Report = { ...facts, fixed, findings };
     if (args.json) context.out(json(reportJson(report)));
     else await printReport(context, report, args.fix && args['dry-run']);
     return findings.some(({ level }) => level !== 'note') ? EXIT.failed : EXIT.done;
@@ -88,6 +99,8 @@ interface Report {
   /** The folder here, if it has snapshots without a session. */
   readonly attached: SessionHere | undefined;
   readonly settings: readonly SettingValue[];
+  /** The best first. */
+  readonly providers: readonly ProviderFinding[];
   readonly fixed: readonly FixResult[];
   readonly findings: readonly Finding[];
 }
@@ -105,12 +118,14 @@ function withoutPcre(gitPath: string): Finding {
   };
 }
 
-function reportJson({ git, version, pcre, repository, attached, settings, fixed, findings }: Report) {
+function reportJson(report: Report) {
+  const { git, version, pcre, repository, attached, settings, providers, fixed, findings } = report;
   return {
     git: { path: git.path, version: version.text, pcre: pcre ?? null },
     repository: repository?.commonDir ?? null,
     store: attached?.repository.commonDir ?? null,
     settings,
+    providers: providers.map(({ hint, ...found }) => ({ ...found, hint: hint ?? null })),
     findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
     mended: fixed.map(({ finding: { about, problem }, failure, note }) => ({
       about,
@@ -133,6 +148,12 @@ async function printReport(context: Context, report: Report, previewFix: boolean
   if (attached !== undefined) context.out(`snapshots   in ${attached.repository.commonDir}\n`);
   const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
   context.out(`settings\n${table(rows, '  ')}`);
+  const rated = report.providers.map(({ kind, score, notes, hint }) => [
+    kind,
+    String(score),
+    [...notes, ...(hint === undefined ? [] : [hint])].join('; '),
+  ]);
+  context.out(`providers\n${table(rated, '  ')}`);
   printFixed(context, fixed);
   context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
   printFindings(context, findings, previewFix);

@@ -50,7 +50,8 @@ case $agt_named$agt_id in
     agt_attached=1
     agt_id=\${agt_up##*/} agt_state=\${XDG_STATE_HOME-}
     case $agt_tool,$agt_id in ,* | *, | *,*[!A-Za-z0-9._-]*) agt_run ;; esac
-    case $agt_state in /*) ;; *) agt_state=\${HOME-}/.local/state ;; esac
+    # A project's .env file may have set it.
+    case $agt_state in "$agt_up"/*) agt_run ;; /*) ;; *) agt_state=\${HOME-}/.local/state ;; esac
     for agt_front in "${FOLDERS}/$agt_id"-????????????.git/agt/front; do
       { read -r agt_line && read -r agt_line && IFS= read -r agt_line; } <"$agt_front/$agt_id" || continue
       case $agt_line in "tree $agt_up") break ;; esac

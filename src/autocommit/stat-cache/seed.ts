@@ -8,13 +8,12 @@
  *
  * If anything is unexpected, no cache is made, and the autocommit reads everything.
  */
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { readFileClock } from '../../disk/file-clock.ts';
+import { lstatSync, readdirSync } from 'node:fs';
+import { clockAfter } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
-import type { GitConfig } from '../../git/run/config.ts';
+import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -26,6 +25,7 @@ import {
 import type { CachedFiles, StatData } from './cached-files.ts';
 import { CachedFilesBuilder } from './cached-files-builder.ts';
 import { listConverted } from './converted.ts';
+import { type IndexBytes, readIndexBytes, settleIndex } from './settle-index.ts';
 import { writeStatCache } from './stat-cache.ts';
 
 /** Paths are absolute. */
@@ -39,28 +39,23 @@ export interface Seed {
   /** The commit that git checked out. */
   readonly commit: string;
   /** The index when the commit was made, for a checkout in which people work. */
-  readonly index?: SeedIndex;
+  readonly index?: IndexBytes;
   /** git's configuration in the sandbox, if the caller has read it. */
   readonly config?: GitConfig | undefined;
-}
-
-export interface SeedIndex {
-  readonly bytes: Buffer;
-  readonly mtimeMs: number;
-  readonly ctimeMs: number;
 }
 
 /** To be called before anybody works in the sandbox. */
 export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const { folder, sandbox, commonDir, statCache, commit } = seed;
-  const index = seed.index ?? readIndexOf(sandbox);
+  const config = seed.config ?? (await readGitConfig(inDirectory(git, sandbox)));
+  const index = seed.index ?? settledIndex(seed, config);
   if (index === undefined) return;
   const { bytes } = index;
   const { entries, split } = parseIndex(bytes, commit.length / 2);
   if (split || entries.some(({ stage, mode }) => stage > 0 || mode === DIRECTORY)) return;
   const paths = entries.map(({ path }) => path);
   const checkout = { worktree: sandbox, commonDir };
-  const converted = await listConverted(inDirectory(git, sandbox), checkout, paths, seed.config);
+  const converted = await listConverted(inDirectory(git, sandbox), checkout, paths, config);
   if (converted === 'all') return;
 
   const { files, unstorable } = seedFiles(bytes, entries, {
@@ -75,13 +70,14 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
 }
 
 /** Undefined if the sandbox is no linked worktree. */
-function readIndexOf(sandbox: string): SeedIndex | undefined {
+function settledIndex(
+  { sandbox, folder, commonDir, commit }: Seed,
+  config: GitConfig,
+): IndexBytes | undefined {
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return undefined;
-  const path = join(gitDir, 'index');
-  const bytes = readFileSync(path);
-  const { mtimeMs, ctimeMs } = lstatSync(path);
-  return { bytes, mtimeMs, ctimeMs };
+  const worktree = { sandbox, folder, gitDir, commonDir, config };
+  return settleIndex(readIndexBytes(gitDir), commit.length / 2, worktree);
 }
 
 interface SeedRules {
@@ -202,16 +198,4 @@ function sampleModes(entries: readonly IndexEntry[], bytes: Buffer, sandbox: str
     if (stat !== undefined && names.every((name) => noted[name] === stat[name])) modes.set(mode, stat.mode);
   }
   return modes;
-}
-
-/** A clock that is this far behind the files was set back, and will not pass them soon. All files are read then. */
-const CLOCK_SET_BACK_MS = 100;
-
-/** Waits until the file system's clock is past `last`, so that every later change gets another time. */
-async function clockAfter(last: number, folder: string): Promise<number> {
-  for (;;) {
-    const clock = readFileClock(folder);
-    if (clock > last || clock < last - CLOCK_SET_BACK_MS) return clock;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }

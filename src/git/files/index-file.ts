@@ -24,6 +24,8 @@ interface IndexContent {
   readonly split: boolean;
   /** The tree that the index stands for, if git has computed it since the last change of an entry. */
   readonly tree: string | undefined;
+  /** Offset of the first extension, after the last entry. */
+  readonly end: number;
 }
 
 export type ResolvedEntry = Pick<IndexEntry, 'path' | 'mode' | 'oid' | 'stage'>;
@@ -67,7 +69,8 @@ export function parseIndex(bytes: Buffer, oidLength: number): IndexContent {
   });
   const resolved = readResolved(findExtension(bytes, end, oidLength, 'REUC'), oidLength);
   const tree = readCachedTree(findExtension(bytes, end, oidLength, 'TREE'), oidLength);
-  return { entries, resolved, split: findExtension(bytes, end, oidLength, 'link') !== undefined, tree };
+  const split = findExtension(bytes, end, oidLength, 'link') !== undefined;
+  return { entries, resolved, split, tree, end };
 }
 
 /** The first entry of the extension `TREE` is the root: an empty path, the number of entries or -1, a name. */

@@ -7,6 +7,7 @@ import { existsSync, realpathSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
+import { isStartedByGuard } from '../../process/started-by-guard.ts';
 
 /** A git changes its refs in less than this, unless it is stopped. */
 const LONGEST_CHANGE_MS = 3000;
@@ -70,7 +71,9 @@ function someProcessHasOpen(locks: readonly string[]): boolean {
   return locks.some((path) => existsSync(path) && open?.has(realpathSync(path)) === true);
 }
 
-function mayHold({ words, cwd }: RunningProcess, places: readonly string[]): boolean {
+function mayHold({ pid, words, cwd }: RunningProcess, places: readonly string[]): boolean {
+  // Git mode is called git too. It waits for this capture, and holds no lock.
+  if (pid === process.ppid && isStartedByGuard(process.env)) return false;
   if (!/^git(-|$)/.test(basename(words[0] ?? '')) || words.some((word) => READERS.has(word))) return false;
   return cwd === undefined || places.some((place) => cwd === place || cwd.startsWith(`${place}/`));
 }

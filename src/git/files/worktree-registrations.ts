@@ -8,7 +8,8 @@ import { listProcesses, openFiles, type RunningProcess } from '../../disk/proces
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../repository/layout.ts';
-import { type Git, gitText } from '../run/git.ts';
+import type { Git } from '../run/git.ts';
+import { worktreeText } from '../run/run-worktree.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
 import { subdirectories } from './ref-files.ts';
@@ -26,7 +27,7 @@ export interface WorktreeEntry {
 export async function listWorktrees(git: Git): Promise<WorktreeEntry[]> {
   const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
   if (commonDir !== undefined) refuseBlockedWorktrees(commonDir);
-  return parseWorktrees(await gitText(git, ['worktree', 'list', '--porcelain', '-z']));
+  return parseWorktrees(await worktreeText(git, ['worktree', 'list', '--porcelain', '-z']));
 }
 
 /** `output` is that of `git worktree list --porcelain -z`. */
@@ -104,6 +105,15 @@ export function reconnect(gitDir: string): void {
   writeFileAtomic(join(gitDir, 'commondir'), '../..\n');
 }
 
+/** Mends what a power cut has left, so that git can list the worktrees. */
+export function reconnectWorktrees(commonDir: string): void {
+  for (const path of cutOffWorktrees(commonDir)) reconnect(path);
+}
+
+export function reconnectIfCutOff(gitDir: string): void {
+  if (isCutOff(gitDir) && hasIndex(gitDir)) reconnect(gitDir);
+}
+
 /** Registrations whose HEAD is a named pipe, for example: git opens it, and waits for ever. */
 export function blockedWorktrees(commonDir: string): string[] {
   return listRegistrations(commonDir).filter((gitDir) => {
@@ -172,6 +182,6 @@ function hasValidHead(gitDir: string): boolean {
 /** git can add a worktree only after these have been deleted or mended. @throws AgtError if git would wait for a pipe. */
 export function mendWorktrees(commonDir: string): void {
   refuseBlockedWorktrees(commonDir);
-  for (const path of cutOffWorktrees(commonDir)) reconnect(path);
+  reconnectWorktrees(commonDir);
   for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
 }

@@ -9,7 +9,7 @@ const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-p
 /**
  * Objects that are reachable from `roots` (names of objects or refs, also of trees) and not from `others`. git compares
  * with the trees and files of `others` only where the two histories meet. The list may therefore hold a file that only an
- * old commit of `others` has, too.
+ * old commit of `others` has, too. Names that another process has just deleted do not count.
  */
 export async function reachableObjects(
   git: Git,
@@ -18,7 +18,7 @@ export async function reachableObjects(
 ): Promise<string[]> {
   if (roots.length === 0) return [];
   const input = [...roots, ...others.map((name) => `^${name}`)].map((name) => `${name}\n`).join('');
-  const listed = await gitBytes(git, [...LIST_OBJECTS, '--stdin'], { input });
+  const listed = await gitBytes(git, [...LIST_OBJECTS, '--ignore-missing', '--stdin'], { input });
   return splitLines(listed);
 }
 

@@ -26,7 +26,7 @@ export interface GitRun {
   readonly stderr: string;
 }
 
-interface RunOptions {
+export interface RunOptions {
   readonly input?: string | Uint8Array;
   /** Variables to add to the clean environment, such as GIT_INDEX_FILE. */
   readonly env?: Readonly<Record<string, string>>;

@@ -59,8 +59,11 @@ function sessionsAtRisk(line: CommandLine, invocation: Invocation): GuardedSessi
   return found.filter(({ sandbox }, i) => found.findIndex((other) => other.sandbox === sandbox) === i);
 }
 
-function isGuarded({ commonDir }: GuardedSession, { repository, settings, settingsOf }: Invocation): boolean {
-  return (repository?.commonDir === commonDir ? settings : settingsOf(commonDir)).guard;
+function isGuarded(
+  { commonDir, isCaptured }: GuardedSession,
+  { repository, settings, settingsOf }: Invocation,
+): boolean {
+  return isCaptured && (repository?.commonDir === commonDir ? settings : settingsOf(commonDir)).guard;
 }
 
 /** Only in a session is it worth asking git for its aliases. */

@@ -6,7 +6,7 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isActive, readSessionFile } from '../../filter/session-file.ts';
+import { isActive, isCapturedByItself, readSessionFile } from '../../filter/session-file.ts';
 import {
   type DiscoveredRepository,
   discoverRepository,
@@ -27,6 +27,8 @@ export interface GuardedSession {
   readonly commonDir: string;
   /** Whether somebody has made a repository of its own in the sandbox. */
   readonly isReplaced?: boolean;
+  /** False: nothing captures it by itself. */
+  readonly isCaptured: boolean;
 }
 
 /** The sessions that the command works in. */
@@ -94,7 +96,8 @@ function sessionOfReplaced(folder: string): GuardedSession | undefined {
   const id = basename(folder);
   const file = commonDir === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
   if (commonDir === undefined || file === undefined || !isActive(file)) return undefined;
-  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isReplaced: true } : undefined;
+  const isCaptured = isCapturedByItself(file);
+  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isCaptured, isReplaced: true } : undefined;
 }
 
 /** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */
@@ -107,7 +110,8 @@ export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSess
   const id = basename(dirname(sandbox));
   const file = readSessionFile(agtDirectory(commonDir), id);
   if (file === undefined || !isActive(file)) return undefined;
-  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir } : undefined;
+  const isCaptured = isCapturedByItself(file);
+  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isCaptured } : undefined;
 }
 
 /** The session that works in the user's own checkout. */
@@ -115,7 +119,8 @@ function sessionInCheckout({ gitDir, commonDir, top }: DiscoveredRepository): Gu
   const id = readSmallFile(inPlaceFile(gitDir));
   const file = id === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
   if (file?.checkout === undefined || !isActive(file) || top === undefined) return undefined;
-  return isSame(file.checkout, top) ? { id: file.session_id, sandbox: file.checkout, commonDir } : undefined;
+  const found = { id: file.session_id, sandbox: file.checkout, commonDir };
+  return isSame(file.checkout, top) ? { ...found, isCaptured: isCapturedByItself(file) } : undefined;
 }
 
 export function isSame(one: string, other: string): boolean {

@@ -61,10 +61,20 @@ export function updateFactsFile(view: View, env: NodeJS.ProcessEnv): void {
     const lasting = isForThisHome ? present.slice(0, 2) : configuredFacts(view, env);
     if (lasting === undefined) return;
     const lines = [...lasting, headLine(view), worktreesLine(view), ''];
-    if (lines.join('\n') !== present.join('\n')) writeIfNewest(file, lines.join('\n'), view, env);
+    if (lines.join('\n') !== present.join('\n') || isOlderThanWorktrees(file, view))
+      writeIfNewest(file, lines.join('\n'), view, env);
   } catch {
     // In a read-only repository the shim starts agt.
   }
+}
+
+/** The shim knows no worktree that was made after this file. */
+function isOlderThanWorktrees(file: string, { commonDir }: View): boolean {
+  const own = statOrUndefined(file)?.mtimeMs ?? 0;
+  const directory = join(commonDir, 'worktrees');
+  return subdirectories(directory).some(
+    (id) => (statOrUndefined(join(directory, id, 'gitdir'))?.mtimeMs ?? 0) > own,
+  );
 }
 
 /** Whether a file of agt's settings holds comments alone, if there is one. */

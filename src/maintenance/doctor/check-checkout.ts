@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -19,7 +21,8 @@ export async function checkCheckout(
 ): Promise<Finding[]> {
   const { session_id: about } = record;
   const place = sandboxPlace(repository, record);
-  if (place === 'here') return checkNote(repository, record, checkout);
+  if (place === 'here')
+    return [...checkNote(repository, record, checkout), ...(await checkUserBranch(repository, record))];
   const found = await findCheckoutAgain(repository, record);
   const problem = describe(checkout, place, found?.checkout);
   if (found === undefined) return [{ level: 'error', about, problem, mend: advice(record, checkout, place) }];
@@ -39,6 +42,17 @@ function checkNote(repository: Repository, record: SessionRecord, checkout: stri
       connectCheckout(session, record, { checkout, sandbox }),
     );
   return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
+}
+
+async function checkUserBranch(
+  { git }: Repository,
+  { session_id: about, user_branch: ref, from_commit: start }: SessionRecord,
+): Promise<Finding[]> {
+  if (ref === undefined || (await resolveObject(git, ref)) !== undefined) return [];
+  const branch = shortBranch(ref);
+  const problem = `${branch} is gone, the branch that the checkout returns to at its end`;
+  const mend = `agt git branch ${shellQuote(branch)} ${start.slice(0, 10)}, or the commit that it had`;
+  return [{ level: 'error', about, problem, mend }];
 }
 
 function describe(checkout: string, place: SandboxPlace, now: string | undefined): string {

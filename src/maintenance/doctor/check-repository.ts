@@ -5,11 +5,12 @@
  */
 
 import { existsSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
+import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import {
   blockedWorktrees,
   cutOffWorktrees,
@@ -144,7 +145,17 @@ function checkRegistration(
   // A prune would delete what is staged in a session: check-sandbox.ts says how to connect it again.
   const isSandbox = records.some((record) => record.sandbox === path && !isEnded(record));
   if (prunable === undefined || isSandbox) return [];
+  const moved = movedWorktree(repository, path);
+  if (moved !== undefined) {
+    const fix = async () => void (await gitText(repository.git, ['worktree', 'repair', moved]));
+    const mend = `agt git worktree repair ${shellQuote(moved)}`;
+    return [{ level: 'error', about: path, problem: `this worktree has moved to ${moved}`, mend, fix }];
+  }
   const isInSessions = path.startsWith(`${sessionsDir}/`);
+  // With the registration, git deletes the index: what is staged may be nowhere else.
+  const prune = 'agt git worktree prune';
+  const registration = registrationOf(repository.commonDir, path);
+  const hasIndex = registration !== undefined && existsSync(join(registration, 'index'));
   // An earlier fix can have removed it already, so the exit code does not matter.
   const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', path]);
   return [
@@ -152,10 +163,23 @@ function checkRegistration(
       level: 'note',
       about: path,
       problem: `git would prune this worktree: ${prunable}`,
-      mend: 'agt git worktree prune',
+      mend:
+        hasIndex && !isInSessions
+          ? `if it has moved: agt git worktree repair NEW-PLACE; if it is gone: ${prune}`
+          : prune,
       ...(isInSessions ? { fix } : {}),
     },
   ];
+}
+
+/** Where a worktree of an agt clone is, if its area was moved with it: its `.git` file leads to the old place. */
+function movedWorktree({ commonDir, area }: Repository, path: string): string | undefined {
+  const registration = registrationOf(commonDir, path);
+  if (area === undefined || registration === undefined) return undefined;
+  const place = join(area, basename(path));
+  const named = worktreeGitDir(place);
+  const isIt = named !== undefined && basename(named) === basename(registration) && !existsSync(named);
+  return isIt ? place : undefined;
 }
 
 function describeWithoutLink(path: string): Finding {

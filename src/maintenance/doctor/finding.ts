@@ -13,7 +13,7 @@ export interface Finding {
   readonly fix?: () => unknown;
 }
 
-type Finish = (repository: Repository, record: SessionRecord) => Promise<void>;
+type Finish = (repository: Repository, record: SessionRecord) => Promise<unknown>;
 
 /** They finish or undo operations that were killed. A parameter, because maintenance/ cannot import their rooms. */
 export interface Finishers {

@@ -44,7 +44,7 @@ function keyOf({ about, problem }: Finding): string {
   return `${about}\0${problem}`;
 }
 
-async function attempt(finding: Finding): Promise<FixResult> {
+export async function attempt(finding: Finding): Promise<FixResult> {
   try {
     const said = await finding.fix?.();
     return { finding, failure: undefined, note: typeof said === 'string' ? said : undefined };

@@ -6,7 +6,8 @@
 import { lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MOST_FILES, TooManyFiles } from '../../autocommit/scan/most-files.ts';
-import { type SeedIndex, seedStatCache } from '../../autocommit/stat-cache/seed.ts';
+import { seedStatCache } from '../../autocommit/stat-cache/seed.ts';
+import type { IndexBytes } from '../../autocommit/stat-cache/settle-index.ts';
 import { requireSpace } from '../../disk/free-space.ts';
 import { readRegularFile } from '../../disk/read-file.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
@@ -19,7 +20,7 @@ export interface Baseline {
   /** The top of the worktree. */
   readonly folder: string;
   readonly hash: 'sha1' | 'sha256';
-  readonly index: SeedIndex;
+  readonly index: IndexBytes;
 }
 
 /** Undefined if git has no plain index of the worktree: the first capture then reads every file. */

@@ -2,7 +2,7 @@
  * Attached folders that were moved. The name of a store comes from the path of its folder, so a folder with another path has
  * none. Its inode and the time at which it was made tell that it is the same one; a copy has others.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -12,19 +12,24 @@ import type { SessionRecord } from '../record.ts';
 
 /** Empty where the file system does not tell when a directory was made, and for one that was made just now. */
 export function identityOf(folder: string): Pick<SessionRecord, 'folder_identity'> {
-  const stat = statSync(folder, { bigint: true, throwIfNoEntry: false });
+  const stat = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
   if (stat === undefined || stat.birthtimeNs <= 0n || stat.birthtimeNs === stat.ctimeNs) return {};
   return { folder_identity: `${stat.ino} ${stat.birthtimeNs}` };
 }
 
-/** If one of the stores is that of a folder which is gone, and is `folder` now, it becomes `store`. */
+/**
+ * If one of the stores is that of a folder which is `folder` now, it becomes `store`. At its old path there may be nothing,
+ * another folder, or a link to the new place.
+ */
 export function takeOverMoved(stores: readonly string[], folder: string, store: string): void {
   const { folder_identity: identity } = identityOf(folder);
   for (const old of stores) {
     const record = readRecordOf(old);
     if (record?.checkout === undefined) continue;
     const isMoved =
-      identity !== undefined && record.folder_identity === identity && !existsSync(record.checkout);
+      identity !== undefined &&
+      record.folder_identity === identity &&
+      identityOf(record.checkout).folder_identity !== identity;
     // A killed agt may have written the new path and not renamed the store.
     if (!isMoved && record.checkout !== folder) continue;
     const sandbox = join(attachedSessions(agtDirectory(store)), record.session_id, 'sandbox');

@@ -3,6 +3,7 @@ import { lstatSync, rmdirSync, rmSync, type Stats, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { systemPath } from '../../disk/long-path.ts';
+import { withOpenDirectories } from '../../disk/open-directories.ts';
 import { parentPath } from '../../disk/parent-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, EXIT } from '../../errors.ts';
@@ -114,15 +115,20 @@ export function lstatIn(checkout: string, path: string): Stats | undefined {
   }
 }
 
+/** And the directories that are empty then. Follows no link on the way. */
 export function removeFile(checkout: string, path: string): void {
-  if (lstatIn(checkout, path) === undefined) return;
-  unlinkSync(pathIn(checkout, path));
-  try {
-    for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent))
-      rmdirSync(pathIn(checkout, parent));
-  } catch {
-    // it is not empty
-  }
+  withOpenDirectories(checkout, (disk) => {
+    if (disk.lstat(path) === undefined) return;
+    unlinkSync(disk.entry(path));
+    try {
+      for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
+        disk.forget(parent);
+        rmdirSync(disk.entry(parent));
+      }
+    } catch {
+      // it is not empty
+    }
+  });
 }
 
 /** Checks the branch out, whatever git finds in its way: a snapshot holds it. No hook runs. */

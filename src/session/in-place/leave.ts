@@ -84,7 +84,7 @@ export async function leaveCheckout(
     begun = inPhase(session, begun, 'deleting');
     failurePoint('in place: put back');
   }
-  const left = deleteCaptured(repository, record, options.force).map(displayPath);
+  const left = (await deleteCaptured(repository, record, options.force)).map(displayPath);
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
   return { record: { ...ended, working_copy: 'worktree' }, left, trouble };
@@ -125,12 +125,17 @@ async function keptWithoutCheckout(
   );
 }
 
-/** @throws AgtError if another worktree has the branch to return to. */
+/** @throws AgtError if the branch to return to is gone, or another worktree has it. */
 export async function requireReturnable(
   { git }: Repository,
-  { session_id: id, checkout, user_branch: branch }: SessionRecord,
+  { session_id: id, checkout, user_branch: branch, from_commit: start }: SessionRecord,
 ): Promise<void> {
   if (checkout === undefined || branch === undefined) return;
+  if ((await resolveObject(git, branch)) === undefined) {
+    throw new AgtError(`"${shortBranch(branch)}" is gone, so session "${id}" cannot return to it`, {
+      hints: [`make it again: git branch ${shellQuote(shortBranch(branch))} ${start.slice(0, 10)}`],
+    });
+  }
   const other = await branchUser(git, branch, checkout);
   if (other === undefined) return;
   const name = shortBranch(branch);
@@ -145,6 +150,7 @@ export async function requireReturnable(
 /** The last snapshot has all that goes. If agt was killed after it, somebody may have worked there since. */
 async function returnToUser(place: InPlace, now: Date): Promise<void> {
   if ((await headBranch(place)) === place.userBranch) return;
+  await requireReturnable(place.session.repository, place.record);
   const dirty = await captureDirty(place, { label: 'before the return', now, onlyIfNeeded: true });
   removeUntracked(place, dirty);
   dropOperation(place);

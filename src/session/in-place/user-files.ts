@@ -1,7 +1,7 @@
 /** Files of the user in a snapshot, and how agt writes them into the checkout again: the exact bytes and permissions. */
 import {
-  chmodSync,
   closeSync,
+  fchmodSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -13,9 +13,11 @@ import {
 } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { isAlive } from '../../disk/lock-owner.ts';
+import { withOpenDirectories } from '../../disk/open-directories.ts';
 import { parentPath } from '../../disk/parent-path.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../../git/run/git.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import { lstatIn, pathIn, removeFile } from './checkout.ts';
@@ -92,26 +94,32 @@ function namesIn(checkout: string, directory: string): string[] {
   }
 }
 
+/** Follows no link on the way. @throws ENOTDIR if there is one. */
 export function write(checkout: string, { path, file }: Wanted): void {
   if (file === undefined) {
     removeFile(checkout, path);
     return;
   }
-  const parent = parentPath(path);
-  mkdirSync(pathIn(checkout, parent === '' ? '.' : parent), { recursive: true });
-  const temporary = pathIn(checkout, `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`);
-  rmSync(temporary, { force: true });
-  if (file.isLink) symlinkSync(file.content, temporary);
-  else {
-    const fd = openSync(temporary, 'wx', file.mode | 0o600);
-    try {
-      for (let offset = 0; offset < file.content.length; ) offset += writeSync(fd, file.content, offset);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    chmodSync(temporary, file.mode);
+  withOpenDirectories(checkout, (disk) => {
+    for (const directory of parentDirectories(path).reverse())
+      if (disk.lstat(directory) === undefined) mkdirSync(disk.entry(directory));
+    const parent = parentPath(path);
+    const temporary = disk.entry(`${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`);
+    rmSync(temporary, { force: true });
+    if (file.isLink) symlinkSync(file.content, temporary);
+    else writeContent(temporary, file);
+    failurePoint('in place: file written');
+    renameSync(temporary, disk.entry(path));
+  });
+}
+
+function writeContent(path: string | Buffer, { content, mode }: NonNullable<Wanted['file']>): void {
+  const fd = openSync(path, 'wx', mode | 0o600);
+  try {
+    for (let offset = 0; offset < content.length; ) offset += writeSync(fd, content, offset);
+    fsyncSync(fd);
+    fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
   }
-  failurePoint('in place: file written');
-  renameSync(temporary, pathIn(checkout, path));
 }

@@ -5,19 +5,17 @@
  */
 
 import { existsSync, symlinkSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writeTimestamp } from '../../autocommit/timestamp.ts';
 import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
-import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
 import { shadowRef, stashRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { hasRef, hasRefFiles, shortBranch } from '../../git/files/ref-files.ts';
-import { mendWorktrees, refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
+import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
-import { FSYNC_ARGS, gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, gitText, resolveObject } from '../../git/run/git.ts';
+import { runWorktree } from '../../git/run/run-worktree.ts';
 import { catchInterrupts } from '../../process/interrupts.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
@@ -26,8 +24,17 @@ import type { SessionId } from '../id.ts';
 import { undoEntering } from '../in-place/undo-entering.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
-import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
+import { readRecord, type SessionRecord } from '../record.ts';
 import { isEnded } from '../state.ts';
+import {
+  type ChooseSource,
+  type CloneSource,
+  cloneFolder,
+  makeFolder,
+  moveIntoWorktree,
+} from '../workspace/clone.ts';
+import { chooseWorkspace, removeWorkspace, type WorkspaceFields } from '../workspace/provider.ts';
+import { addWorktree } from './add-worktree.ts';
 import { undoUnfinishedCreation } from './undo-creation.ts';
 
 interface NewSession {
@@ -42,7 +49,7 @@ interface NewSession {
   readonly profile?: string | undefined;
   readonly now: Date;
   /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
-  readonly fill: (record: SessionRecord, session: LockedSession, config: GitConfig) => Promise<void>;
+  readonly fill: (record: SessionRecord, session: LockedSession, made: Made) => Promise<void>;
   /** False: agt registers the worktree but leaves its files to `fill`. */
   readonly checkOut: boolean;
   /** The user's own checkout, in place of a worktree of the session. */
@@ -50,6 +57,16 @@ interface NewSession {
   readonly showProgress: boolean;
   /** git's configuration, if the caller reads it already. */
   readonly config?: Promise<GitConfig>;
+  /** A value of fs.snapshots; undefined for git. */
+  readonly snapshots?: string | undefined;
+  /** A folder to clone, if the provider can; undefined for an empty one. */
+  readonly clone?: ChooseSource | undefined;
+}
+
+export interface Made {
+  readonly config: GitConfig;
+  /** The folder has the files of this one. */
+  readonly clone: CloneSource | undefined;
 }
 
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
@@ -63,14 +80,14 @@ type Undo = () => Promise<unknown> | unknown;
 async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
   const { repository } = session;
   const folder = join(await repository.sessionsDir(), wanted.id);
-  const record = describe(repository, wanted, folder);
+  const record = describe(repository, wanted, folder, chooseWorkspace(repository, folder, wanted.snapshots));
   await requireFreeId(repository, wanted.id);
   const undo: Undo[] = [];
   const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
   try {
-    const config = await createResources(session, record, wanted, undo);
+    const made = await createResources(session, record, wanted, undo);
     interrupts.throwIfAny();
-    await wanted.fill(record, session, config);
+    await wanted.fill(record, session, made);
     interrupts.throwIfAny();
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
@@ -86,24 +103,24 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   }
 }
 
-/** Each step adds to `undo` before it acts. Returns git's configuration. */
+/** Each step adds to `undo` before it acts. */
 async function createResources(
   session: LockedSession,
   record: SessionRecord,
   wanted: NewSession,
   undo: Undo[],
-): Promise<GitConfig> {
+): Promise<Made> {
   const { repository } = session;
   refuseBlockedWorktrees(repository.commonDir);
-  const folder = sessionFolder(record);
   const config = await (wanted.config ?? readGitConfig(repository.git));
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository, config);
   failurePoint('create: hidden from fetch');
 
-  undo.push(() => removeTree(folder));
-  for (const name of ['xdg', 'config']) makeDirectories(join(folder, name));
+  undo.push(() => removeWorkspace(repository, record));
+  const cloned = await cloneFolder(repository, record, wanted.clone);
+  if (cloned === undefined) await makeFolder(repository, record);
   failurePoint('create: folder made');
 
   for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(session, ref));
@@ -116,12 +133,14 @@ async function createResources(
     undo.push(() => leaveAgain(session, record));
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
-    return config;
+    return { config, clone: undefined };
   }
-  undo.push(() => runGit(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
-  await addWorktree(session, record, wanted, config);
+  undo.push(() => runWorktree(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
+  const checkOut = wanted.checkOut && cloned === undefined;
+  await addWorktree(session, record, { ...wanted, checkOut }, config);
   failurePoint('create: worktree added');
-  return config;
+  if (cloned !== undefined) await moveIntoWorktree(repository, record, cloned.workspace, cloned.source);
+  return { config, clone: cloned?.source };
 }
 
 /**
@@ -167,7 +186,12 @@ async function halfWay({ git }: Repository, record: SessionRecord, error: unknow
   });
 }
 
-function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
+function describe(
+  repository: Repository,
+  wanted: NewSession,
+  folder: string,
+  workspace: WorkspaceFields,
+): SessionRecord {
   const time = wanted.now.toISOString();
   return {
     session_id: wanted.id,
@@ -182,7 +206,7 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
     last_activity_at: time,
     ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
     isolation: 'none',
-    provider: 'git',
+    ...workspace,
     working_copy: wanted.checkout === undefined ? 'worktree' : 'in-place',
     ...(wanted.checkout === undefined ? {} : { checkout: wanted.checkout }),
     state: 'creating',
@@ -242,42 +266,3 @@ async function deleteSnapshots({ repository }: LockedSession, record: SessionRec
   const input = [record.branch, tipRef(record.session_id)].map((ref) => `delete ${ref}\n`).join('');
   await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '--stdin'], { input });
 }
-
-async function addWorktree(
-  { repository }: LockedSession,
-  record: SessionRecord,
-  wanted: NewSession,
-  config: GitConfig,
-): Promise<void> {
-  mendWorktrees(repository.commonDir);
-  const options = [
-    wanted.checkOut ? '--checkout' : '--no-checkout',
-    ...(wanted.showProgress ? [] : ['--quiet']),
-  ];
-  const workers = wanted.checkOut ? ownWorkers(config) : [];
-  const tree = [record.sandbox, shortBranch(record.work_branch)];
-  const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
-  const run = await runGit(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
-  if (run.exitCode !== 0) {
-    throw new AgtError(`git could not create the sandbox ${record.sandbox}`, {
-      hints: run.stderr.split('\n').filter((line) => line !== ''),
-      exitCode: EXIT.git,
-    });
-  }
-}
-
-/** By default git writes one file at a time and mostly waits for the disk. The settings of the user have priority. */
-function ownWorkers(config: GitConfig): string[] {
-  const own = {
-    'checkout.workers': Math.max(FEWEST_WORKERS, availableParallelism()),
-    'checkout.thresholdForParallelism': FEWEST_FILES,
-  };
-  const missing = Object.entries(own).filter(([key]) => !config.has(key.toLowerCase()));
-  return missing.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-}
-
-/** To start the workers takes longer than one git needs for so many files. git's own default is 100. */
-const FEWEST_FILES = 2000;
-
-/** On few cores, too, more workers keep the disk busy. */
-const FEWEST_WORKERS = 4;

@@ -10,11 +10,13 @@ import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readFileClock } from '../../disk/file-clock.ts';
+import { refuseMounts } from '../../disk/mounts.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { removeOnly, removeTree } from '../../disk/remove-tree.ts';
+import { holdsOnly, removeOnly } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
+import { providerOf } from '../../providers/choose.ts';
 import { departingFolder, statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
@@ -25,6 +27,7 @@ import { begin, inState } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists } from '../sandbox-place.ts';
 import type { Outcome } from '../state.ts';
+import { dropWorkspace, removeWorkspace, tokenOf } from '../workspace/provider.ts';
 
 export interface RemovalOptions {
   /** Delete also what agt could not capture. */
@@ -55,7 +58,7 @@ export async function deleteFolder(
   if (isMoving) await moveAndCapture(session, begun, options);
   const moved = departing(record);
   const place = existsSync(sessionFolder(moved)) ? moved : record;
-  const left = deleteCaptured(repository, place, options.force);
+  const left = await deleteCaptured(repository, place, options.force);
   for (const { sandbox } of [record, moved]) {
     const registration = registrationOf(repository.commonDir, sandbox);
     if (registration !== undefined) dropRegistration(registration, sandbox);
@@ -141,15 +144,15 @@ export function refuseLoss(
 }
 
 /** @returns the paths that remain, one byte per character. */
-export function deleteCaptured(
+export async function deleteCaptured(
   repository: Repository,
   record: SessionRecord,
   force: boolean,
-): readonly string[] {
+): Promise<readonly string[]> {
   const folder = sessionFolder(record);
   const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
   if (force || cache === undefined) {
-    removeTree(folder);
+    await removeWorkspace(repository, record, folder);
     return [];
   }
   const ignore = readIgnoreFile(folder);
@@ -157,14 +160,36 @@ export function deleteCaptured(
     const row = cache.files.find(path);
     return row >= 0 && cache.files.isSame(row, stat, Number.POSITIVE_INFINITY) && stat.ctimeMs < cache.clock;
   };
-  const remaining = removeOnly(
-    folder,
-    (path, stat) => isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true,
-  );
+  const mayGo = (path: string, stat: Stats) =>
+    isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true;
+  if (await dropIfCaptured(repository, record, mayGo)) return [];
+  const remaining = removeOnly(folder, mayGo);
   // It goes last: after a kill agt still needs it.
   const left = remaining.filter((path) => path !== IGNORE_FILE);
-  if (left.length === 0) removeTree(folder);
+  if (left.length === 0) await removeWorkspace(repository, record, folder);
   return left;
+}
+
+/** Lets the provider drop the folder at once, if all of it may go. Nobody can write there meanwhile. */
+async function dropIfCaptured(
+  repository: Repository,
+  record: SessionRecord,
+  mayGo: (path: string, stat: Stats) => boolean,
+): Promise<boolean> {
+  const token = tokenOf(record);
+  const folder = sessionFolder(record);
+  if (token === undefined) return false;
+  const provider = providerOf(token.kind);
+  try {
+    await provider.close?.(folder, true);
+    refuseMounts(folder);
+    if (!holdsOnly(folder, mayGo)) return false;
+    return await dropWorkspace(repository, record, folder);
+  } catch {
+    return false;
+  } finally {
+    await provider.close?.(folder, false).catch(() => undefined);
+  }
 }
 
 /** A file of git or agt that a restore writes anew; the link to the user's own checkout. */

@@ -10,6 +10,8 @@ import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
 import type { LockedSession } from '../lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
+import { type CloneSource, copyStatCache } from '../workspace/clone.ts';
+import { findTemplate, renewTemplate } from '../workspace/template.ts';
 import { createSession } from './create.ts';
 import { resolveStartPoint, startAt } from './start-point.ts';
 import { readCheckout, readUserChanges, requirePortable, takeAlong } from './user-changes.ts';
@@ -26,6 +28,8 @@ interface NewRequest {
   readonly showProgress: boolean;
   /** Take along the uncommitted work of the user's worktree. */
   readonly withChanges?: boolean;
+  /** A value of fs.snapshots; undefined for git. */
+  readonly snapshots?: string | undefined;
 }
 
 export interface NewSession {
@@ -65,8 +69,12 @@ export async function newSession(repository: Repository, request: NewRequest): P
     checkOut: true,
     config,
     showProgress: request.showProgress,
-    fill: async (record, session, read) => {
-      await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);
+    snapshots: request.snapshots,
+    clone: () => findTemplate(repository, config),
+    fill: async (record, session, { config: read, clone }) => {
+      const isSame = clone?.commit === record.from_commit && takeStatCache(repository, record, clone);
+      if (!isSame) await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);
+      if (clone?.commit !== record.from_commit) await renewTemplate(repository, record, read);
       included = await copyIncludedFiles(session, record);
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
@@ -79,6 +87,15 @@ export async function newSession(repository: Repository, request: NewRequest): P
     taken: taken.map(displayPath),
     left: left.map(displayPath),
   };
+}
+
+function takeStatCache(repository: Repository, record: SessionRecord, clone: CloneSource): boolean {
+  try {
+    copyStatCache(repository, record, clone);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */

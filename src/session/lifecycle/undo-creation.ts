@@ -74,7 +74,7 @@ async function workInCheckout(session: LockedSession, record: SessionRecord): Pr
     return { hasWork: true };
   }
   const { checkout: _, ...rest } = record;
-  const left = deleteCaptured(session.repository, record, false);
+  const left = await deleteCaptured(session.repository, record, false);
   if (left.length > 0)
     throw new AgtError(`${sessionFolder(record)} contains files that agt did not capture`, {
       hints: [`move them away: ${listPaths(left.map(displayPath))}`],

@@ -3,6 +3,7 @@
  * work branch starts at the commit that the folder was at, and git shows the rest as uncommitted changes.
  */
 import { checkOutSnapshot } from '../../checkout/checkout.ts';
+import { refreshIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -15,6 +16,7 @@ import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/r
 import type { Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
+import { examineWritten } from '../written-folder.ts';
 
 interface FolderForkRequest {
   readonly id: string | undefined;
@@ -46,9 +48,11 @@ export async function forkFolder(
     checkOut: false,
     showProgress: false,
     fill: async (made) => {
-      await checkOutSnapshot(store.git, snapshot.commit, sessionFolder(made));
+      const { plan } = await checkOutSnapshot(store.git, snapshot.commit, sessionFolder(made));
       failurePoint('fork: files written');
       await gitText(inDirectory(user.git, made.sandbox), ['read-tree', 'HEAD']);
+      const { statOf } = await examineWritten(user, made, plan, { hasTime: () => false });
+      refreshIndex(made.sandbox, workCommit.length / 2, statOf);
     },
   });
   const first = await autocommit(user, record, { now });

@@ -3,11 +3,13 @@
  * earlier builds record the commit of the work branch only if HEAD is on it; otherwise agt looks for it elsewhere.
  */
 
+import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
@@ -31,6 +33,10 @@ export interface ForkOrigin {
   readonly workCommit: string;
   /** The commit of a detached HEAD; undefined if HEAD is on the work branch. */
   readonly detached: string | undefined;
+  /** The mtimes of the files in the source, in seconds, as far as agt knows them: builds go on where they were. */
+  readonly times: ((path: string) => number | undefined) | undefined;
+  /** Whether the snapshot is the source as it is now. */
+  readonly isCurrent: boolean;
   readonly warnings: string[];
 }
 
@@ -65,7 +71,19 @@ async function captureOrigin(
   const [snapshot] = await readHistory(repository.git, snapshotRefs(source));
   if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
   const findWorkCommit = () => resolveObject(repository.git, `${source.work_branch}^{commit}`);
-  return describeOrigin(repository, source, snapshot, findWorkCommit, warnings);
+  const origin = await describeOrigin(repository, source, snapshot, findWorkCommit, warnings);
+  return { ...origin, times: timesIn(repository, source, snapshot), isCurrent: true };
+}
+
+/** The stat cache has the times that belong to the content of a snapshot. */
+function timesIn(repository: Repository, source: SessionRecord, { commit }: Snapshot): ForkOrigin['times'] {
+  const { cache } = loadStatCache(captureTarget(repository, source));
+  if (cache?.commit !== commit) return undefined;
+  return (path) => {
+    const row = cache.files.find(path);
+    const time = row < 0 ? Number.NaN : cache.files.mtimeMs(row) / 1000;
+    return Number.isNaN(time) ? undefined : time;
+  };
 }
 
 /** Finds a snapshot that exists already: the one that the user named, or the last one of a session without sandbox. */
@@ -99,7 +117,10 @@ async function describeOrigin(
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit, work } = content.manifest.head;
   if (commit !== null && isWorkRef(repository.prefixes, snapshot.session, ref))
-    return { content, snapshotWorkBranch: ref, workCommit: commit, detached: undefined, warnings };
+    return {
+      ...{ content, snapshotWorkBranch: ref, workCommit: commit },
+      ...{ detached: undefined, times: undefined, isCurrent: false, warnings },
+    };
   const workCommit =
     (await existingCommit(repository, work)) ??
     (await branchBeforeRebase(repository, content)) ??
@@ -114,6 +135,8 @@ async function describeOrigin(
     snapshotWorkBranch: workBranchOf(repository, snapshot.session),
     workCommit,
     detached: commit ?? undefined,
+    times: undefined,
+    isCurrent: false,
     warnings: [...warnings, warning],
   };
 }

@@ -8,12 +8,15 @@ import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
+import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
 import { inDirectory, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
 import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { examineWritten } from '../written-folder.ts';
+import { emptyClone, isExactClone, sourceToClone } from './clone-source.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
 
 interface ForkRequest {
@@ -23,6 +26,8 @@ interface ForkRequest {
   /** The number of forks, which are named `<id>-1`, `<id>-2`, …; undefined for one that is named `id`. */
   readonly count: number | undefined;
   readonly now: Date;
+  /** A value of fs.snapshots; undefined for git. */
+  readonly snapshots?: string | undefined;
 }
 
 interface ForkResult {
@@ -44,7 +49,7 @@ export async function forkSession(
   const origin = await readForkOrigin(repository, source, request, ids[0] as SessionId);
   const records: SessionRecord[] = [];
   try {
-    for (const id of ids) records.push(await createFork(repository, source, origin, id, request.now));
+    for (const id of ids) records.push(await createFork(repository, source, origin, { ...request, id }));
   } catch (error) {
     if (!isAgtError(error) || records.length === 0) throw error;
     const created = records.map((record) => record.session_id).join(', ');
@@ -66,11 +71,13 @@ function createFork(
   repository: Repository,
   source: SessionRecord,
   origin: ForkOrigin,
-  id: SessionId,
-  now: Date,
+  { id, now, snapshots }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
   return createSession(repository, {
     id,
+    snapshots,
+    clone: async (fields) =>
+      origin.isCurrent ? sourceToClone(repository, source, fields, origin) : undefined,
     workCommit: origin.workCommit,
     shadowCommit: origin.content.commit,
     userBranch: source.user_branch,
@@ -80,21 +87,43 @@ function createFork(
     now,
     checkOut: false,
     showProgress: false,
-    fill: (record) => fillFolder(repository, record, origin),
+    fill: async (record, _session, { config, clone }) => {
+      if (clone === undefined) return fillFolder(repository, record, { ...origin, config });
+      if (clone.index === undefined) await restoreIndex(repository.git, origin.content, record.sandbox);
+      if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
+        return restoreGitDirectory(repository, record, origin);
+      emptyClone(sessionFolder(record));
+      await fillFolder(repository, record, { ...origin, config });
+    },
   });
 }
 
 async function fillFolder(
   repository: Repository,
   record: SessionRecord,
-  { content, snapshotWorkBranch, detached }: ForkOrigin,
+  { content, snapshotWorkBranch, detached, times, config }: ForkOrigin & { readonly config: GitConfig },
 ): Promise<void> {
   const { git } = repository;
-  const { sandbox, work_branch: workBranch } = record;
-  await checkOutSnapshot(git, content.commit, sessionFolder(record));
+  const { sandbox } = record;
+  const { plan } = await checkOutSnapshot(git, content.commit, sessionFolder(record), times);
   failurePoint('fork: files written');
-  await restoreIndex(git, content, sandbox);
+  const known = mayDifferInWorktrees(config) ? undefined : config;
+  const written = await examineWritten(repository, record, plan, {
+    hasTime: (path) => times?.(path) !== undefined,
+    config: known,
+  });
+  await restoreIndex(git, content, sandbox, written.statOf);
   failurePoint('fork: index written');
+  await restoreGitDirectory(repository, record, { content, snapshotWorkBranch, detached });
+  await written.seed(content.commit);
+}
+
+/** All but the index. */
+async function restoreGitDirectory(
+  { git }: Repository,
+  { sandbox, work_branch: workBranch }: SessionRecord,
+  { content, snapshotWorkBranch, detached }: Pick<ForkOrigin, 'content' | 'snapshotWorkBranch' | 'detached'>,
+): Promise<void> {
   await restoreGitDirFiles(git, requireGitDir(sandbox), content, { workBranch, snapshotWorkBranch });
   if (detached !== undefined)
     await runGit(inDirectory(git, sandbox), ['update-ref', '--no-deref', 'HEAD', detached]);

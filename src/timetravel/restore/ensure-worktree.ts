@@ -2,29 +2,33 @@
  * Makes sure that a session's sandbox is a worktree. The folder, its registration or both may be missing. No file of the
  * sandbox changes: the files that are still there are captured afterwards.
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
-import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
+import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-registrations.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { registerWorktree } from '../../session/register-worktree.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
+import { makeFolder } from '../../session/workspace/clone.ts';
+import { dropWorkspace } from '../../session/workspace/provider.ts';
 
 /** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';
 
 export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {
+  reconnectWorktrees(repository.commonDir);
   if (sandboxExists(repository, record)) return 'files';
   if (isAttached(record)) {
     makeDirectories(record.checkout ?? record.sandbox);
     return 'new';
   }
   const wasEmpty = !holdsFiles(sessionFolder(record));
+  if (!existsSync(sessionFolder(record))) await makeFolderIfPossible(repository, record);
   mkdirSync(record.sandbox, { recursive: true });
   mendWorktrees(repository.commonDir);
   failurePoint('worktree: folder made');
@@ -37,6 +41,15 @@ export async function ensureWorktree(repository: Repository, record: SessionReco
     throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
   if (!wasEmpty) return 'files';
   return isRegistered ? 'registered' : 'new';
+}
+
+/** Where the provider cannot make it any more, the folder is an ordinary one. */
+async function makeFolderIfPossible(repository: Repository, record: SessionRecord): Promise<void> {
+  try {
+    await makeFolder(repository, record);
+  } catch {
+    await dropWorkspace(repository, record).catch(() => undefined);
+  }
 }
 
 /** @throws AgtError if something is at the sandbox's place that is not to be replaced. */

@@ -37,12 +37,20 @@ export interface FilesToRestore {
 /** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
 const ATTEMPTS = 3;
 
-/** Restores files, links, directories and permissions. Returns the number of paths that were not as wanted. */
+export interface RestoredFiles {
+  /** Number of paths that were not as wanted. */
+  readonly changed: number;
+  readonly warnings: string[];
+  /** The plan, if the folder was empty and agt has written every file of it. */
+  readonly whole: CheckoutPlan | undefined;
+}
+
+/** Restores files, links, directories and permissions. */
 export async function restoreFiles(
   session: LockedSession,
   { record, wanted, before, plan: firstPlan, ignored, taking }: FilesToRestore,
   { scope, now }: RestoreRequest,
-): Promise<{ changed: number; warnings: string[] }> {
+): Promise<RestoredFiles> {
   const { git } = session.repository;
   const paths = new Set<string>();
   let captured = before?.commit;
@@ -55,7 +63,8 @@ export async function restoreFiles(
       const warnings = [...refused, ...busy].map(
         ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
       );
-      return { changed: paths.size, warnings };
+      const isWhole = before === undefined && attempt === 1 && warnings.length === 0;
+      return { changed: paths.size, warnings, whole: isWhole ? plan : undefined };
     }
     const marks = { now, unfinished: wanted.commit, ...taking };
     captured = (await captureSession(session, record, marks)).commit;

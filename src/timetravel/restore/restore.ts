@@ -10,6 +10,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
+import type { StatOf } from '../../git/files/index-stat.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -23,6 +24,7 @@ import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
 import { keepGitState } from './keep-git-state.ts';
@@ -174,13 +176,15 @@ async function bringBack(
   request: RestoreRequest,
 ): Promise<{ changed: number; warnings: string[] }> {
   const { record, snapshot, wanted, before } = start;
-  const { changed, warnings: notRestored } = await restoreFiles(session, start, request);
+  const { changed, warnings: notRestored, whole } = await restoreFiles(session, start, request);
   const notCaptured = (before?.failed ?? []).map(
     ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
   );
   const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
   if (request.scope.includes('sandbox') && !isAttached(record)) {
-    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted)));
+    const hasTime = () => false;
+    const written = whole && (await examineWritten(session.repository, record, whole, { hasTime }));
+    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted, written?.statOf)));
   }
   return { changed, warnings };
 }
@@ -191,13 +195,14 @@ async function restoreGitDir(
   record: SessionRecord,
   snapshot: Snapshot,
   wanted: SnapshotMetadata,
+  statOf?: StatOf,
 ): Promise<string[]> {
   const { git } = repository;
   const sandbox = record.checkout ?? record.sandbox;
   const branches = workBranches(repository, record, snapshot);
   const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
   failurePoint('restore: head moved');
-  await restoreIndex(git, wanted, sandbox);
+  await restoreIndex(git, wanted, sandbox, statOf);
   return [...warnings, ...(await restoreGitDirFiles(git, requireGitDir(sandbox), wanted, branches))];
 }
 

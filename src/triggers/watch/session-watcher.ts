@@ -6,7 +6,7 @@
 
 import { mkdirSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { isActive } from '../../filter/session-file.ts';
+import { isCapturedByItself } from '../../filter/session-file.ts';
 import { recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
@@ -169,6 +169,6 @@ export class SessionWatcher {
   }
 
   private activeRecords(): SessionRecord[] {
-    return listRecords(this.repository).records.filter(isActive);
+    return listRecords(this.repository).records.filter(isCapturedByItself);
   }
 }

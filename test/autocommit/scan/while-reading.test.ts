@@ -1,7 +1,10 @@
 /** Files that change while an autocommit reads them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   mkdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -10,8 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { autocommit, makeSession, snapshotTree } from '../../harness/session.ts';
-import { git, write } from '../../harness/world.ts';
+import { autocommit, makeSession, snapshotTree, tryAutocommit } from '../../harness/session.ts';
+import { agt, GIT_MODE, git, run, write } from '../../harness/world.ts';
 import { during, expectCaptured } from './compare-with-disk.ts';
 
 describe('a file that changes while agt reads it', { timeout: 120_000 }, () => {
@@ -63,5 +66,31 @@ describe('a file that changes while agt reads it', { timeout: 120_000 }, () => {
     });
     autocommit(session);
     expectCaptured(session);
+  });
+
+  test('a log that only grows: its beginning is captured, the guard is content, and undo brings back the rest', async () => {
+    const session = makeSession({ a: 'a\n' });
+    const log = join(session.sandbox, 'log');
+    write(log, 'first\n');
+    autocommit(session);
+    const writer = spawn('sh', ['-c', 'while echo line >> "$0"; do :; done', log], { stdio: 'ignore' });
+    try {
+      await once(writer, 'spawn');
+      for (let round = 0; round < 3; round++) {
+        write(join(session.sandbox, 'a'), `${round}\n`);
+        expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stderr: '' });
+      }
+      const reset = run(GIT_MODE, ['checkout', '-q', '--', 'a'], { cwd: session.sandbox });
+      expect(reset).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/log')).toMatch(/^100644 first\nline\n/);
+      const undo = agt(session.repository, 'session', 'undo', 's1');
+      // The log itself cannot be brought back while it is written, unless the writer pauses.
+      expect(undo.stderr.replace(/\w{10}:/, '')).toMatch(
+        /^(warning: sandbox\/log was not restored: [^\n]+\nerror: 1 path differs from snapshot \n {2}sandbox\/log\n|)$/,
+      );
+      expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('2\n');
+    } finally {
+      writer.kill('SIGKILL');
+    }
   });
 });

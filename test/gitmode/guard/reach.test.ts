@@ -167,14 +167,23 @@ describe.each([
   );
 });
 
-test('the guard waits as long as another agt works on the session', async () => {
+const hasScript = run('sh', ['-c', 'command -v script'], { cwd: '/' }).exitCode === 0;
+
+test('the guard waits as long as another agt works on the session, and says so on a terminal', async () => {
   const session = sessionWithEdit();
   const lock = join(session.repository, '.git/agt/locks/s1');
-  const holder = spawn('sh', ['-c', 'sleep 8; rm "$0"', lock], { stdio: 'ignore' });
+  const holder = spawn('sh', ['-c', 'sleep 6; rm "$0"', lock], { stdio: 'ignore' });
   write(lock, JSON.stringify(identify(holder.pid as number)));
   const ended = new Promise((resolve) => holder.on('exit', resolve));
-  const outcome = run(GIT_MODE, ['reset', '-q', '--hard'], { cwd: session.sandbox, env });
+  const [program, args] = hasScript
+    ? ['script', ['-qec', `'${GIT_MODE}' reset -q --hard`, '/dev/null']]
+    : [GIT_MODE, ['reset', '-q', '--hard']];
+  const outcome = run(program, args, { cwd: session.sandbox, env });
   await ended;
-  expect(outcome).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+  expect(outcome).toEqual({
+    exitCode: 0,
+    stdout: hasScript ? 'agt: waiting for another agt that is working on session "s1"\r\n' : '',
+    stderr: '',
+  });
   expect(stored(session, 'a')).toBe('work');
 });

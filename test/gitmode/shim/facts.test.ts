@@ -1,5 +1,5 @@
 /** What the shim knows may be out of date: then it still prints what real git prints in the twin. */
-import { rmSync, utimesSync } from 'node:fs';
+import { readdirSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GIT_MODE, git, makeTempDir, run, write } from '../../harness/world.ts';
@@ -105,6 +105,17 @@ test('a new worktree of the user, and an old one with an agent’s branch', asyn
   expect((await startedFor(twin, ['rev-list --all', 'log --oneline --all'])).length).toBeGreaterThan(0);
   await leaveFacts(twin);
   expect(await startedFor(twin, ['rev-list --all', 'log --oneline --all'])).toEqual([]);
+});
+
+test('a worktree that is a little younger than the facts, which name it', async () => {
+  const twin = await twinWithFacts('worktrees');
+  const gitDir = join(project(twin, 'with'), '.git');
+  const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1000);
+  utimesSync(join(gitDir, 'agt-shim'), secondsAgo(20), secondsAgo(20));
+  for (const id of readdirSync(join(gitDir, 'worktrees')))
+    utimesSync(join(gitDir, 'worktrees', id, 'gitdir'), secondsAgo(10), secondsAgo(10));
+  expect(await startedFor(twin, ['rev-list --all'])).toEqual(['rev-list --all']);
+  expect(await startedFor(twin, ['rev-list --all'])).toEqual([]);
 });
 
 test('a sandbox whose HEAD was detached', async () => {

@@ -102,3 +102,22 @@ test('doctor misses the note that makes git mode guard the checkout, and the lin
   agtOk(repository, 'doctor', '--fix');
   expectWhole(repository);
 });
+
+test('the branch to return to is gone: nothing changes, and the session ends once it is there again', () => {
+  const repository = working();
+  const start = git(repository, 'rev-parse', '--short=10', 'main');
+  git(repository, 'branch', '-q', '-D', 'main');
+  expect(findings(repository)).toMatchObject([
+    { problem: 'main is gone, the branch that the checkout returns to at its end' },
+  ]);
+  for (const words of [['session', 'remove', '--force'], ['reject']]) {
+    expect(agt(repository, ...words, ...ID)).toMatchObject({
+      exitCode: 1,
+      stderr: `error: "main" is gone, so session "s1" cannot return to it\nhint: make it again: git branch main ${start}\n`,
+    });
+  }
+  expect(metadata(repository)).not.toHaveProperty('intent');
+  expect(readFileSync(join(repository, 'agent'), 'utf8')).toBe('agent\n');
+  git(repository, 'branch', 'main', start);
+  expectWhole(repository);
+});

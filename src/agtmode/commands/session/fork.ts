@@ -3,9 +3,16 @@ import type { AttachedSession } from '../../../session/attached/store.ts';
 import { isAttached } from '../../../session/record.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
-import { defineCommand, JSON_OPTION, QUIET_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import {
+  defineCommand,
+  FS_SNAPSHOTS_OPTION,
+  JSON_OPTION,
+  QUIET_OPTION,
+  SNAPSHOT_FORMS,
+} from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
+import { snapshotsSetting } from '../../creating.ts';
 import { json } from '../../output/format.ts';
 import { printNewSession, recordJson } from '../../output/session.ts';
 import { sessionHere } from '../../session-here.ts';
@@ -29,6 +36,11 @@ export const sessionFork = defineCommand({
       describe: `fork this snapshot: ${SNAPSHOT_FORMS}`,
     },
     count: { type: 'string', describe: 'create this many sessions, named <id>-1, <id>-2, …' },
+    'fs-snapshots': FS_SNAPSHOTS_OPTION,
+    'working-copy': {
+      choices: ['worktree'],
+      describe: 'worktree: a sandbox of its own, the only way for a fork',
+    },
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
@@ -47,6 +59,7 @@ export const sessionFork = defineCommand({
       snapshot: args.at,
       count: args.count === undefined ? undefined : parseCount(args.count),
       now: context.now(),
+      snapshots: args['fs-snapshots'] ?? (await snapshotsSetting(context)),
     });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) context.out(json(records.map(recordJson)));

@@ -1,5 +1,5 @@
 import { EXIT } from '../../../errors.ts';
-import { defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
+import { defineCommand, FS_SNAPSHOTS_OPTION, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import { createWanted } from '../../creating.ts';
 import { printNewSession } from '../../output/session.ts';
@@ -35,6 +35,7 @@ export const sessionNew = defineCommand({
       choices: ['worktree', 'in-place'],
       describe: 'in-place: work in your own checkout (default: fs.workingCopy)',
     },
+    'fs-snapshots': FS_SNAPSHOTS_OPTION,
     replace: {
       type: 'boolean',
       default: true,
@@ -71,6 +72,7 @@ export const sessionNew = defineCommand({
       withChanges: args['with-changes'],
       replace: args.replace,
       workingCopy: args['working-copy'],
+      snapshots: args['fs-snapshots'],
     });
     printNewSession(context, record, args.json, files);
     return args.setup && files !== undefined ? runSetup(context, record) : EXIT.done;

@@ -111,7 +111,7 @@ async function createSessions(
   const wanted = { from, profile, showProgress: false, withChanges: false, replace: true };
   const records: SessionRecord[] = [];
   for (const id of ids.length === 0 ? [undefined] : ids) {
-    const asked = { ...wanted, id, workingCopy: undefined };
+    const asked = { ...wanted, id, workingCopy: undefined, snapshots: undefined };
     const { record, files } = await createWanted(context, repository, asked);
     context.err(`session ${record.session_id}\n`);
     if (files !== undefined && (await runSetup(context, record)) !== EXIT.done)

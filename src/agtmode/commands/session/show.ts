@@ -48,6 +48,8 @@ function describeSession(view: SessionStatus, now: Date): [string, string][] {
     ['user branch', userBranch === undefined ? 'none (started from a commit)' : shortBranch(userBranch)],
     ['start commit', record.from === undefined ? startCommit : `${startCommit} from session ${record.from}`],
     ['created', record.created_at],
+    ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
+    ['working copy', record.working_copy],
     ...(record.profile === undefined ? [] : [['profile', record.profile] as [string, string]]),
   ];
 }

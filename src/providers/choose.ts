@@ -1,0 +1,43 @@
+/** Which provider a new session gets: the one that was asked for, or the best that works at the place. */
+import { AgtError } from '../errors.ts';
+import { btrfsProvider } from './btrfs/provider.ts';
+import { gitProvider } from './git/provider.ts';
+import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
+import type { Place } from './place.ts';
+import type { Finding, Provider } from './provider.ts';
+
+const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = { btrfs: btrfsProvider, git: gitProvider };
+
+export function providerOf(kind: ProviderKind): Provider {
+  return PROVIDERS[kind];
+}
+
+/** What every provider finds, the best first. */
+export function findAll(place: Place): Finding[] {
+  const found = PROVIDER_KINDS.map((kind) => PROVIDERS[kind].find(place));
+  return found.sort((a, b) => b.score - a.score);
+}
+
+/**
+ * `wanted`: a value of fs.snapshots.
+ * @throws AgtError with the reason if that provider cannot work there
+ */
+export function choose(
+  place: Place,
+  wanted: string,
+): { readonly provider: Provider; readonly finding: Finding } {
+  const all = findAll(place);
+  const isAny = wanted === 'auto' || wanted === 'disable';
+  const finding = isAny ? all[0] : all.find(({ kind }) => kind === wanted);
+  if (isAny && finding?.score === 0) return { provider: gitProvider, finding }; // creating the folder says why not
+  if (finding === undefined || finding.score === 0) {
+    const reason = finding?.notes[0] ?? 'agt has no such provider';
+    throw new AgtError(`fs.snapshots "${wanted}" cannot work in ${place.directory}: ${reason}`, {
+      hints: [
+        ...(finding?.hint === undefined ? [] : [finding.hint]),
+        'to let agt choose: --fs-snapshots auto; agt doctor shows what works here',
+      ],
+    });
+  }
+  return { provider: PROVIDERS[finding.kind], finding };
+}

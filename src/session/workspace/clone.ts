@@ -1,0 +1,117 @@
+/**
+ * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
+ * when it is complete, so that nobody takes its files for the work of an agent.
+ */
+import { readFileSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { AgtError } from '../../errors.ts';
+import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import { gitText } from '../../git/run/git.ts';
+import { statCacheFile } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { type SessionRecord, sessionFolder } from '../record.ts';
+import {
+  dropWorkspace,
+  makeWorkspace,
+  settleWorkspace,
+  type Workspace,
+  type WorkspaceFields,
+} from './provider.ts';
+
+/** A folder to clone, with what is known of it. */
+export interface CloneSource {
+  readonly folder: string;
+  readonly index: ClonedIndex | undefined;
+  /** The file with the stat cache of the folder. */
+  readonly statCache: string;
+  /** The commit that git has checked out there. */
+  readonly commit: string;
+}
+
+export interface ClonedIndex {
+  readonly bytes: Buffer;
+  readonly mtimeMs: number;
+}
+
+export interface ClonedFolder {
+  readonly workspace: Workspace;
+  readonly source: CloneSource;
+}
+
+/** What to clone for a session with such metadata; undefined for nothing. */
+export type ChooseSource = (record: WorkspaceFields) => Promise<CloneSource | undefined>;
+
+/** Undefined if there is nothing to clone, or if the provider cannot: then agt fills an empty folder. */
+export async function cloneFolder(
+  repository: Repository,
+  record: SessionRecord,
+  choose: ChooseSource | undefined,
+): Promise<ClonedFolder | undefined> {
+  const source = record.token === undefined ? undefined : await choose?.(record);
+  if (source === undefined) return undefined;
+  try {
+    const workspace = await makeWorkspace(repository, record, source.folder);
+    return workspace && { workspace, source };
+  } catch {
+    await dropWorkspace(repository, record);
+    return undefined;
+  }
+}
+
+export async function makeFolder(repository: Repository, record: SessionRecord): Promise<void> {
+  const workspace = await makeWorkspace(repository, record);
+  if (workspace !== undefined) settleWorkspace(workspace);
+  for (const name of ['xdg', 'config']) makeDirectories(join(sessionFolder(record), name));
+}
+
+/** `record.sandbox` is a registered worktree without files. */
+export async function moveIntoWorktree(
+  repository: Repository,
+  record: SessionRecord,
+  workspace: Workspace,
+  source: CloneSource,
+): Promise<void> {
+  const { sandbox, from_commit: commit } = record;
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) throw new AgtError(`git did not register "${sandbox}" as a worktree`);
+  const clone = join(workspace.path, 'sandbox');
+  if (source.index !== undefined) {
+    writeClonedIndex(gitDir, source.index);
+    if (source.commit !== commit) {
+      const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
+      await gitText(repository.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
+    }
+  }
+  failurePoint('clone: at its commit');
+  rmSync(join(clone, '.git'), { force: true, recursive: true });
+  // A rename would cross the border of a subvolume.
+  writeFileSync(join(clone, '.git'), readFileSync(join(sandbox, '.git')), { flag: 'wx' });
+  rmSync(join(sandbox, '.git'));
+  for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
+  settleWorkspace(workspace);
+}
+
+/**
+ * A clone has the inode numbers and times of its source, so the index holds for it, with its own time: under a newer one
+ * git would trust files that changed in the second of the index.
+ */
+export function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex): void {
+  const path = join(gitDir, 'index');
+  writeFileSync(path, bytes);
+  const seconds = Math.floor(mtimeMs / 1000);
+  utimesSync(path, seconds, seconds);
+}
+
+/** The stat cache of the source holds for the clone, too. */
+export function copyStatCache(
+  repository: Repository,
+  record: SessionRecord,
+  { statCache }: CloneSource,
+): void {
+  const file = statCacheFile(repository.agtDir, record.session_id);
+  const bytes = readFileSync(statCache);
+  rmSync(file, { force: true });
+  writeFileSync(file, bytes, { flag: 'wx' });
+}
