@@ -19,7 +19,10 @@ export interface KnownRefs {
 }
 
 /** Undefined without a usable file: agt then asks git. */
-export function readKnownRefs({ agtDir, sessionId }: CaptureTarget): KnownRefs | undefined {
+export function readKnownRefs({
+  agtDir,
+  sessionId,
+}: Pick<CaptureTarget, 'agtDir' | 'sessionId'>): KnownRefs | undefined {
   try {
     const { tip, tipTree, tipManifest, commits } = JSON.parse(
       readFileSync(knownRefsFile(agtDir, sessionId), 'utf8'),

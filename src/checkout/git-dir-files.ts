@@ -10,6 +10,7 @@ import { parentDirectories } from '../snapshot/directories.ts';
 import {
   GIT_DIR_FILES,
   type GitDirFiles,
+  gitDirDigest,
   OPERATION_FILES,
   readGitDirFiles,
 } from '../snapshot/git-dir-files.ts';
@@ -33,8 +34,10 @@ export async function restoreGitDirFiles(
   content: SnapshotMetadata,
   branches: WorkBranches,
 ): Promise<string[]> {
-  const wanted = await readCapturedFiles(git, content, branches);
   const current = readGitDirFiles(gitDir);
+  const isSession = branches.workBranch === branches.snapshotWorkBranch;
+  const isThere = isSession && gitDirDigest(current) === content.manifest.git_dir_digest;
+  const wanted = isThere ? current.files : await readCapturedFiles(git, content, branches);
   const disk = new OpenDirectories(Buffer.from(gitDir).toString('latin1'));
   const warnings: string[] = [];
   try {

@@ -3,7 +3,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { branchUser } from '../git/files/branch-user.ts';
-import { isReadableHead } from '../git/files/head-file.ts';
+import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/run/git.ts';
@@ -37,6 +37,7 @@ async function putHead(
   const isWorkBranch = ref === snapshotWorkBranch;
   const branch = isWorkBranch ? workBranch : ref;
   const sandboxGit = inDirectory(git, sandbox);
+  if (commit !== null && branch !== null && (await isAt(git, sandbox, branch, commit))) return [];
   if (commit !== null && (await isGone(git, commit)))
     return keepRewrittenHead(git, sandboxGit, { branch, commit });
   await mendHead(sandboxGit, commit ?? `ref: ${branch}`);
@@ -50,6 +51,13 @@ async function putHead(
   if (commit === null) return [`HEAD was not restored: ${obstacle}`];
   await gitText(sandboxGit, ['update-ref', '--no-deref', '-m', REFLOG_MESSAGE, 'HEAD', commit]);
   return obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
+}
+
+/** Whether HEAD is on the branch, and the branch at the commit. */
+async function isAt(git: Git, sandbox: string, branch: string, commit: string): Promise<boolean> {
+  const head = readHeadFile(requireGitDir(sandbox));
+  if (head === undefined || !('ref' in head) || head.ref !== branch) return false;
+  return (await findObject(git, `${branch}^{commit}`)) === commit;
 }
 
 /** Whether somebody rewrote the history and deleted the commit. */

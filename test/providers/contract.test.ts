@@ -119,7 +119,7 @@ function live(parent: string, provider: string): { found: Record<string, unknown
 
 let oracle: Record<string, unknown>;
 
-test('git is the oracle: its own life is sound', () => {
+test.skipIf(problem !== undefined)('git is the oracle: its own life is sound', () => {
   const { found, repository } = live(makeTempDir(), 'git');
   oracle = found;
   expect(found['new']).toMatchObject([{}, { read: expect.any(Number) }]);

@@ -25,10 +25,10 @@ export interface GuardedSession {
   readonly sandbox: string;
   /** The common directory of the repository that the session belongs to. */
   readonly commonDir: string;
-  /** Whether somebody has made a repository of its own in the sandbox. */
-  readonly isReplaced?: boolean;
   /** False: nothing captures it by itself. */
   readonly isCaptured: boolean;
+  /** Whether somebody has made a repository of its own in the sandbox. */
+  readonly isReplaced?: boolean;
 }
 
 /** The sessions that the command works in. */
@@ -96,8 +96,8 @@ function sessionOfReplaced(folder: string): GuardedSession | undefined {
   const id = basename(folder);
   const file = commonDir === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
   if (commonDir === undefined || file === undefined || !isActive(file)) return undefined;
-  const isCaptured = isCapturedByItself(file);
-  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isCaptured, isReplaced: true } : undefined;
+  const found = { id, sandbox, commonDir, isCaptured: isCapturedByItself(file) };
+  return isSame(file.sandbox, sandbox) ? { ...found, isReplaced: true } : undefined;
 }
 
 /** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */

@@ -2,15 +2,18 @@
  * Folders of providers that no session uses: those of repositories that somebody has deleted, and what a killed agt left
  * half made. The leases name them, wherever they are.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import { readJson } from '../../disk/read-json.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { providerOf } from '../../providers/choose.ts';
+import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
-import { carriesNonce, makingPath, tokenText } from '../../providers/token.ts';
-import { agtDirectory, sessionLockFile, templateFiles } from '../../repository/layout.ts';
+import { carriesNonce, makingPath, parseToken, tokenText } from '../../providers/token.ts';
+import { agtDirectory, frozenDirectory, sessionLockFile, templateFiles } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { stateHome } from '../../session/attached/store.ts';
 import type { Finding } from './finding.ts';
 
@@ -54,6 +57,22 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       mend: `check what it contains, then: rm -rf ${shellQuote(token.path)}`,
     },
   ];
+}
+
+/** Templates that a repository took along when it was moved, or that nobody knows for another reason. */
+export async function checkFrozen({ sessionsDir, agtDir }: Repository): Promise<Finding[]> {
+  const directory = frozenDirectory(await sessionsDir());
+  const template = readJson(templateFiles(agtDir).record) as { token?: string } | undefined;
+  const own = parseToken(template?.token)?.path;
+  const found = PROVIDER_KINDS.flatMap((kind) => providerOf(kind).walk(directory));
+  return found.flatMap(({ kind, path }) => {
+    const nonce = /^template-([0-9a-f]{16})$/.exec(basename(path))?.[1];
+    const age = Date.now() - statSync(path).ctimeMs;
+    if (nonce === undefined || path === own || age < OLD_MS) return [];
+    const fix = () => providerOf(kind).remove({ kind, nonce, path });
+    const problem = `this ${kind} template is not that of the repository`;
+    return [{ level: 'note', about: path, problem, mend: 'agt doctor --fix', fix }];
+  });
 }
 
 /** Whether a session or the repository names it, or another agt may be at work on it. */

@@ -34,6 +34,7 @@ import { isEnded } from '../../session/state.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
+import { checkFrozen } from './check-leases.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
@@ -73,6 +74,7 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...registrationsWithoutLink(repository.commonDir).map(describeWithoutLink),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
+    ...(await checkFrozen(repository)),
     ...checkPrefixes(repository),
     ...(records.some((record) => !isAttached(record)) ? await checkHideRefs(repository) : []),
   ];

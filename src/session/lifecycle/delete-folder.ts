@@ -182,6 +182,7 @@ async function dropIfCaptured(
   const provider = providerOf(token.kind);
   try {
     await provider.close?.(folder, true);
+    failurePoint('remove: closed');
     refuseMounts(folder);
     if (!holdsOnly(folder, mayGo)) return false;
     return await dropWorkspace(repository, record, folder);

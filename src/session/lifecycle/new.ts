@@ -70,7 +70,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
     config,
     showProgress: request.showProgress,
     snapshots: request.snapshots,
-    clone: () => findTemplate(repository, config),
+    clone: () => findTemplate(repository, start.commit, config),
     fill: async (record, session, { config: read, clone }) => {
       const isSame = clone?.commit === record.from_commit && takeStatCache(repository, record, clone);
       if (!isSame) await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);

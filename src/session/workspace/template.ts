@@ -15,7 +15,7 @@ import { readJson } from '../../disk/read-json.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import type { GitConfig } from '../../git/run/config.ts';
-import { resolveObject } from '../../git/run/git.ts';
+import { gitText } from '../../git/run/git.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { carriesNonce, newToken, parseToken, type Token, tokenText } from '../../providers/token.ts';
 import { frozenDirectory, statCacheFile, templateFiles } from '../../repository/layout.ts';
@@ -38,8 +38,10 @@ export interface TemplateRecord {
 /** Deletions and new files add up, so agt checks out anew after this time. */
 const LONGEST_LIFE_MS = 7 * 86_400_000;
 
+/** `commit`: the one to check out. */
 export async function findTemplate(
   repository: Repository,
+  commit: string,
   config: Promise<GitConfig>,
 ): Promise<CloneSource | undefined> {
   try {
@@ -47,13 +49,20 @@ export async function findTemplate(
     const token = parseToken(record?.token);
     if (record === undefined || token === undefined || !isUsable(repository, record, token, await config))
       return undefined;
-    if ((await resolveObject(repository.git, `${record.commit}^{commit}`)) === undefined) return undefined;
+    if (record.commit !== commit && (await hasOtherAttributes(repository, record.commit, commit)))
+      return undefined;
     const files = templateFiles(repository.agtDir, token.nonce);
     const index = { bytes: readFileSync(files.index), mtimeMs: record.mtimeMs };
     return { folder: token.path, index, statCache: files.statCache, commit: record.commit };
   } catch {
     return undefined;
   }
+}
+
+/** git would write the files of such a commit in another way. @throws AgtError if one of them is gone */
+async function hasOtherAttributes({ git }: Repository, before: string, after: string): Promise<boolean> {
+  const args = ['diff-tree', '-r', '--name-only', before, after, '--', ':(glob)**/.gitattributes'];
+  return (await gitText(git, args)) !== '';
 }
 
 function isUsable(
@@ -142,6 +151,8 @@ function checkoutSettings({ commonDir, git }: Repository, config: GitConfig): st
   const isSparse = /^(true|yes|on|1)$/i.test(config.get('core.sparsecheckout')?.at(-1) ?? '');
   if (isSparse || hasCheckoutHook({ sandbox: git.cwd, commonDir, config })) return undefined;
   const hash = createHash('sha1');
+  const { GIT_LFS_SKIP_SMUDGE: skipsSmudge } = git.env;
+  hash.update(JSON.stringify([process.umask(), process.getuid?.(), skipsSmudge]));
   for (const [key, values] of config) if (SECTIONS.test(key)) hash.update(JSON.stringify([key, values]));
   const home = git.env['HOME'] ?? homedir();
   const attributes = [

@@ -65,7 +65,7 @@ export async function isExactClone(
     copyStatCache(repository, fork, clone);
     for (const record of [source, fork]) {
       const found = await observe(repository, record);
-      if (!isSame(found, content)) continue;
+      if (!isSame(found, content) || (record === source && hasBorders(found))) continue;
       const folder = Buffer.from(sessionFolder(fork)).toString('latin1');
       for (const { path } of found.scanned.skipped) removeAt(`${folder}/${path}`);
       return true;
@@ -74,6 +74,12 @@ export async function isExactClone(
   } catch {
     return false;
   }
+}
+
+/** Whether a directory is of another device: a clone has nothing of a subvolume or of a mount inside. */
+function hasBorders({ last }: Observation): boolean {
+  const directories = last.cache?.directories;
+  return directories === undefined || directories.paths.some((_, row) => directories.mustList(row));
 }
 
 function observe(repository: Repository, record: SessionRecord): Promise<Observation> {

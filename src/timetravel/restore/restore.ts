@@ -3,6 +3,7 @@
  * before and after, so the history only grows and every restore can be undone.
  */
 
+import { readKnownRefs } from '../../autocommit/known-refs.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { restoreHead } from '../../checkout/sandbox-head.ts';
@@ -23,6 +24,7 @@ import { sandboxExists } from '../../session/sandbox-place.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
+import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
@@ -163,10 +165,23 @@ async function beginWith(
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
 async function unkeptWorkTip(repository: Repository, record: SessionRecord): Promise<string[]> {
   const tip = await findObject(repository.git, record.work_branch);
-  if (tip === undefined) return [];
+  if (tip === undefined || (await lastSnapshotKeeps(repository, record, tip))) return [];
   const kept = [record.branch, record.user_branch ?? record.from_commit];
   const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
   return missing === '' ? [] : [tip];
+}
+
+/** As HEAD or as the work branch; false if only git can tell. */
+async function lastSnapshotKeeps(
+  { git, agtDir }: Repository,
+  { session_id: sessionId }: SessionRecord,
+  commit: string,
+): Promise<boolean> {
+  const known = readKnownRefs({ agtDir, sessionId });
+  if (known?.tipManifest === undefined || known.tip !== (await findObject(git, tipRef(sessionId))))
+    return false;
+  const { head } = JSON.parse(known.tipManifest) as SnapshotManifest;
+  return head.commit === commit || head.work === commit;
 }
 
 /** Restores the folder and, if the sandbox is in the scope, its git directory. */

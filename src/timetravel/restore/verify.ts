@@ -7,7 +7,7 @@ import { summarizeIndex } from '../../git/files/index-file.ts';
 import { findObject, readObject } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
-import { isUnder } from '../../snapshot/folders.ts';
+import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -26,16 +26,11 @@ export async function verifyRestore(
   scope: readonly string[],
   branches: WorkBranches,
 ): Promise<Verification> {
-  const plan = await prepareCheckout(git, after, wanted, scope);
-  const paths = new Set([
-    ...plan.blocked,
-    ...plan.deletions,
-    ...plan.writes.map(({ path }) => path),
-    ...plan.modes.keys(),
-    ...missingDirectories(after, wanted, scope),
-  ]);
+  const paths = (await hasSameFiles(git, after, wanted))
+    ? []
+    : await differingPaths(git, after, wanted, scope);
   const isIgnored = underAny([...ignoredPaths(after), ...ignoredPaths(wanted)]);
-  const sorted = [...paths].sort();
+  const sorted = [...new Set(paths)].sort();
   const ignored = sorted.filter(isIgnored).map(displayPath);
   const mismatches = sorted.filter((path) => !isIgnored(path)).map(displayPath);
   if (!scope.includes('sandbox')) return { mismatches, ignored };
@@ -47,6 +42,34 @@ export async function verifyRestore(
     mismatches.push('the work branch');
   if (!(await hasEquivalentIndex(git, after, wanted))) mismatches.push('the index of the sandbox');
   return { mismatches, ignored };
+}
+
+/** Quicker than to compare everything, and enough for most restores. */
+async function hasSameFiles(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
+  const unnamed = ({ manifest }: SnapshotMetadata) =>
+    JSON.stringify([manifest.modes, manifest.owners, manifest.empty_directories, manifest.skipped]);
+  if (unnamed(a) !== unnamed(b)) return false;
+  for (const top of TOP_FOLDERS) {
+    const [one, other] = await Promise.all([a, b].map(({ commit }) => findObject(git, `${commit}:${top}`)));
+    if (one !== other) return false;
+  }
+  return true;
+}
+
+async function differingPaths(
+  git: Git,
+  after: SnapshotMetadata,
+  wanted: SnapshotMetadata,
+  scope: readonly string[],
+): Promise<string[]> {
+  const plan = await prepareCheckout(git, after, wanted, scope);
+  return [
+    ...plan.blocked,
+    ...plan.deletions,
+    ...plan.writes.map(({ path }) => path),
+    ...plan.modes.keys(),
+    ...missingDirectories(after, wanted, scope),
+  ];
 }
 
 function ignoredPaths({ manifest }: SnapshotMetadata): string[] {

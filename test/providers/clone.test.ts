@@ -1,0 +1,111 @@
+/** What a clone must not get wrong: agents that write meanwhile, borders of subvolumes, settings that change a checkout. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
+import { autocommit, snapshotFolder, type TestSession } from '../harness/session.ts';
+import { agtOk, git, makeTempDir, write } from '../harness/world.ts';
+
+const problem = btrfsProblem();
+
+/** Replaces, edits and removes files for ever. */
+const WRITER = `
+  const fs = require('node:fs');
+  for (let n = 0; ; n++) {
+    const name = 'w' + (n % 40);
+    if (n % 3 === 0) fs.writeFileSync(name, String(n).padStart(8));
+    else if (n % 3 === 1) fs.rmSync(name, { force: true });
+    else { fs.writeFileSync('new', String(n).padStart(8)); fs.renameSync('new', 'w' + ((n * 7) % 40)); }
+  }`;
+
+describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
+  let disk: Disk;
+  let repository: string;
+
+  beforeAll(() => {
+    disk = mountBtrfs();
+    process.env['XDG_STATE_HOME'] = makeTempDir('state');
+    repository = join(disk.path, 'project');
+    mkdirSync(repository);
+    git(repository, 'init', '-q', '-b', 'main');
+    for (const name of ['a.txt', 'b.txt', 'src/c']) write(join(repository, name), `${name}\n`);
+    git(repository, 'add', '-A');
+    git(repository, 'commit', '-q', '-m', 'first');
+    agtOk(repository, 'session', 'new', 's1');
+  });
+
+  afterAll(() => {
+    delete process.env['XDG_STATE_HOME'];
+    disk.unmount();
+  });
+
+  const sessionOf = (id: string): TestSession => {
+    const folder = join(`${repository}.agt`, 'sessions', id);
+    return { repository, folder, sandbox: join(folder, 'sandbox'), id };
+  };
+
+  test('while an agent writes, a fork is exactly its snapshot', async () => {
+    const writer = spawn(process.execPath, ['-e', WRITER], { cwd: sessionOf('s1').sandbox, stdio: 'ignore' });
+    try {
+      for (const id of ['w1', 'w2', 'w3']) {
+        agtOk(repository, 'session', 'fork', 's1', '--id', id);
+        expect(autocommit(sessionOf(id)).changes).toEqual([]);
+        const listed = git(repository, 'ls-tree', '-r', '--name-only', `agtsessions/${id}`, 'sandbox/');
+        const onDisk = [...snapshotFolder(sessionOf(id).folder)].filter(
+          ([, what]) => !what.startsWith('directory'),
+        );
+        expect(onDisk.map(([path]) => path).sort()).toEqual(listed.split('\n').sort());
+      }
+    } finally {
+      writer.kill('SIGKILL');
+      await new Promise((resolve) => writer.on('exit', resolve));
+    }
+  });
+
+  test('a subvolume that an agent made is in the fork, and goes with the session', () => {
+    agtOk(repository, 'session', 'new', 'nest');
+    const { sandbox } = sessionOf('nest');
+    expect(spawnSync('btrfs', ['subvolume', 'create', join(sandbox, 'inner')]).status).toBe(0);
+    write(join(sandbox, 'inner/deep/x'), 'x\n');
+    agtOk(repository, 'session', 'fork', 'nest', '--id', 'nest-fork');
+    expect(snapshotFolder(sessionOf('nest-fork').folder)).toEqual(snapshotFolder(sessionOf('nest').folder));
+    for (const id of ['nest', 'nest-fork']) agtOk(repository, 'session', 'remove', id);
+    expect(
+      readdirSync(join(`${repository}.agt`, 'sessions')).filter((name) => name.startsWith('nest')),
+    ).toEqual([]);
+    agtOk(repository, 'session', 'restore', 'nest', '--to', '@');
+    expect(readFileSync(join(sandbox, 'inner/deep/x'), 'utf8')).toBe('x\n');
+  });
+
+  test('new attributes and settings make git write the files anew', () => {
+    const read = (id: string) => readFileSync(join(sessionOf(id).sandbox, 'a.txt'), 'utf8');
+    agtOk(repository, 'session', 'new', 'plain');
+    writeFileSync(join(repository, '.gitattributes'), '*.txt eol=crlf\n');
+    git(repository, 'add', '.gitattributes');
+    git(repository, 'commit', '-q', '-m', 'attributes');
+    agtOk(repository, 'session', 'new', 'attributes');
+    agtOk(repository, 'session', 'new', 'before', '--from', 'main~1');
+    write(join(repository, '.git/info/attributes'), '*.txt eol=lf\n');
+    agtOk(repository, 'session', 'new', 'info');
+    expect(['plain', 'attributes', 'before', 'info'].map(read)).toEqual([
+      'a.txt\n',
+      'a.txt\r\n',
+      'a.txt\n',
+      'a.txt\n',
+    ]);
+    write(join(repository, '.git/hooks/post-checkout'), '#!/bin/sh\ntouch hook-ran\n', 0o755);
+    agtOk(repository, 'session', 'new', 'hook');
+    expect(readdirSync(sessionOf('hook').sandbox)).toContain('hook-ran');
+  });
+
+  test('after a move of the repository, sessions are found, cloned and removed', () => {
+    for (const path of ['.agt', '']) renameSync(repository + path, `${repository}-moved${path}`);
+    repository = `${repository}-moved`;
+    agtOk(repository, 'doctor', '--fix');
+    agtOk(repository, 'session', 'fork', 's1', '--id', 'after');
+    expect(autocommit(sessionOf('after')).changes).toEqual([]);
+    for (const id of ['s1', 'after', 'plain', 'w1']) agtOk(repository, 'session', 'remove', id);
+    expect(readdirSync(join(`${repository}.agt`, 'sessions'))).not.toContain('s1');
+  });
+});
