@@ -48,9 +48,10 @@ export async function observeFolder(
 ): Promise<Observation> {
   const threads = new RefreshThreads(statCacheSize(target));
   const folder = Buffer.from(target.folder).toString('latin1');
-  const ignore = readIgnoreFile(target.folder);
   const topFolders = options.siblings ?? TOP_FOLDERS;
+  // Before everything that can change.
   const clock = readFileClock(target.folder) - clockSlack(target);
+  const ignore = readIgnoreFile(target.folder);
   const isInside = insideCheck(folder, linkedSandbox(target));
 
   // git reads the refs while this process refreshes the stat cache.

@@ -20,11 +20,9 @@ function programs(): { front: string; asking: string } {
   ok(AGT, ['shim', 'install', '--dir', directory], '/');
   const front = join(directory, 'agt');
   const asking = join(directory, 'asking');
-  const text = readFileSync(front, 'utf8').replaceAll(
-    'exec "$agt_full"',
-    `echo '${STARTED}'; exit; exec "$agt_full"`,
-  );
-  writeFileSync(asking, text, { mode: 0o755 });
+  const says = `cat >/dev/null; echo '${STARTED}'; exit`;
+  const text = readFileSync(front, 'utf8').replaceAll('exec "$agt_full"', `${says}; exec "$agt_full"`);
+  writeFileSync(asking, text.replace('| "$agt_full"', `| { ${says}; }; exit; "$agt_full"`), { mode: 0o755 });
   installed = { front, asking };
   return installed;
 }
@@ -37,7 +35,9 @@ export function throughFront(command: readonly string[]): readonly string[] {
 }
 
 function saysUnchanged({ sandbox }: LifeSession): boolean {
-  const { exitCode, stdout, stderr } = run(programs().asking, ['autocommit'], sandbox);
+  const event = { cwd: sandbox, hook_event_name: 'PostToolUse', tool_name: 'Bash' };
+  const args = ['hook', 'claude-code'];
+  const { exitCode, stdout, stderr } = run(programs().asking, args, sandbox, JSON.stringify(event));
   if (exitCode !== 0 || stderr !== '') throw new Error(`the front fails: ${exitCode} ${stderr}`);
   return !stdout.includes(STARTED);
 }

@@ -10,15 +10,15 @@ const FILE_SHARE = 0.35;
 const GIT_SHARE = 0.4;
 
 /** @throws Error that says how to live this life again. */
-export function live(seed: number, steps: number): Life['counts'] {
+export function live(seed: number, steps: number, asksFront = THROUGH_FRONT): Life['counts'] {
   const life = new Life(seed);
   try {
     life.newSession();
     for (let step = 1; step <= steps; step++) {
-      if (THROUGH_FRONT) settleFront(life);
+      if (asksFront) settleFront(life);
       act(life, step);
       life.counts.steps++;
-      if (THROUGH_FRONT) life.counts.unchanged += frontIsRight(life);
+      if (asksFront) life.counts.unchanged += frontIsRight(life);
       if (step % PROMISES_EVERY === 0) promisesHold(life);
     }
     promisesHold(life);

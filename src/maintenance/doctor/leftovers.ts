@@ -96,7 +96,7 @@ async function abandonedByAgt(agtDir: string, records: readonly SessionRecord[])
   const own = new Set(
     records.flatMap(({ session_id: id }) => [...sessionCaches(agtDir, id), sessionLockFile(agtDir, id)]),
   );
-  return listed(agtDir, '{**/*,locks/.*}.tmp').filter((path) => {
+  return listed(agtDir, '{**/*,locks/.*,front/.*}.tmp').filter((path) => {
     if (own.has(path)) return false;
     const pid = /\.(\d+)\.tmp$/.exec(path)?.[1];
     return pid === undefined ? isFree : hasEnded(pid);

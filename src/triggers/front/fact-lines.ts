@@ -2,6 +2,7 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
 import { GIT_DIR_FILES } from '../../snapshot/git-dir-files.ts';
 
 /** Files of a git directory that a snapshot holds. The front knows them by itself. */
@@ -86,6 +87,7 @@ export class FactLines {
 
   private keepThose(names: readonly string[]): this {
     if (names.length === 0) return this;
+    if (!directoryTimesAreReliable(this.directory)) throw new CannotTell();
     if (this.directoryOfPlaces !== this.directory) this.look(`in ${this.directory}`);
     this.directoryOfPlaces = this.directory;
     return this.look(`roots ${asWords(names)}`);

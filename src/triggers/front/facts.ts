@@ -16,6 +16,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -52,6 +53,9 @@ const VALID_MS = 10 * 60 * 1000;
 
 /** The time of the facts is a little before the scan, so that whatever changed in the clock tick of the scan is newer. */
 const BEFORE_SCAN_MS = 1;
+
+/** File systems take the time from the kernel's last tick. */
+const CLOCK_TICK_MS = 20;
 
 /** The facts that hold before a scan; undefined if there can be none. The caller holds the session's lock. */
 export function factsBeforeScan(repository: Repository, record: SessionRecord): FactLines | undefined {
@@ -173,7 +177,13 @@ function noteAgt(
   facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
   facts.keep([here(areaFile(agtDir))]);
   const settings = [globalConfigPath(git.env), ownConfig];
-  for (const path of settings) if (path !== undefined) facts.in(dirname(path)).keepFile(basename(path));
+  for (const path of settings) {
+    if (path === undefined) continue;
+    // Perhaps this process has read them before they changed.
+    const changed = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+    if (changed > performance.timeOrigin - CLOCK_TICK_MS) throw new CannotTell();
+    facts.in(dirname(path)).keepFile(basename(path));
+  }
 }
 
 /** Replaces a file by one that has `time`, in milliseconds. */
