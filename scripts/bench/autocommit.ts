@@ -4,13 +4,11 @@
  * `--slow-runs N` (default 3) of those that create or delete whole trees.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findGit } from '../../src/git/run/find-git.ts';
+import { agt, type Call, env, git, makeTree, measure, median, must, place } from './harness.ts';
 
-const root = join(import.meta.dirname, '..', '..');
 const { values: options } = parseArgs({
   options: {
     sizes: { type: 'string', default: '1000,10000,100000' },
@@ -19,27 +17,10 @@ const { values: options } = parseArgs({
     growth: { type: 'string', default: '1000' },
   },
 });
-const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
-const agt = join(root, 'dist', 'agt');
-const git = findGit({ path: process.env['PATH'], self: [agt] });
-const env = {
-  PATH: `${dirname(git)}:${process.env['PATH'] ?? ''}`,
-  HOME: place,
-  AGT_GIT_PATH: git,
-  GIT_AUTHOR_NAME: 'Bench',
-  GIT_AUTHOR_EMAIL: 'bench@example.com',
-  GIT_COMMITTER_NAME: 'Bench',
-  GIT_COMMITTER_EMAIL: 'bench@example.com',
-  GIT_CONFIG_NOSYSTEM: '1',
-};
 /** How many files the simulated agent changes. */
 const CHANGED = 100;
 
-try {
-  await main();
-} finally {
-  rmSync(place, { recursive: true, force: true });
-}
+await main();
 
 async function main(): Promise<void> {
   console.log(
@@ -49,13 +30,9 @@ async function main(): Promise<void> {
   benchGrowth(Number(options.growth));
 }
 
-interface Step {
+interface Step extends Call {
   /** Brings about what is to be measured, untimed. */
   readonly before?: () => void;
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly more?: Readonly<Record<string, string>>;
 }
 
 async function benchTree(size: number): Promise<void> {
@@ -175,7 +152,7 @@ function row(what: string, against: string, own: Step, reference: Step, runs: nu
   const times: [number[], number[]] = [[], []];
   for (let run = 0; run <= runs; run++) {
     for (const which of run % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const time = measure(which === 0 ? own : reference);
+      const time = measureStep(which === 0 ? own : reference);
       if (run > 0) times[which].push(time);
     }
   }
@@ -185,16 +162,11 @@ function row(what: string, against: string, own: Step, reference: Step, runs: nu
   );
 }
 
-function measure(step: Step): number {
+function measureStep(step: Step): number {
   step.before?.();
   // Earlier writes must have reached the disk.
   spawnSync('sync');
-  const { program, args, cwd, more } = step;
-  const start = process.hrtime.bigint();
-  const result = spawnSync(program, args, { cwd, env: { ...env, ...more }, encoding: 'utf8' });
-  const time = Number(process.hrtime.bigint() - start) / 1e6;
-  if (result.status !== 0) throw new Error(`${program} ${args.join(' ')}: ${result.stderr}`);
-  return time;
+  return measure(step);
 }
 
 /** Peak memory of agt in MiB, as the kernel reports it shortly before agt ends (Linux). */
@@ -216,20 +188,6 @@ function peak(args: readonly string[], cwd: string): Promise<number> {
       resolve(Math.round(kibibytes / 1024));
     }),
   );
-}
-
-/** Commits `size` files of some 30 bytes, a hundred to a directory. */
-function makeTree(size: number): string {
-  const repository = join(place, `files-${size}`);
-  must(git, ['init', '-q', '-b', 'main', repository], place);
-  for (let n = 0; n < size; n++) {
-    const dir = join(repository, `d${Math.floor(n / 10_000)}`, `e${Math.floor(n / 100) % 100}`);
-    if (n % 100 === 0) mkdirSync(dir, { recursive: true });
-    writeFileSync(join(dir, `file-${n}.txt`), `the content of file ${n}\n`);
-  }
-  must(git, ['add', '-A'], repository);
-  must(git, ['commit', '-q', '-m', 'files'], repository);
-  return repository;
 }
 
 /** Measures the disk that autocommits of one changed 10 KB file take. */
@@ -255,14 +213,4 @@ function benchGrowth(count: number): void {
   console.log(
     `\n${count} autocommits of one file of 10 KB: the repository grows by ${grown - before} KiB, ${size() - before} KiB after agt gc`,
   );
-}
-
-function must(program: string, args: readonly string[], cwd: string): string {
-  const result = spawnSync(program, args, { cwd, env, encoding: 'utf8', maxBuffer: 1 << 30 });
-  if (result.status !== 0) throw new Error(`${program} ${args.join(' ')}: ${result.stderr}`);
-  return result.stdout;
-}
-
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 }
