@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, write } from '../harness/world.ts';
+import { agt, agtOk, run, write } from '../harness/world.ts';
 
 describe('agt session undo and redo', () => {
   test('the first undo in a fork goes back behind the fork', () => {
@@ -74,6 +74,19 @@ describe('agt session undo and redo', () => {
     autocommit(session);
     write(join(session.sandbox, 'a'), '1\n');
     expect(agtOk(session.repository, 'session', 'undo', 's1', '-n')).toMatch(/^M sandbox\/a\n/);
+  });
+
+  test('pass over a step that changed nothing that agt captures', () => {
+    const session = makeSession();
+    const file = join(session.sandbox, 'file');
+    for (const content of ['one', 'two']) {
+      write(file, content);
+      autocommit(session);
+    }
+    run('mkfifo', [join(session.sandbox, 'pipe')], { cwd: session.sandbox });
+    expect(autocommit(session)).toMatchObject({ outcome: 'committed', changes: [] });
+    agtOk(session.repository, 'undo', 's1');
+    expect(readFileSync(file, 'utf8')).toBe('one');
   });
 
   test('do not count a label alone as a step', () => {

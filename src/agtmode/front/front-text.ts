@@ -191,6 +191,7 @@ set --
         done
         ;;
       'file '*) [ -f "$agt_in/$agt_value" ] || agt_differs ;;
+      'of '*) [ "$agt_front" -ef "$agt_value" ] || agt_differs ;;
       'xdg '*) case \${XDG_CONFIG_HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
       'home '*) case \${HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
       'agt '*) [ "$agt_full" -ef "$agt_value" ] || agt_differs ;;

@@ -4,11 +4,12 @@
  * There is no other record of it that could be wrong.
  */
 
+import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
 import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -133,22 +134,43 @@ export async function findRedoTarget(
   });
 }
 
-/** Whether two snapshots are the same but for their session, the name of its work branch, label and tool. */
-async function isSameSnapshot({ git, prefixes }: Repository, a: string, b: string): Promise<boolean> {
+/**
+ * Whether two snapshots are the same but for their session, the name of its work branch, label and tool, and for what agt
+ * did not capture: no restore changes that.
+ */
+async function isSameSnapshot(repository: Repository, a: string, b: string): Promise<boolean> {
+  const { git, prefixes } = repository;
   const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
   if (run.exitCode !== 0) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
-  const isOld = [one, other].some(({ manifest }) => manifest.git_dir_digest === undefined);
-  const withoutNames = ({ manifest: { git_dir_digest: digest = '', ...manifest } }: SnapshotMetadata) =>
+  const withoutNames = ({ manifest }: SnapshotMetadata) =>
     serializeManifest({
       ...manifest,
       head: { ...manifest.head, ref: isOnWorkBranch(prefixes, manifest) ? '' : manifest.head.ref },
-      git_dir_digest: isOld ? '' : digest,
+      git_dir_digest: '',
+      skipped: [],
       session: '',
       label: null,
       tool: null,
     });
-  return withoutNames(one) === withoutNames(other);
+  return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
+}
+
+/** Some of these files name the work branch, which is another one in a fork. */
+async function hasSameGitDirFiles(
+  repository: Repository,
+  one: SnapshotMetadata,
+  other: SnapshotMetadata,
+): Promise<boolean> {
+  const [first, second] = [one.manifest, other.manifest];
+  const isOld = [first, second].some(({ git_dir_digest: digest }) => digest === undefined);
+  if (isOld || first.git_dir_digest === second.git_dir_digest) return true;
+  if (first.session === second.session) return false;
+  const [workBranch, snapshotWorkBranch] = [first, second].map(({ session }) =>
+    workBranchOf(repository, session),
+  ) as [string, string];
+  const branches = { workBranch, snapshotWorkBranch };
+  return (await differingGitDirFiles(repository.git, one, other, branches)).length === 0;
 }
 
 /** A fork begins with snapshots of its source, which was on a work branch of its own. */

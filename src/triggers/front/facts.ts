@@ -173,7 +173,8 @@ function noteAgt(
 ): void {
   if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
   const here = (path: string) => path.slice(agtDir.length + 1);
-  facts.in(agtDir).check(`file ${here(recordFile(agtDir, id))}`);
+  // In a copy of the repository the same facts tell of the original's session.
+  facts.in(agtDir).check(`file ${here(recordFile(agtDir, id))}`, `of ${frontDirectory(agtDir)}`);
   facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
   facts.keep([here(areaFile(agtDir))]);
   const settings = [globalConfigPath(git.env), ownConfig];

@@ -1,5 +1,14 @@
 /** How the front is called, what it can rely on, and what reaches agt. */
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Front, pathWith, SHELLS, toolEvent } from '../../harness/front.ts';
@@ -228,4 +237,13 @@ test('folders with hostile names; a folder that was moved, and a copy', () => {
   expect(front.starts(sandbox.replace(parent, `${parent}3`))).toBe(true);
   expect(readdirSync(`${parent}3`)).toEqual(['sessions', 'sessions.agt']);
   expect(git(join(`${parent}3`, 'sessions'), 'status', '--short')).toBe('');
+});
+
+test('in a copy of the repository it does not answer for the session of the original', () => {
+  const session = makeSession();
+  front.settle(session.sandbox);
+  const copy = join(makeTempDir(), 'copy');
+  cpSync(session.repository, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  expect(front.starts(session.repository, ['autocommit', 's1'])).toBe(false);
+  expect(front.starts(copy, ['autocommit', 's1'])).toBe(true);
 });
