@@ -1,5 +1,5 @@
 /**
- * What a person waits for: `agt --version` beside the start of the same Node, and `agt list` with 31 sessions, without
+ * The time that a person waits: `agt --version` beside the start of the same Node, and `agt list` with 31 sessions, without
  * work and with uncommitted work in each. Prints medians of `--runs N` (default 15) in milliseconds.
  */
 import { writeFileSync } from 'node:fs';

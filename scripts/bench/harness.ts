@@ -1,4 +1,4 @@
-/** What the benchmarks share: a place that goes at the end, the programs, and trees of files. */
+/** The benchmarks share this: a place that goes at the end, the programs, and trees of files. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

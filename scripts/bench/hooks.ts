@@ -1,5 +1,5 @@
 /**
- * What an agent waits for after a call of a tool: `agt autocommit` and `agt hook` through the front and by the executable
+ * The time that an agent waits after a call of a tool: `agt autocommit` and `agt hook` through the front and by the executable
  * alone, and `git status` beside them, in turn, on generated trees of 1,000, 10,000 and 100,000 files (`--sizes`). Prints
  * medians of `--runs N` (default 15) in milliseconds, and the ratio to `git status`. jj takes part if it is installed.
  */

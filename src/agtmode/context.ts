@@ -49,7 +49,7 @@ export interface Context {
   readonly folderAccess: () => FolderAccess;
   /** All settings with their origins; in a repository, with its own. */
   readonly settingValues: () => Promise<SettingValue[]>;
-  /** What agt could not use of the settings read so far. Empty unless the command tolerates that: others end by it. */
+  /** The faults in the settings read so far. Empty unless the command tolerates that: others end by it. */
   readonly settingProblems: () => readonly AgtError[];
 }
 

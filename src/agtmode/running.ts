@@ -20,7 +20,7 @@ export const PROFILE_OPTION = {
     'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
 } as const;
 
-/** Of the commands that record the call of a tool. */
+/** The options of the commands that record the call of a tool. */
 export const TOOL_OPTIONS = {
   tool: { type: 'string', demandOption: true, describe: 'name of the tool' },
   'call-id': { type: 'string', describe: 'id of the call, as the agent knows it' },

@@ -71,7 +71,7 @@ function filesOfCache(files: CachedFiles): Files {
 }
 
 export interface LoadedCache {
-  /** Of any commit. */
+  /** Its commit may be any. */
   readonly cache: StatCache | undefined;
   /** Why there is none, although there is a file. */
   readonly problem?: string;

@@ -15,7 +15,7 @@ import type { LastSnapshot } from './last-snapshot.ts';
 export interface StagedIndex {
   /** Undefined if its stat data show that it has not changed since the last scan, or if it is damaged. */
   readonly content: IndexContent | undefined;
-  /** Empty if there is no index. Of a damaged one, that of the last snapshot. */
+  /** Empty if there is no index. A damaged one has that of the last snapshot. */
   readonly digest: string;
   /** Its stat data for the stat cache. */
   readonly stat: string;
@@ -60,7 +60,7 @@ async function readIndex(
   return { content: { raw, hasMoreThanTree }, digest };
 }
 
-/** What is wrong with an index. @throws every error that is not the fault of the file. */
+/** The fault of an index, in words. @throws every error that is not the fault of the file. */
 function damage(error: unknown): string {
   const isGarbage = error instanceof SyntaxError || error instanceof RangeError;
   if (isGarbage) return 'is damaged';

@@ -9,7 +9,7 @@ import { withIndexCopy } from './index-copy.ts';
 import type { IndexContent } from './staged-index.ts';
 
 export interface StagedTrees {
-  /** What is staged; undefined if nothing is. */
+  /** The tree of the index; undefined if nothing is staged. */
   readonly staged: string | undefined;
   /** Undefined if there is nothing but what is staged. Its directories are stages: `0` of an intent to add, `1` to `3`. */
   readonly stages: string | undefined;

@@ -78,7 +78,7 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
 interface Found extends Pick<RefsAtStart, 'tip' | 'tipTree' | 'tipManifest' | 'shadow' | 'user' | 'isKnown'> {
   /** The branch that HEAD names, empty if HEAD is detached. */
   readonly ref: string | undefined;
-  /** Of HEAD; undefined if there is none yet. */
+  /** The commit of HEAD; undefined if there is none yet. */
   readonly commit: string | undefined;
   readonly work: string | undefined;
 }

@@ -21,7 +21,7 @@ export interface Unfinished {
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 }
 
-/** @throws errors that would meet every path, such as a full disk. What was done before is not undone. */
+/** @throws errors that would meet every path, such as a full disk. Nothing of the work before is undone. */
 export async function applyPlan(git: Git, plan: CheckoutPlan, folder: TargetFolder): Promise<Unfinished> {
   const writer = new FolderWriter(folder, plan.owners);
   const steps = new Steps();

@@ -1,6 +1,6 @@
 /**
- * Who owns what a restore writes. A file that agt replaces keeps its owner, as far as the system allows it. What root adds
- * belongs to the owner of the directory, so that the agent can still write it. Nobody gains rights.
+ * The owners of files that a restore writes. A file that agt replaces keeps its owner, as far as the system allows it. A
+ * file that root adds belongs to the owner of the directory, so that the agent can still write it. Nobody gains rights.
  */
 import { fchownSync, fstatSync, lchownSync, lstatSync, type Stats } from 'node:fs';
 import { errorCode } from '../errors.ts';

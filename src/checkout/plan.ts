@@ -29,7 +29,7 @@ export interface CheckoutPlan {
   readonly writes: readonly FileToWrite[];
   /** Permission bits to set on files and directories that stay. */
   readonly modes: ReadonlyMap<string, number>;
-  /** Of files with a set-user-ID or set-group-ID bit, as far as the snapshot records them. */
+  /** The owners of files with a set-user-ID or set-group-ID bit, as far as the snapshot records them. */
   readonly owners: SnapshotMetadata['owners'];
   /** Paths that cannot be restored, because something that was never captured is in the way. */
   readonly blocked: readonly string[];

@@ -10,7 +10,7 @@ import type { CheckoutPlan } from './plan.ts';
 
 const HINTS = ['agt restored nothing', 'free some space, then run this again'];
 
-/** What a plan writes to one file system and frees there; in bytes. */
+/** The bytes that a plan writes to one file system and frees there. */
 interface Share {
   /** A directory of it, as Node has it. */
   readonly path: string;
@@ -56,7 +56,7 @@ function sharesOf(
   return shares.close();
 }
 
-/** What `st_blocks` counts, in bytes. */
+/** The unit of `st_blocks`, in bytes. */
 const BLOCK = 512;
 
 /** statfs takes no longer path. Nobody mounts a file system so deep. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { askForLife } from './life-sign.ts';
 
-/** What tells a process from every other one, of before and after it. */
+/** The facts that tell a process from every other one, of before and after it. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Start time of the process in the kernel's ticks; empty without /proc. */

@@ -101,7 +101,7 @@ export function remoteNamespaces(remote: string, all: AllPrefixes): string[] {
   return namesBelowRemotes(all).map((name) => `${REMOTES}${remote}/${name}`);
 }
 
-/** What the name of a hidden remote-tracking branch has after its remote: `agtsessions/`, `agt/`. */
+/** The part of the name of a hidden remote-tracking branch after its remote: `agtsessions/`, `agt/`. */
 export function namesBelowRemotes(all: AllPrefixes): string[] {
   return unique(all.flatMap(({ branchPrefix, workPrefix }) => [branchPrefix, workPrefix]));
 }

@@ -34,7 +34,7 @@ export interface Invocation {
   readonly settings: Settings;
   /** The settings of another repository. */
   settingsOf(commonDir: string): Settings;
-  /** Of the settings that were needed so far. */
+  /** Problems of the settings that were needed so far. */
   readonly problems: readonly SettingProblem[];
 }
 

@@ -5,7 +5,7 @@ import type { FilteredOutput } from './rules/rule.ts';
 import { writeReplacedRefs } from './view/replaced-refs.ts';
 import type { View } from './view/view.ts';
 
-/** What git gets. */
+/** The words that git gets. */
 export interface GitCall {
   readonly words: readonly string[];
   /** Variables for its environment, besides those of the user. */

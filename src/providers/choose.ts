@@ -12,7 +12,7 @@ export function providerOf(kind: ProviderKind): Provider {
   return PROVIDERS[kind];
 }
 
-/** What every provider finds, the best first. */
+/** The findings of all providers, the best first. */
 export function findAll(place: Place): Finding[] {
   const found = PROVIDER_KINDS.map((kind) => PROVIDERS[kind].find(place));
   return found.sort((a, b) => b.score - a.score);

@@ -14,7 +14,7 @@ import type { ProviderKind } from './kind.ts';
 import type { Place } from './place.ts';
 import type { Token } from './token.ts';
 
-/** What a provider can do at a place. */
+/** The abilities of a provider at a place. */
 export interface Finding {
   readonly kind: ProviderKind;
   /** 0: it cannot work there, and the first note says why. `auto` takes the highest. */
@@ -25,7 +25,7 @@ export interface Finding {
   readonly freeze: boolean;
   readonly drop: 'at once' | 'slowly';
   readonly notes: readonly string[];
-  /** What a person can do about it, if the score is 0 or less than it could be. */
+  /** The next step for a person, if the score is 0 or less than it could be. */
   readonly hint?: string | undefined;
 }
 

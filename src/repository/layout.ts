@@ -190,7 +190,7 @@ export function leaseFile(stateHome: string, nonce: string): string {
   return join(leasesDirectory(stateHome), `${nonce}.json`);
 }
 
-/** What providers keep of session folders, beside the directory of those. */
+/** Session folders that providers keep, beside the directory of those in use. */
 export function frozenDirectory(sessionsDir: string): string {
   return join(dirname(sessionsDir), 'frozen');
 }

@@ -45,7 +45,7 @@ export interface Snapshot {
   readonly head: string | undefined;
 }
 
-/** What a snapshot records of the call of a tool. */
+/** The call of a tool, as a snapshot records it. */
 export interface ToolCall {
   readonly outcome: ToolOutcome;
   readonly id?: string | undefined;

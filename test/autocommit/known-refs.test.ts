@@ -13,7 +13,7 @@ function gitsOf({ repository }: TestSession): string[] {
   );
 }
 
-/** What the last snapshot says of HEAD, and its parents. */
+/** HEAD according to the last snapshot, and its parents. */
 function captured({ repository }: TestSession) {
   const { head } = JSON.parse(git(repository, 'show', 'agtsessions/s1:_/manifest.json'));
   const [previous, user] = git(repository, 'log', '-1', '--format=%P', 'agtsessions/s1').split(' ');

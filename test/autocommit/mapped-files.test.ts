@@ -1,4 +1,4 @@
-/** What a process writes into a file through its memory is captured and restored, although no time of the file changes. */
+/** agt captures and restores bytes that a process writes through its memory, although no time of the file changes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What a command of agt has to bring about, from what a snapshot recorded. */
+/** The state that a command of agt has to bring about, from the record of a snapshot. */
 import { differences, isAbove, isUnder } from './compare.ts';
 import type { Facts, Refs } from './facts.ts';
 import type { Life, LifeSession, Link } from './life.ts';
@@ -6,7 +6,7 @@ import type { Life, LifeSession, Link } from './life.ts';
 export interface Expectation {
   readonly facts: Facts;
   readonly ignore: (key: string) => boolean;
-  /** What agt itself has to name as different from the snapshot. */
+  /** The differences from the snapshot that agt itself has to name. */
   readonly named: readonly string[];
 }
 
@@ -116,7 +116,7 @@ export function isSame(one: Facts, other: Facts): boolean {
   return differences(one, other).length === 0;
 }
 
-/** What decides how far a restore of the session can bring HEAD and the work branch back. */
+/** The facts that decide how far a restore of the session can bring HEAD and the work branch back. */
 export function surroundings(life: Life, session: LifeSession, taken: readonly string[] = []): Surroundings {
   return {
     refs: life.refs,

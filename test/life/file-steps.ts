@@ -41,7 +41,7 @@ export class FileScene {
     return found.map(([key]) => key.slice('file '.length)).filter((path) => path.includes('/'));
   }
 
-  /** A path for something new. What is in the way is deleted. */
+  /** A path for something new. Anything in the way is deleted. */
   room(names = PLAIN): string {
     const { random } = this;
     const top = random.chance(0.85) ? 'sandbox' : random.pick(['xdg', 'config']);

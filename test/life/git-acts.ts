@@ -60,7 +60,7 @@ function runGuarded(life: Life, session: LifeSession, step: GitStep, { args, inp
     throw new Error(`git ${args.join(' ')} cannot be taken back:\n${problems.join('\n')}`);
 }
 
-/** What a file held is still in the file, or under its new name, or the last snapshot has it. */
+/** The content of a file is still there, or under its new name, or the last snapshot has it. */
 function nothingIsLost(life: Life, session: LifeSession, { name }: GitStep, before: Facts): void {
   if (CHANGES_UNGUARDED.test(name)) return;
   const snapshot = life.snapshots.get(session.chain.at(-1)?.commit ?? '');

@@ -1,4 +1,4 @@
-/** What a random git command can name: paths, branches, commits. */
+/** The names that a random git command can use: paths, branches, commits. */
 import type { Facts, Refs } from './facts.ts';
 import type { Random } from './random.ts';
 

@@ -25,9 +25,9 @@ export class KillPlace {
   readonly top = makeDirectory('kill');
   readonly repository = join(this.top, 'project');
   readonly sandbox: string;
-  /** What each snapshot has to bring back, by commit. */
+  /** The content that each snapshot has to bring back, by commit. */
   readonly snapshots = new Map<string, Facts>();
-  /** What is on disk before the command. */
+  /** The content of the disk before the command. */
   readonly present: Facts;
   private readonly newest: string;
   private readonly copy = `${this.top}-copy`;

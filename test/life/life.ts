@@ -32,7 +32,7 @@ export class Life {
   readonly random: Random;
   readonly repository: string;
   readonly sessions: LifeSession[] = [];
-  /** What was on disk when agt made the snapshot. */
+  /** The content of the disk when agt made the snapshot. */
   readonly snapshots = new Map<string, Facts>();
   readonly counts = { steps: 0, snapshots: 0, restores: 0, guarded: 0, unchanged: 0 };
   refs: Refs = new Map();

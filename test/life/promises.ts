@@ -1,4 +1,4 @@
-/** What holds at any time, whatever a life does. */
+/** Promises that hold at any time, whatever a life does. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ import { ok, REAL_GIT, run } from './programs.ts';
 import { commitsStay, usersThings, usersThingsStay } from './promises.ts';
 import { comeBack } from './restore-acts.ts';
 
-/** What may lie in the session folder beside the three that agt makes. */
+/** Entries that may lie in the session folder beside the three that agt makes. */
 const BESIDE = ['beside', 'beside-tree'];
 
 export function removeAct(life: Life, session: LifeSession): void {

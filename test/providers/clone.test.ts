@@ -1,4 +1,4 @@
-/** What a clone must not get wrong: agents that write meanwhile, borders of subvolumes, settings that change a checkout. */
+/** The traps of a clone: agents that write meanwhile, borders of subvolumes, settings that change a checkout. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

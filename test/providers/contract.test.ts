@@ -44,7 +44,7 @@ const sessionOf = (repository: string, id: string): TestSession => {
   return { repository, folder, sandbox: join(folder, 'sandbox'), id };
 };
 
-/** What the sandbox holds, and what git says about it. */
+/** The content of the sandbox, and git's word on it. */
 function facts(session: TestSession): Record<string, unknown> {
   const { sandbox, folder } = session;
   const told = (...args: string[]) => run(REAL_GIT, args, { cwd: sandbox }).stdout;

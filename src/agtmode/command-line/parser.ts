@@ -155,7 +155,7 @@ function refuseLongLetters(commands: readonly Command[], words: readonly string[
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
 }
 
-/** What a person may have meant by an unknown word. */
+/** The words that a person may have meant by an unknown one. */
 function suggestions(
   message: string,
   commands: readonly Command[],

@@ -1,4 +1,4 @@
-/** What `agt completion` and `agt shell-init` print. Shells ask `agt --get-yargs-completions` for the words. */
+/** The scripts that `agt completion` and `agt shell-init` print. Shells ask `agt --get-yargs-completions` for the words. */
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];

@@ -11,7 +11,7 @@ const STATUS = {
   '!': 'blocked',
 } as const;
 
-/** What happened to a file. */
+/** The fate of a file. */
 export function fileStatus(kind: keyof typeof STATUS): (typeof STATUS)[keyof typeof STATUS] {
   return STATUS[kind];
 }

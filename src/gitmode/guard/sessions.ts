@@ -86,7 +86,7 @@ function sessionAround(path: string): GuardedSession | undefined {
   }
 }
 
-/** Of a session folder in whose sandbox somebody has made a repository: nothing there names the session's own one. */
+/** The session of a folder in whose sandbox somebody has made a repository: nothing there names the session's own one. */
 function sessionOfReplaced(folder: string): GuardedSession | undefined {
   const sandbox = join(folder, 'sandbox');
   if (basename(dirname(folder)) !== 'sessions' || !existsSync(join(sandbox, '.git'))) return undefined;

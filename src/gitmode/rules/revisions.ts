@@ -90,7 +90,7 @@ export function parseRevisions(words: readonly string[], view: View, own: OwnOpt
   return { args, end: args.length, options, changed };
 }
 
-/** What `--reflog` stands for, without hidden reflogs. Undefined where git gets the option itself. */
+/** The words that `--reflog` stands for, without hidden reflogs. Undefined where git gets the option itself. */
 function reflogObjects(view: View): readonly string[] | undefined {
   const objects = view.canReplaceRefs() ? undefined : view.visibleReflogObjects();
   return objects !== undefined && fitsCommandLine(objects) ? objects : undefined;

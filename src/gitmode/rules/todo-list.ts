@@ -1,6 +1,6 @@
 /**
  * The list of steps of an interactive rebase without hidden branches: git gives it to an editor before the first step.
- * The editor here is a filter, which then runs the user's own editor. What it takes out, git forgets: the branches move
+ * The editor here is a filter, which then runs the user's own editor. git forgets the lines that it takes out: the branches move
  * neither now nor in a later `git rebase --continue`.
  */
 import type { View } from '../view/view.ts';

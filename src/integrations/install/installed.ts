@@ -1,5 +1,5 @@
 /**
- * What `agt hooks install` remembers of a settings file: its bytes from before, and a digest of the result. So
+ * The facts that `agt hooks install` remembers of a settings file: its bytes from before, and a digest of the result. So
  * `uninstall` can bring back the very bytes, if nobody has changed the file since.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';

@@ -41,7 +41,7 @@ export interface ClonedFolder {
   readonly source: CloneSource;
 }
 
-/** What to clone for a session with such metadata; undefined for nothing. */
+/** The folder to clone for a session with such metadata; undefined for nothing. */
 export type ChooseSource = (record: WorkspaceFields) => Promise<CloneSource | undefined>;
 
 /** Undefined if there is nothing to clone, or if the provider cannot: then agt fills an empty folder. */

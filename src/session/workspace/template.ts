@@ -30,7 +30,7 @@ export interface TemplateRecord {
   readonly commit: string;
   /** Changes with every setting that git's checkout depends on. */
   readonly settings: string;
-  /** Of the index. */
+  /** The digest of the index. */
   readonly mtimeMs: number;
   readonly made: string;
 }

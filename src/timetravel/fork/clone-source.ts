@@ -54,7 +54,7 @@ function capturedIndex(sandbox: string, digest: string, oidLength: number): Clon
   }
 }
 
-/** Whether the clone has the files of the snapshot. What no snapshot holds goes. */
+/** Whether the clone has the files of the snapshot. Content that no snapshot holds goes. */
 export async function isExactClone(
   repository: Repository,
   { source, fork }: { readonly source: SessionRecord; readonly fork: SessionRecord },

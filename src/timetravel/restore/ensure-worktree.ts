@@ -17,7 +17,7 @@ import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbo
 import { makeFolder } from '../../session/workspace/clone.ts';
 import { dropWorkspace } from '../../session/workspace/provider.ts';
 
-/** What a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
+/** The content that a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';
 
 export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {

@@ -1,4 +1,4 @@
-/** What `agt session restore`, `undo` and `redo` ask for. */
+/** The request of `agt session restore`, `undo` and `redo`. */
 import type { Snapshot } from '../../snapshot/history.ts';
 
 export interface RestoreRequest {

@@ -4,7 +4,7 @@
  * file has the time of the scan; each write of the session's metadata deletes it. agt leaves no facts if a change might
  * go without a later time on some file or directory.
  *
- * What exists is noted before the scan: what changes meanwhile differs then.
+ * agt notes before the scan which files exist: a change meanwhile makes a difference.
  */
 import {
   closeSync,

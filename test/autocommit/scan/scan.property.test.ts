@@ -30,7 +30,7 @@ const path = fc
 interface Change {
   readonly action: string;
   readonly path: string;
-  /** Of a rename or a link. */
+  /** The target of a rename or a link. */
   readonly to?: string;
 }
 type Step = Change | { readonly action: 'tick' | 'scan' };

@@ -1,4 +1,4 @@
-/** What the shim knows may be out of date: then it still prints what real git prints in the twin. */
+/** The facts of the shim may be out of date: then it still prints what real git prints in the twin. */
 import { readdirSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What `agt shim install` and `uninstall` leave behind. */
+/** The files that `agt shim install` and `uninstall` leave behind. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

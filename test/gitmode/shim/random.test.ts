@@ -5,7 +5,7 @@ import { line as anyLine, recipe } from '../../twin/random-lines.ts';
 import { buildRandomTwin } from '../../twin/random-twin.ts';
 import { leaveFacts, startedFor } from './noting-shim.ts';
 
-/** Of the commands whose lines the shim changes. */
+/** The lines of commands whose lines the shim changes. */
 const line = anyLine.filter((text) =>
   /^(branch|tag|for-each-ref|log|rev-list|shortlog|rev-parse)\b/.test(text),
 );

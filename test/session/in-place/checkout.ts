@@ -69,7 +69,7 @@ export function metadata(repository: string, id = 's1') {
   return JSON.parse(readFileSync(join(repository, '.git/agt/sessions', `${id}.json`), 'utf8'));
 }
 
-/** What an agent does: files, records, a commit. */
+/** The work of an agent: files, records, a commit. */
 export function work(repository: string): void {
   write(join(repository, 'a'), 'by the agent\n');
   write(join(repository, 'agent'), 'agent\n');
