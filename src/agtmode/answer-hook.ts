@@ -22,6 +22,7 @@ import { findIntegration } from '../integrations/tools.ts';
 import { ownCommand } from '../process/invocation.ts';
 import { readStandardInput } from '../process/standard-input.ts';
 import { isTerminal } from '../process/terminal.ts';
+import { hasStore } from '../session/attached/store.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type Context, openContext } from './context.ts';
 import { renewHooksFront } from './front/write-front.ts';
@@ -110,26 +111,36 @@ function currentDirectory(): string {
 
 async function act(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
   if (event.kind === 'other') return;
-  const isRemoval = event.kind === 'worktree-remove';
-  const cwd = isRemoval ? event.path : event.cwd;
-  if (!isAbsolute(cwd) || !existsSync(cwd)) {
-    // An agent may remove a worktree that is gone already.
-    if (event.kind !== 'worktree-create') return;
-    throw new AgtError(`cannot make a worktree: the agent is in "${cwd}", which is not there`);
-  }
-  process.chdir(cwd);
-  if (isRemoval || event.kind === 'worktree-create')
+  if (event.kind === 'worktree-remove' || event.kind === 'worktree-create') {
+    const isRemoval = event.kind === 'worktree-remove';
+    const cwd = isRemoval ? event.path : event.cwd;
+    if (!isAbsolute(cwd) || !existsSync(cwd)) {
+      // An agent may remove a worktree that is gone already.
+      if (isRemoval) return;
+      throw new AgtError(`cannot make a worktree: the agent is in "${cwd}", which is not there`);
+    }
+    process.chdir(cwd);
     return answerWorktree(await openTolerantly(call, event), integration, event);
-  return record(call, integration, event);
+  }
+  if (!isAbsolute(event.cwd)) return;
+  const present = nearestPresent(event.cwd);
+  process.chdir(present);
+  return record(call, integration, event, present !== event.cwd);
+}
+
+/** An agent may delete the directory that it works in. */
+function nearestPresent(path: string): string {
+  return existsSync(path) ? path : nearestPresent(dirname(path));
 }
 
 async function record(
   call: HookCall,
   integration: Integration,
   event: FileEvent | EnvironmentEvent,
+  isAbove: boolean,
 ): Promise<void> {
   const context = await openTolerantly(call, event);
-  const place = await placeOf(context);
+  const place = await placeOf(context, isAbove);
   if (place === undefined) return;
   if (event.kind === 'environment') {
     const directory = place.record === undefined ? undefined : await gitDirectory(context);
@@ -152,15 +163,20 @@ async function record(
   });
 }
 
-/** Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. */
-async function placeOf(context: Context): Promise<Place | undefined> {
+/**
+ * Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. `isAbove`: the agent was
+ * in a directory below this one; in a folder that agt does not know, that says nothing of this one.
+ */
+async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
   const { user, folder } = await folderHere(context);
   const access = context.folderAccess();
   const settings = user?.settings ?? access.readSettings(undefined);
   if (!settings.hooks) return undefined;
   const session = user && sessionContaining(user, context.cwd);
-  if (user === undefined || session === undefined)
-    return folderPlace(access, folder, user, settings.readOnlyTools);
+  if (user === undefined || session === undefined) {
+    const isKnown = user?.worktree !== undefined || hasStore(access, folder);
+    return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings.readOnlyTools);
+  }
   return isActive(session) ? sessionPlace(user, session) : undefined;
 }
 
@@ -180,7 +196,7 @@ async function openTolerantly({ tool, env }: HookCall, { name: event }: HookEven
 async function continueInBackground({ tool, env }: HookCall, event: HookEvent): Promise<void> {
   const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
   const child = spawn(program, args, {
-    cwd: event.cwd,
+    cwd: process.cwd(),
     env,
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

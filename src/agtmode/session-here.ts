@@ -20,7 +20,11 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   if (given === undefined) {
     const found = await sessionIfAny(context);
     if (found !== undefined) return found;
-    if (user === undefined) await context.repository(); // says that there is none
+    if (user === undefined) {
+      throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
+        hints: ['to take one: agt snapshot', 'for sessions, change to a repository, or: agt clone <url>'],
+      });
+    }
     throw new AgtError('no session given, and the current directory belongs to none', {
       hints: [
         'give a session id (see: agt session list), or change to the folder of a session',

@@ -17,7 +17,7 @@ export interface Place {
   /** Undefined for a folder that is in no session. */
   readonly record: SessionRecord | undefined;
   readonly readOnlyTools: readonly string[];
-  /** Exists if the last capture was slow. */
+  /** Grows with each slow capture in a row. */
   readonly slowFile: string;
   /** Leaves the change to the next event if another agt is busy too long. @throws the error of agt or git */
   readonly capture: (options: AutocommitOptions) => Promise<void>;

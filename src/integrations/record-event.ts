@@ -1,5 +1,5 @@
 /** Brings an event of an agent into the history of the place that the agent works in. */
-import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readIfThere } from '../disk/lock-owner.ts';
 import { shellQuote } from '../git/run/trace.ts';
@@ -41,8 +41,9 @@ export interface RecordRequest {
   readonly gitDirectory: () => Promise<string | undefined>;
 }
 
-/** Once a capture takes longer, the agent does not wait for those of its tools. */
+/** Once two captures in a row take longer, the agent does not wait for those of its tools. */
 const SLOW_MS = 1_000;
+const SLOW_IN_A_ROW = 2;
 
 /** @throws the error of agt or git. The session is marked then. */
 export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
@@ -152,7 +153,7 @@ function labelOf({ prompt }: PromptEvent): { label?: string } {
 async function recordTool(place: Place, event: ToolEvent, request: RecordRequest): Promise<void> {
   const { tool, outcome, callId: id, summary } = event;
   if (isReadOnly(tool, place.readOnlyTools)) return;
-  if (!request.isInBackground && isThere(place.slowFile)) return request.leaveToBackground();
+  if (!request.isInBackground && isSlowPlace(place)) return request.leaveToBackground();
   const onlyIfChanged = outcome === 'succeeded';
   return capture(place, request, { tool, call: { outcome, id, summary }, onlyIfChanged });
 }
@@ -173,14 +174,14 @@ async function capture(
   rememberSpeed(place.slowFile, performance.now() - start > SLOW_MS);
 }
 
+/** A byte for each slow capture in a row: after one large file the next capture is quick again. */
 function rememberSpeed(slowFile: string, isSlow: boolean): void {
-  if (isSlow === isThere(slowFile)) return;
   if (isSlow) {
     mkdirSync(dirname(slowFile), { recursive: true });
-    writeFileSync(slowFile, '');
+    appendFileSync(slowFile, '.');
   } else rmSync(slowFile, { force: true });
 }
 
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+function isSlowPlace({ slowFile }: Place): boolean {
+  return (statSync(slowFile, { throwIfNoEntry: false })?.size ?? 0) >= SLOW_IN_A_ROW;
 }

@@ -1,6 +1,7 @@
 /** Worktrees that an agent makes for itself or its subagents become sessions. */
 import { existsSync, realpathSync } from 'node:fs';
 import { isActive } from '../filter/session-file.ts';
+import { openHash } from '../git/objects/hash.ts';
 import { resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
@@ -31,7 +32,7 @@ export interface Worktree {
 /** An agent that comes back with the same name gets the same sandbox. */
 export async function createWorktree(repository: Repository, request: WorktreeRequest): Promise<Worktree> {
   const { cwd, now, profile, pid } = request;
-  const { id, present } = findFreeId(repository, idOf(request));
+  const { id, present } = findFreeId(repository, idOf(request), profile);
   if (present !== undefined) return { record: present, isNew: false };
   const options = { id, from: undefined, profile, cwd, now, showProgress: false };
   const { record } = await newSession(repository, options);
@@ -42,22 +43,31 @@ export async function createWorktree(repository: Repository, request: WorktreeRe
   return { record, isNew: true };
 }
 
-/** Room for a number at the end. */
-const LONGEST_ID = 56;
+/** Room for a digest and a number at the end. */
+const LONGEST_ID = 48;
 
+/** Another name gives another id: two agents must not work in one sandbox. */
 function idOf({ prefix, name }: WorktreeRequest): SessionId {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/\.{2,}/g, '.');
-  const id = `${prefix}${plain}`.slice(0, LONGEST_ID);
-  return checkId(id.replace(/(\.lock)?[.-]*$/i, ''));
+  const id = `${prefix}${plain}`.slice(0, LONGEST_ID).replace(/(\.lock)?[.-]*$/i, '');
+  const isWhole = id === `${prefix}${name}`;
+  return checkId(isWhole ? id : `${id}-${openHash('sha1').update(name).digest().slice(0, DIGEST_LENGTH)}`);
 }
 
-/** A session that has ended keeps its name. */
-function findFreeId(repository: Repository, wanted: SessionId): { id: SessionId; present?: SessionRecord } {
+const DIGEST_LENGTH = 6;
+
+/** A session that has ended keeps its name, and so does one that a person has made. */
+function findFreeId(
+  repository: Repository,
+  wanted: SessionId,
+  profile: string,
+): { id: SessionId; present?: SessionRecord } {
   for (let n = 1; ; n++) {
     const id = (n === 1 ? wanted : `${wanted}-${n}`) as SessionId;
     const record = readRecord(repository, id);
     if (record === undefined) return { id };
-    if (isActive(record) && existsSync(record.sandbox)) return { id, present: record };
+    const isOurs = record.profile === profile && isActive(record);
+    if (isOurs && existsSync(record.sandbox)) return { id, present: record };
   }
 }
 

@@ -96,7 +96,7 @@ export function usageDirectory(agtDir: string): string {
   return join(agtDir, 'usage');
 }
 
-/** Exists if the last capture for an agent's hook took long. */
+/** Grows with each slow capture in a row for an agent's hook. */
 export function slowCaptureFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'slow', sessionId);
 }

@@ -86,6 +86,8 @@ test.each([
 
 test('restore names the ways on and back, and both work', async () => {
   const session = makeWork();
+  // So that agt asks git whether it may put HEAD back, when the files are there.
+  git(session.sandbox, 'checkout', '-q', '--detach');
   write(join(session.sandbox, 'work'), 'third');
   const outcome = await interruptAt('worktree list', session, ['session', 'restore', 's1', '--to', 'first']);
   const commit = git(session.repository, 'rev-parse', '--short=10', 'agtsessions/s1~2');
@@ -100,6 +102,7 @@ test('restore names the ways on and back, and both work', async () => {
   agtOk(session.repository, 'session', 'restore', 's1', '--to', commit);
   expect(workIn(session)).toBe('first');
   write(join(session.sandbox, 'work'), 'fourth');
+  git(session.sandbox, 'checkout', '-q', '--detach');
   await interruptAt('worktree list', session, ['session', 'restore', 's1', '--to', commit]);
   agtOk(session.repository, 'session', 'undo', 's1');
   expect(workIn(session)).toBe('fourth');

@@ -1,5 +1,5 @@
 /** `agt undo` and `redo` in a folder that is in no session. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtOk, makeRepository, write } from '../harness/world.ts';
@@ -52,4 +52,19 @@ test('redo goes on past a snapshot that changed nothing', () => {
   expect(text()).toBe('2\n');
   agtOk(folder, 'undo');
   expect(text()).toBe('3\n');
+});
+
+test('the way back that undo prints works where a session has the name of the folder', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', 'project');
+  for (const content of ['one', 'two']) {
+    write(join(repository, 'file'), content);
+    agtOk(repository, 'snapshot');
+  }
+  const [, command = ''] = /^to undo: agt (.*)$/m.exec(agtOk(repository, 'undo')) ?? [];
+  expect(command).toMatch(/^snapshot restore [0-9a-f]{10}$/);
+  agtOk(repository, ...command.split(' '));
+  expect(readFileSync(join(repository, 'file'), 'utf8')).toBe('two');
+  mkdirSync(join(repository, 'd'));
+  expect(agtOk(join(repository, 'd'), 'undo')).toContain(`to undo: agt -C ${repository} snapshot restore `);
 });

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -260,9 +261,21 @@ describe('agt snapshot in a folder without git', () => {
     });
     expect(agt(folder, 'snapshot', '--label', ' ').exitCode).toBe(2);
     expect(agtOk(makeTempDir(), 'snapshot', '-n')).toContain('would take the first snapshot');
-    expect(agt(makeTempDir(), 'undo').stderr).toContain('not in a git repository');
+    expect(agt(makeTempDir(), 'undo').stderr).toContain('no snapshots yet\nhint: to take one: agt snapshot');
     expect(run(AGT, ['snapshot'], { cwd: makeTempDir(), env: { HOME: undefined } }).stderr).toContain('HOME');
     expect(readdirSync(STATE).filter((name) => name.endsWith('.git'))).toEqual(stores);
+  });
+
+  it('knows a folder without git again after a move, however quickly it was filled', async () => {
+    const folder = join(makeTempDir(), 'here');
+    mkdirSync(folder);
+    write(join(folder, 'a'), 'a\n');
+    agtOk(folder, 'snapshot');
+    const { birthtimeMs } = lstatSync(folder);
+    while (Date.now() < birthtimeMs + 2_100) await new Promise((resolve) => setTimeout(resolve, 100));
+    agtOk(folder, 'snapshot');
+    renameSync(folder, `${folder}-no-more`);
+    expect(JSON.parse(agtOk(`${folder}-no-more`, 'snapshot', 'list', '--json'))).toHaveLength(1);
   });
 
   it('captures the session where there is one', () => {

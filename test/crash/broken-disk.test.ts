@@ -66,7 +66,6 @@ describe('a failed write leaves the old snapshot or the new one, and nothing els
     ['the refs', 'fsync', 3],
     ['the name of the first ref', 'rename', 1],
     ['the name of the second', 'rename', 2],
-    ['the metadata', 'rename', 3],
   ] as const)('%s', ([, call, n], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
@@ -86,6 +85,7 @@ describe('a failed write leaves the old snapshot or the new one, and nothing els
 describe('a note for the next autocommit that cannot be written costs a warning', () => {
   test.for([
     ['the stat cache', 'scan/s1'],
+    ['the known refs', 'refs/s1'],
     ['the timestamp', 'timestamps/s1'],
   ] as const)('%s', ([what, path], { skip }) => {
     skip(!straceWorks, NO_STRACE);
@@ -110,9 +110,9 @@ describe('a note for the next autocommit that cannot be written costs a warning'
 });
 
 test.for([
-  ['a directory is made', 'mkdir', 5, /^warning: sandbox\/d.* was not restored: .*: i\/o error/m],
-  ['a file is renamed', 'rename', 4, /^warning: sandbox\/bad was not restored: .*: i\/o error/m],
-  ['its result is recorded', 'rename', 10, /^error: .*: i\/o error/m],
+  ['a directory is made', 'mkdir', 6, /^warning: sandbox\/d.* was not restored: .*: i\/o error/m],
+  ['a file is renamed', 'rename', 5, /^warning: sandbox\/bad was not restored: .*: i\/o error/m],
+  ['its result is recorded', 'rename', 12, /^error: .*: i\/o error/m],
 ] as const)('a restore that fails while %s succeeds the next time', ([, call, n, message], { skip }) => {
   skip(!straceWorks, NO_STRACE);
   const session = changed();

@@ -79,7 +79,7 @@ test('worktrees of an agent: made once, removed with their snapshots kept, also 
   const env = { CLAUDE_PID: `${process.pid}` };
   const create = (name: string) => hook(repository, 'WorktreeCreate', { name }, env);
   const made = create('fix/it now');
-  const sandbox = `${repository}.agt/sessions/cc-fix-it-now/sandbox`;
+  const sandbox = `${repository}.agt/sessions/cc-fix-it-now-20824c/sandbox`;
   expect(made).toEqual({ ...silent, stdout: `${sandbox}\n` });
   expect(create('fix/it now').stdout).toBe(`${sandbox}\n`);
   write(join(sandbox, 'b'), 'b\n');
@@ -88,9 +88,11 @@ test('worktrees of an agent: made once, removed with their snapshots kept, also 
   expect(existsSync(sandbox)).toBe(false);
   expect(remove()).toEqual(silent);
   const sessions = JSON.parse(agtOk(repository, 'session', 'list', '--all', '--json'));
-  expect(sessions).toMatchObject([{ session_id: 'cc-fix-it-now', state: 'removed', profile: 'claude-code' }]);
-  expect(git(repository, 'show', 'agtsessions/cc-fix-it-now:sandbox/b')).toBe('b');
-  expect(create('fix/it now').stdout).toBe(`${repository}.agt/sessions/cc-fix-it-now-2/sandbox\n`);
+  expect(sessions).toMatchObject([
+    { session_id: 'cc-fix-it-now-20824c', state: 'removed', profile: 'claude-code' },
+  ]);
+  expect(git(repository, 'show', 'agtsessions/cc-fix-it-now-20824c:sandbox/b')).toBe('b');
+  expect(create('fix/it now').stdout).toBe(`${repository}.agt/sessions/cc-fix-it-now-20824c-2/sandbox\n`);
   expect(hook(makeTempDir(), 'WorktreeCreate', { name: 'x' })).toMatchObject({
     exitCode: 1,
     stdout: '',

@@ -215,6 +215,44 @@ test('in any other folder the snapshots go to a store of its own', async () => {
   expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^agt does not snapshot your home/) }]);
 });
 
+test('an agent that has deleted its own directory is still in the session above it', () => {
+  const session = makeSession({ 'd/f': 'f\n' });
+  const gone = join(session.sandbox, 'd/e');
+  rmSync(join(session.sandbox, 'd'), { recursive: true });
+  write(join(session.sandbox, 'important'), 'x');
+  expect(toolOf(gone, 'Bash', { command: 'rm -r d' })).toEqual(silent);
+  expect(log(session)).toMatchObject([{ tool: 'Bash', added: 1, deleted: 1 }]);
+  expect(JSON.parse(say(gone, 'agt undo').stdout)).toMatchObject({ decision: 'block' });
+  // Elsewhere the directory above need not have to do with the agent.
+  const folder = makeTempDir();
+  expect(hook(join(folder, 'gone'), 'Stop')).toEqual(silent);
+  expect(agt(folder, 'snapshot', 'list').exitCode).not.toBe(0);
+  expect(failures()).toEqual([]);
+});
+
+test('after one slow capture the next step is still captured before the hook ends', () => {
+  const session = makeSession();
+  const slow = join(session.repository, '.git/agt/slow/s1');
+  write(slow, '.');
+  write(join(session.sandbox, 'a'), 'a');
+  expect(toolOf(session.sandbox, 'Write', { file_path: 'a' })).toEqual(silent);
+  expect(log(session)).toMatchObject([{ tool: 'Write', added: 1 }]);
+  expect(existsSync(slow)).toBe(false);
+});
+
+test('different names of worktrees are different sessions, and none is somebody else’s', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', 'cc-fix');
+  const made = (name: string) => hook(repository, 'WorktreeCreate', { name }).stdout.trim();
+  const names = ['feature/x', 'feature-x', 'ünï', 'änä', '日本', '..', 'fix', 'plain'];
+  const paths = names.map(made);
+  expect(new Set(paths).size).toBe(names.length);
+  expect(paths.at(-1)).toMatch(/\/cc-plain\/sandbox$/);
+  expect(paths).not.toContain(agtOk(repository, 'session', 'path', 'cc-fix'));
+  expect(names.map(made)).toEqual(paths);
+  expect(failures()).toEqual([]);
+});
+
 test('agt goes by no variable that a project could have set', () => {
   const checkout = makeRepository({ a: 'a\n' });
   const planted = join(checkout, 'state');

@@ -7,7 +7,7 @@ import { AGT, agtOk, run } from '../harness/world.ts';
 export const stateDir = () => join(process.env['HOME'] ?? '', '.local/state/agt');
 
 export function hook(cwd: string, event: string, fields: object = {}, env: Record<string, string> = {}) {
-  const input = JSON.stringify({ session_id: 'c1', cwd, hook_event_name: event, ...fields });
+  const input = Buffer.from(JSON.stringify({ session_id: 'c1', cwd, hook_event_name: event, ...fields }));
   return run(AGT, ['hook', 'claude-code'], { cwd: '/', input, env });
 }
 

@@ -1,5 +1,7 @@
 /** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Position } from '../../timetravel/restore/undo.ts';
@@ -18,7 +20,7 @@ export function printRestore(
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
   const verified = mismatches.length === 0;
-  const undo = before === undefined ? undefined : `agt session restore ${id} --to ${shortOid(before)}`;
+  const undo = before === undefined ? undefined : commandToRestore(context, record, before);
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   if (asJson) {
     context.out(
@@ -45,6 +47,15 @@ export function printRestore(
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
   for (const path of mismatches) context.err(`  ${showPath(pathIn(record, path))}\n`);
   return EXIT.failed;
+}
+
+/** A session may have the name of an attached folder. */
+function commandToRestore({ cwd }: Context, record: SessionRecord, commit: string): string {
+  const { session_id: id, checkout } = record;
+  if (!isAttached(record) || checkout === undefined)
+    return `agt session restore ${id} --to ${shortOid(commit)}`;
+  const directory = cwd === checkout ? '' : `-C ${shellQuote(checkout)} `;
+  return `agt ${directory}snapshot restore ${shortOid(commit)}`;
 }
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`. */

@@ -10,10 +10,15 @@ import { parseSessionFile } from '../../filter/session-file.ts';
 import { agtDirectory, attachedSessions, recordsDirectory } from '../../repository/layout.ts';
 import type { SessionRecord } from '../record.ts';
 
+/** Another folder may be made with the same inode, and within the same tick of the clock, only so soon. */
+const JUST_MADE_NS = 2_000_000_000n;
+
 /** Empty where the file system does not tell when a directory was made, and for one that was made just now. */
 export function identityOf(folder: string): Pick<SessionRecord, 'folder_identity'> {
   const stat = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
-  if (stat === undefined || stat.birthtimeNs <= 0n || stat.birthtimeNs === stat.ctimeNs) return {};
+  if (stat === undefined || stat.birthtimeNs <= 0n) return {};
+  const age = BigInt(Date.now()) * 1_000_000n - stat.birthtimeNs;
+  if (stat.birthtimeNs === stat.ctimeNs && age < JUST_MADE_NS) return {};
   return { folder_identity: `${stat.ino} ${stat.birthtimeNs}` };
 }
 

@@ -81,7 +81,7 @@ export function folderAt(access: FolderAccess, worktree: string | undefined, cwd
   }
 }
 
-function hasStore({ env }: FolderAccess, folder: string): boolean {
+export function hasStore({ env }: FolderAccess, folder: string): boolean {
   const state = stateHome(env);
   return state !== undefined && existsSync(folderStore(state, storeName(folder)));
 }
