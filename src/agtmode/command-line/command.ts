@@ -68,13 +68,13 @@ export const DRY_RUN_OPTION = {
   describe: 'show what would be done, and change nothing',
 } as const;
 
-/** For commands that report what they did: `runCommand` keeps them quiet. */
 export const FS_SNAPSHOTS_OPTION = {
   choices: ['auto', 'git', 'btrfs', 'disable'],
   describe:
     'how to make the session: clone it (btrfs) or copy files (git); disable: no snapshots by themselves',
 } as const;
 
+/** For commands that report what they did: `runCommand` keeps them quiet. */
 export const QUIET_OPTION = {
   type: 'boolean',
   alias: 'q',

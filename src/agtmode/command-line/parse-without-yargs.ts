@@ -22,8 +22,11 @@ export function parseWithoutYargs(
   const args = defaultsOf(command);
   const given = new Set<string>();
   const rest = words.slice(commandName(command).split(' ').length);
+  // yargs takes all the words that follow for an option that may be repeated.
+  let isList = false;
   while (rest.length > 0) {
     const word = rest.shift() ?? '';
+    if (isList && !word.startsWith('-')) return undefined;
     const argument = PLAIN.test(word) && !NO_NAME.test(word) ? onlyPositional(command) : undefined;
     if (argument !== undefined) {
       if (given.has(argument)) return undefined;
@@ -43,6 +46,7 @@ export function parseWithoutYargs(
       else args[name] = given.has(name) ? [...(args[name] as string[]), value] : [value];
     }
     given.add(name);
+    isList = option.array === true;
   }
   return { command, args };
 }
