@@ -32,7 +32,7 @@ const SUBMODULE = 0o160000;
 const DIRECTORY = 0o040000;
 
 /** git compares the file of any other entry in a way of its own, or not at all. */
-export function isOrdinary({ stage, flags, mode }: IndexEntry): boolean {
+function isOrdinary({ stage, flags, mode }: IndexEntry): boolean {
   return stage === 0 && (flags & (HIDDEN | INTENT_TO_ADD)) === 0 && mode !== SUBMODULE && mode !== DIRECTORY;
 }
 

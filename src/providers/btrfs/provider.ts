@@ -60,7 +60,7 @@ async function setReadOnly(path: string, isReadOnly: boolean): Promise<void> {
 /** The inode number of the top directory of a subvolume. */
 const SUBVOLUME_INODE = 256;
 
-export function isSubvolume(path: string): boolean {
+function isSubvolume(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat?.isDirectory() === true && stat.ino === SUBVOLUME_INODE;
 }

@@ -98,7 +98,7 @@ export async function moveIntoWorktree(
  * A clone has the inode numbers and times of its source, so the index holds for it, with its own time: under a newer one
  * git would trust files that changed in the second of the index.
  */
-export function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex): void {
+function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex): void {
   const path = join(gitDir, 'index');
   writeFileSync(path, bytes);
   const seconds = Math.floor(mtimeMs / 1000);

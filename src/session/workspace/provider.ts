@@ -97,7 +97,7 @@ export async function removeWorkspace(
 }
 
 /** Once nothing of it is left. */
-export function endLeaseOf(env: NodeJS.ProcessEnv, token: Token | undefined): void {
+function endLeaseOf(env: NodeJS.ProcessEnv, token: Token | undefined): void {
   const state = stateHome(env);
   if (token === undefined || state === undefined) return;
   if (!existsSync(token.path) && !existsSync(makingPath(token))) endLease(state, token);

@@ -80,7 +80,7 @@ function isUsable(
   );
 }
 
-export function readTemplate({ agtDir }: Repository): TemplateRecord | undefined {
+function readTemplate({ agtDir }: Repository): TemplateRecord | undefined {
   return readJson(templateFiles(agtDir).record) as TemplateRecord | undefined;
 }
 
@@ -135,7 +135,7 @@ async function freezeTemplate(
   if (before !== undefined) await dropTemplate(repository, before);
 }
 
-export async function dropTemplate(repository: Repository, { token: text }: TemplateRecord): Promise<void> {
+async function dropTemplate(repository: Repository, { token: text }: TemplateRecord): Promise<void> {
   const token = parseToken(text);
   if (token === undefined) return;
   const files = templateFiles(repository.agtDir, token.nonce);
