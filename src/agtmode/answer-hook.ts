@@ -63,19 +63,18 @@ interface HookCall {
  */
 function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
-  for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME'])
-    if (isOfProject(env[name], env['HOME'])) delete env[name];
+  for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME']) {
+    const place = env[name];
+    if (place !== undefined && isOfProject(place, env['HOME'])) delete env[name];
+  }
   return env;
 }
 
 /** HOME itself may be a repository. */
-function isOfProject(path: string | undefined, home: string | undefined): boolean {
-  if (path === undefined || !isAbsolute(path)) return true;
-  for (let directory = path; directory !== dirname(directory) && directory !== home; ) {
-    if (existsSync(join(directory, '.git'))) return true;
-    directory = dirname(directory);
-  }
-  return false;
+function isOfProject(path: string, home: string | undefined): boolean {
+  if (!isAbsolute(path)) return true;
+  if (path === home || path === dirname(path)) return false;
+  return existsSync(join(path, '.git')) || isOfProject(dirname(path), home);
 }
 
 async function answer(call: HookCall, input: string): Promise<number> {

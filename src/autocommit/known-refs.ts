@@ -2,8 +2,8 @@
  * git's answers about the refs of a session, in a file, so that the next capture need not ask git: objects never change.
  * agt reads from files where the refs lead to, and asks git about a commit that the file does not name.
  */
-import { readFileSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { readJson } from '../disk/read-json.ts';
 import { readRefValues } from '../git/files/ref-values.ts';
 import type { Git } from '../git/run/git.ts';
 import { knownRefsFile } from '../repository/layout.ts';
@@ -23,16 +23,13 @@ export function readKnownRefs({
   agtDir,
   sessionId,
 }: Pick<CaptureTarget, 'agtDir' | 'sessionId'>): KnownRefs | undefined {
-  try {
-    const { tip, tipTree, tipManifest, commits } = JSON.parse(
-      readFileSync(knownRefsFile(agtDir, sessionId), 'utf8'),
-    );
-    const texts = [tip, tipTree, tipManifest ?? '', ...commits];
-    if (texts.some((text) => typeof text !== 'string')) return undefined;
-    return { tip, tipTree, tipManifest, commits };
-  } catch {
-    return undefined;
-  }
+  const found = readJson(knownRefsFile(agtDir, sessionId)) as Partial<KnownRefs> | null | undefined;
+  const { tip, tipTree, tipManifest, commits } = found ?? {};
+  if (tip === undefined || tipTree === undefined || !Array.isArray(commits)) return undefined;
+  const isText = (value: unknown) => typeof value === 'string';
+  return [tip, tipTree, tipManifest ?? '', ...commits].every(isText)
+    ? { tip, tipTree, tipManifest, commits }
+    : undefined;
 }
 
 /** Not flushed: agt does without a damaged file. */

@@ -71,7 +71,7 @@ function filesOfCache(files: CachedFiles): Files {
 }
 
 export interface LoadedCache {
-  /** Its commit may be any. */
+  /** It may belong to any commit. */
   readonly cache: StatCache | undefined;
   /** Why there is none, although there is a file. */
   readonly problem?: string;

@@ -1,5 +1,5 @@
 /**
- * Files that a process has mapped into its memory for writing. Its writing there may change no time of the file: Linux
+ * Files that a process has mapped into its memory for writing. A write there may change no time of the file: Linux
  * sets the times only when a page is written that was clean before, and on tmpfs never. agt looks at processes whose
  * current directory is in the folder; to look at all of them would take too long.
  */

@@ -19,7 +19,7 @@ export interface SessionFile {
   readonly state: string;
   /** Present if only commands that a person gives capture the session (fs.snapshots=disable). */
   readonly captures?: string;
-  /** The name of the session folder, if a provider has made it. */
+  /** The token of the session folder, if a provider has made it. */
   readonly token?: string;
 }
 

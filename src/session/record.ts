@@ -41,7 +41,7 @@ export interface SessionRecord {
   readonly profile?: string;
   readonly isolation: 'none';
   readonly provider: ProviderKind;
-  /** The name of the session folder, if the provider has made it (providers/token.ts). */
+  /** The token of the session folder, if the provider has made it (providers/token.ts). */
   readonly token?: string;
   /** Nothing captures it by itself; commands that a person gives do. */
   readonly captures?: 'by command';

@@ -30,7 +30,7 @@ export interface TemplateRecord {
   readonly commit: string;
   /** Changes with every setting that git's checkout depends on. */
   readonly settings: string;
-  /** The digest of the index. */
+  /** The time of the index. */
   readonly mtimeMs: number;
   readonly made: string;
 }

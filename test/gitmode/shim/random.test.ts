@@ -5,7 +5,7 @@ import { line as anyLine, recipe } from '../../twin/random-lines.ts';
 import { buildRandomTwin } from '../../twin/random-twin.ts';
 import { leaveFacts, startedFor } from './noting-shim.ts';
 
-/** The lines of commands whose lines the shim changes. */
+/** Lines of the commands that the shim changes by itself. */
 const line = anyLine.filter((text) =>
   /^(branch|tag|for-each-ref|log|rev-list|shortlog|rev-parse)\b/.test(text),
 );
