@@ -208,6 +208,25 @@ export function templateFiles(
   };
 }
 
+/** What agt knows of the frozen moments of a session; the folders themselves are in `frozenDirectory`. */
+export function momentsDirectory(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'frozen', sessionId);
+}
+
+export function momentFiles(
+  agtDir: string,
+  sessionId: string,
+  number: number,
+): { readonly record: string; readonly statCache: string } {
+  const directory = momentsDirectory(agtDir, sessionId);
+  return { record: join(directory, `${number}.json`), statCache: join(directory, `${number}.scan`) };
+}
+
+/** The start of the name of a frozen moment; its nonce is the end. */
+export function momentPath(sessionsDir: string, sessionId: string): string {
+  return join(frozenDirectory(sessionsDir), `moment-${sessionId}`);
+}
+
 /** Why agt does not attach a folder. */
 export function refusalFile(stateHome: string, name: string): string {
   return join(foldersDirectory(stateHome), `${name}.refused`);
