@@ -5,7 +5,7 @@ import { AgtError } from '../errors.ts';
 const TABLE = '/proc/self/mountinfo';
 
 /** The mount points at or below a directory. Empty where the system has no such table. */
-function mountsIn(directory: string): string[] {
+export function mountsIn(directory: string): string[] {
   let table: string;
   let place: string;
   try {

@@ -190,9 +190,11 @@ export function leaseFile(stateHome: string, nonce: string): string {
   return join(leasesDirectory(stateHome), `${nonce}.json`);
 }
 
+export const FROZEN = 'frozen';
+
 /** Session folders that providers keep, beside the directory of those in use. */
 export function frozenDirectory(sessionsDir: string): string {
-  return join(dirname(sessionsDir), 'frozen');
+  return join(dirname(sessionsDir), FROZEN);
 }
 
 /** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */
