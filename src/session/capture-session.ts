@@ -49,14 +49,15 @@ export async function captureSession(
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   const freezer = options.isLast ? undefined : new Freezer(session.repository, record);
-  let captured: string | undefined;
+  let whole: string | undefined;
   try {
     const result = await runCapture(session.repository, record, options, freezer?.freeze);
-    captured = result.outcome === 'committed' ? result.commit : undefined;
+    const captured = result.outcome === 'committed' ? result.commit : undefined;
     if (captured !== undefined) await recordAddedBytes(session, captured);
+    if (result.failed.length === 0) whole = captured;
     return { ...result, warnings: [...result.warnings, ...(freezer?.warnings ?? [])] };
   } finally {
-    await freezer?.settle(captured);
+    await freezer?.settle(whole);
   }
 }
 

@@ -1,12 +1,12 @@
 /** Captures of a frozen folder on btrfs, while an agent writes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
 import { frozenView, listMoments } from '../../src/providers/moment.ts';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
-import { autocommit, onDisk, snapshotTree, type TestSession } from '../harness/session.ts';
+import { autocommit, onDisk, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
 import { AGT, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 const problem = btrfsProblem();
@@ -157,6 +157,57 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
       spawnSync('umount', ['--lazy', join(own.sandbox, 'mounted')]);
     }
     agtOk(repository, 'session', 'remove', 'nest');
+  });
+
+  test('a fork of an earlier snapshot is a clone of the nearest moment, and equal to a fork by git', () => {
+    agtOk(repository, 'session', 'new', 'origin');
+    const own = sessionOf('origin');
+    const commits: string[] = [];
+    const step = (change: () => void) => {
+      change();
+      const { commit } = autocommit(own);
+      commits.push(commit as string);
+    };
+    const path = (name: string) => join(own.sandbox, name);
+    step(() => writeMany(path('many'), 'one'));
+    step(() => {
+      write(path('a'), 'edited\n');
+      write(path('run.sh'), '#!/bin/sh\n', 0o755);
+      write(path('many/f3'), 'edited\n', 0o600);
+      rmSync(path('many/f4'));
+      mkdirSync(path('empty/inner'), { recursive: true });
+      write(join(own.folder, '.agtignore'), '*.tmp\n');
+      write(path('x.tmp'), 'never captured');
+      git(own.sandbox, 'add', 'run.sh');
+    });
+    step(() => {
+      writeMany(path('many'), 'two');
+      rmSync(path('empty'), { recursive: true });
+      git(own.sandbox, 'commit', '-q', '-m', 'run');
+    });
+    step(() => write(join(own.folder, '.agtignore'), '*.log\n'));
+    expect(commits.map((commit) => view(commit, own) !== undefined)).toEqual([true, false, true, false]);
+    write(path('a'), 'the newest');
+    for (const n of [1, 3]) {
+      const commit = commits[n] as string;
+      const ids = [`by-clone${n}`, `by-git${n}`] as const;
+      agtOk(repository, 'session', 'fork', 'origin', '--at', commit, '--id', ids[0]);
+      agtOk(repository, 'session', 'fork', 'origin', '--at', commit, '--id', ids[1], '--fs-snapshots', 'git');
+      const [clone, byGit] = ids.map(sessionOf) as [TestSession, TestSession];
+      const facts = (of: TestSession) => [
+        git(of.sandbox, 'status', '--porcelain'),
+        git(of.sandbox, 'ls-files', '--stage'),
+        git(of.sandbox, 'rev-parse', 'HEAD'),
+        readdirSync(of.folder).filter((name) => name !== '.agt-token'),
+        autocommit(of).outcome,
+      ];
+      expect(snapshotFolder(clone.folder)).toEqual(snapshotFolder(byGit.folder));
+      expect(facts(clone)).toEqual(facts(byGit));
+      const inode = (of: TestSession) => statSync(join(of.sandbox, 'src/c')).ino;
+      expect([inode(clone) === inode(own), inode(byGit) === inode(own)]).toEqual([true, false]);
+      for (const id of ids) agtOk(repository, 'session', 'remove', id);
+    }
+    agtOk(repository, 'session', 'remove', 'origin');
   });
 
   test('fs.keep moments stay, and go with the session', () => {
