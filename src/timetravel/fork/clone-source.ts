@@ -3,7 +3,7 @@
  * the source once more: if it still equals the snapshot that agt made before, so does the clone. Otherwise agt compares
  * the clone itself, whose inodes the kernel has not read yet, and writes the files of the snapshot if they differ.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { type Observation, observeFolder } from '../../autocommit/observe.ts';
@@ -53,7 +53,8 @@ function capturedIndex(sandbox: string, digest: string, oidLength: number): Clon
     const { mtimeMs } = statSync(file);
     const bytes = readFileSync(file);
     const summary = summarizeIndex(bytes, oidLength);
-    return summary.digest === digest && !summary.split ? { bytes, mtimeMs } : undefined;
+    if (summary.digest !== digest || summary.split) return undefined;
+    return { size: bytes.length, mtimeMs, copyTo: (path) => writeFileSync(path, bytes) };
   } catch {
     return undefined;
   }
