@@ -66,7 +66,7 @@ export async function cloneFolder(
 
 export async function makeFolder(repository: Repository, record: SessionRecord): Promise<void> {
   const workspace = await makeWorkspace(repository, record);
-  if (workspace !== undefined) settleWorkspace(workspace);
+  if (workspace !== undefined) await settleWorkspace(workspace);
   for (const name of ['xdg', 'config']) makeDirectories(join(sessionFolder(record), name));
 }
 
@@ -94,7 +94,7 @@ export async function moveIntoWorktree(
   writeFileSync(join(clone, '.git'), readFileSync(join(sandbox, '.git')), { flag: 'wx' });
   rmSync(join(sandbox, '.git'));
   for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
-  settleWorkspace(workspace);
+  await settleWorkspace(workspace);
 }
 
 /**

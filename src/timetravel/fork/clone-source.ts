@@ -19,7 +19,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type ClonedIndex, type CloneSource, copyStatCache } from '../../session/workspace/clone.ts';
-import type { WorkspaceFields } from '../../session/workspace/provider.ts';
+import { isOwnMount, type WorkspaceFields } from '../../session/workspace/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { finishClone, hasBorders, type NearMoment, nearestMoment } from '../near-moment.ts';
@@ -139,7 +139,7 @@ function isSame({ last, scanned, manifest }: Observation, content: SnapshotMetad
 }
 
 /** Leaves what makes the folder a sandbox. */
-export function emptyClone(folder: string): void {
+export function emptyClone(record: SessionRecord): void {
   const isOwn = (path: string) => path === 'sandbox/.git' || (!path.includes('/') && isTemporaryEntry(path));
-  removeOnly(folder, (path) => !isOwn(path));
+  removeOnly(sessionFolder(record), (path) => !isOwn(path), isOwnMount(record));
 }

@@ -106,7 +106,7 @@ async function createFork(
         if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
           return restoreGitDirectory(repository, record, origin);
       }
-      emptyClone(sessionFolder(record));
+      emptyClone(record);
       await fillFolder(repository, record, { ...origin, config });
     },
   });
