@@ -6,15 +6,7 @@ import { expect, test } from 'vitest';
 import { ownerText } from '../../src/disk/lock-owner.ts';
 import { makeSession, sessionIn } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-import { failures, hook, log, metadata, silent, stateDir } from './hooks.ts';
-
-function say(cwd: string, prompt: string) {
-  return hook(cwd, 'UserPromptSubmit', { prompt });
-}
-
-function toolOf(cwd: string, tool: string, input: object, event = 'PostToolUse', id = 'toolu_1') {
-  return hook(cwd, event, { tool_name: tool, tool_input: input, tool_use_id: id });
-}
+import { failures, hook, log, metadata, say, silent, stateDir, toolOf } from './hooks.ts';
 
 async function until(condition: () => boolean): Promise<void> {
   for (const end = Date.now() + 60_000; !condition(); ) {
@@ -71,44 +63,6 @@ test('a turn that fails marks the session until the agent goes on', () => {
   expect(metadata(session).failed_turn).toBeUndefined();
   expect(hook(makeTempDir(), 'StopFailure')).toEqual(silent);
   expect(failures()).toEqual([]);
-});
-
-test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
-  const session = makeSession({ a: 'a\n' });
-  const { sandbox } = session;
-  const answer = (prompt: string) => {
-    const { stdout, exitCode } = say(sandbox, prompt);
-    expect(exitCode).toBe(0);
-    const { decision, reason } = JSON.parse(stdout) as { decision: string; reason: string };
-    expect(decision).toBe('block');
-    return reason;
-  };
-  expect(answer('agt redo')).toMatch(/^error: nothing to redo/);
-  say(sandbox, 'first');
-  write(join(sandbox, 'b'), 'b\n');
-  toolOf(sandbox, 'Write', { file_path: 'b' });
-  expect(answer('agt undo')).toMatch(/^s1: restored 1 path, verified\nnow at "prompt: first"/);
-  expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path/);
-  expect(existsSync(join(sandbox, 'b'))).toBe(true);
-  expect(answer('agt restore "prompt: first"')).toMatch(/^s1: restored 1 path/);
-  expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  expect(answer('agt restore nothing')).toMatch(/^error: no snapshot "nothing"/);
-  expect(answer('agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
-  expect(answer('agt states').split('\n')).toHaveLength(7);
-  expect(answer('AGT Snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
-  for (const mistaken of ['agt undo 2', 'agt redo --dry-run', 'agt restore', 'agt restore @{0} --path a'])
-    expect(answer(mistaken)).toMatch(`error: a prompt cannot be "${mistaken}"\nhint: agt undo, agt redo`);
-  expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  for (const other of [
-    'agt undo the last edit please',
-    'agt undo 2 steps',
-    'agt undo is broken',
-    'agt',
-    'please agt undo',
-    'agt accept',
-  ])
-    expect(say(sandbox, other)).toEqual(silent);
 });
 
 test('a conversation owns its session, and git on its PATH is that of agt', async () => {
