@@ -11,7 +11,6 @@ import { guardWords } from '../gitmode/guard/guard.ts';
 import { printOwnVersion } from '../process/own-version.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
-import { answerHook } from './answer-hook.ts';
 import { commandName, isHelp, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
@@ -19,6 +18,7 @@ import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
+import { answerHook } from './hooks/answer.ts';
 import { overview } from './output/overview.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */

@@ -17,7 +17,7 @@ import { listRecords } from '../../session/record.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
-import { findOutdatedHooks } from '../hooks-status.ts';
+import { findOutdatedHooks } from '../hooks/status.ts';
 import { findOutdatedShim } from '../installed-shim.ts';
 import { printFindings } from '../output/findings.ts';
 import { json, plural, table } from '../output/format.ts';

@@ -1,13 +1,13 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
-import { formatError } from '../errors.ts';
-import { LONGEST_WAIT_MS } from '../integrations/place.ts';
-import type { PromptCommand } from '../integrations/prompt-command.ts';
-import { retryWhileBusy } from '../session/retry.ts';
-import { runCommand } from './command-line/command.ts';
-import { sessionLog } from './commands/session/log.ts';
-import { sessionRestore } from './commands/session/restore.ts';
-import { sessionRedo, sessionUndo } from './commands/session/undo.ts';
-import type { Context } from './context.ts';
+import { formatError } from '../../errors.ts';
+import { LONGEST_WAIT_MS } from '../../integrations/place.ts';
+import type { PromptCommand } from '../../integrations/prompt-command.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
+import { runCommand } from '../command-line/command.ts';
+import { sessionLog } from '../commands/session/log.ts';
+import { sessionRestore } from '../commands/session/restore.ts';
+import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
+import type { Context } from '../context.ts';
 
 /** So many snapshots fit on a screen. */
 const LISTED = '15';

@@ -5,31 +5,31 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { AgtError, EXIT, formatError, usageError } from '../errors.ts';
-import { isActive } from '../filter/session-file.ts';
+import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { isActive } from '../../filter/session-file.ts';
 import {
   type EnvironmentEvent,
   type FileEvent,
   type HookEvent,
   parseEventJson,
-} from '../integrations/event.ts';
-import { logFailure, writeLastEvent } from '../integrations/hooks-log.ts';
-import type { Integration } from '../integrations/integration.ts';
-import { folderPlace, type Place, sessionPlace } from '../integrations/place.ts';
-import { parsePromptCommand } from '../integrations/prompt-command.ts';
-import { recordEvent } from '../integrations/record-event.ts';
-import { findIntegration } from '../integrations/tools.ts';
-import { ownCommand } from '../process/invocation.ts';
-import { readStandardInput } from '../process/standard-input.ts';
-import { isTerminal } from '../process/terminal.ts';
-import { hasStore } from '../session/attached/store.ts';
-import { sessionContaining } from '../session/find-session.ts';
-import { type Context, openContext } from './context.ts';
-import { renewHooksFront } from './front/write-front.ts';
-import { answerPrompt } from './prompt-answer.ts';
-import { folderHere } from './session-here.ts';
-import { answerWorktree } from './worktree-answer.ts';
-import { gitDirectory } from './write-shim.ts';
+} from '../../integrations/event.ts';
+import { logFailure, writeLastEvent } from '../../integrations/hooks-log.ts';
+import type { Integration } from '../../integrations/integration.ts';
+import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
+import { parsePromptCommand } from '../../integrations/prompt-command.ts';
+import { recordEvent } from '../../integrations/record-event.ts';
+import { findIntegration } from '../../integrations/tools.ts';
+import { ownCommand } from '../../process/invocation.ts';
+import { readStandardInput } from '../../process/standard-input.ts';
+import { isTerminal } from '../../process/terminal.ts';
+import { hasStore } from '../../session/attached/store.ts';
+import { sessionContaining } from '../../session/find-session.ts';
+import { type Context, openContext } from '../context.ts';
+import { renewHooksFront } from '../front/write-front.ts';
+import { folderHere } from '../session-here.ts';
+import { gitDirectory } from '../write-shim.ts';
+import { answerPrompt } from './answer-prompt.ts';
+import { answerWorktree } from './answer-worktree.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
 const IN_BACKGROUND = '--background';

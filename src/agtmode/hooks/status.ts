@@ -1,15 +1,20 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
 import { existsSync, readFileSync } from 'node:fs';
-import { readFailures, readLastEvent } from '../integrations/hooks-log.ts';
-import { findHooks, type HooksFile, installHooks, switchedOffBy } from '../integrations/install/install.ts';
-import { hookCommand } from '../integrations/install/settings.ts';
-import type { Integration } from '../integrations/integration.ts';
-import { stateDirectory } from '../integrations/state-directory.ts';
-import { INTEGRATIONS } from '../integrations/tools.ts';
-import type { Finding } from '../maintenance/doctor/finding.ts';
-import type { Context } from './context.ts';
-import { hooksCommand, isHooksFrontCurrent } from './front/write-front.ts';
-import { hooksFile, isInstalled, stableCommand } from './hooks-files.ts';
+import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
+import {
+  findHooks,
+  type HooksFile,
+  installHooks,
+  switchedOffBy,
+} from '../../integrations/install/install.ts';
+import { hookCommand } from '../../integrations/install/settings.ts';
+import type { Integration } from '../../integrations/integration.ts';
+import { stateDirectory } from '../../integrations/state-directory.ts';
+import { INTEGRATIONS } from '../../integrations/tools.ts';
+import type { Finding } from '../../maintenance/doctor/finding.ts';
+import type { Context } from '../context.ts';
+import { hooksCommand, isHooksFrontCurrent } from '../front/write-front.ts';
+import { hooksFile, isInstalled, stableCommand } from './settings-files.ts';
 
 export interface HookStatus {
   readonly integration: Integration;
