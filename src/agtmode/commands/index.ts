@@ -24,6 +24,7 @@ import { sessionExport } from './session/export.ts';
 import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
+import { sessionMount } from './session/mount.ts';
 import { sessionNew } from './session/new.ts';
 import { sessionOpen } from './session/open.ts';
 import { sessionPath } from './session/path.ts';
@@ -35,6 +36,7 @@ import { sessionRun } from './session/run.ts';
 import { sessionShow } from './session/show.ts';
 import { sessionSweep } from './session/sweep.ts';
 import { sessionSync } from './session/sync.ts';
+import { sessionUmount } from './session/umount.ts';
 import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
@@ -77,6 +79,8 @@ export const COMMANDS: readonly Command[] = [
   sessionLog,
   sessionDiff,
   sessionCat,
+  sessionMount,
+  sessionUmount,
   sessionRestore,
   sessionUndo,
   sessionRedo,
