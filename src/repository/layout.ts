@@ -197,6 +197,20 @@ export function frozenDirectory(sessionsDir: string): string {
   return join(dirname(sessionsDir), FROZEN);
 }
 
+/** Snapshots that are mounted as folders, one file each. */
+export function mountsDirectory(agtDir: string): string {
+  return join(agtDir, 'mounts');
+}
+
+export function mountFile(agtDir: string, name: string): string {
+  return join(mountsDirectory(agtDir), `${name}.json`);
+}
+
+/** Where agt mounts a snapshot if nobody names a directory. */
+export function mountPoints(sessionsDir: string): string {
+  return join(dirname(sessionsDir), 'mounts');
+}
+
 /** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */
 export function templateFiles(
   agtDir: string,

@@ -10,10 +10,10 @@
  */
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
-import { isPseudoFileSystem } from '../../disk/mounts.ts';
+import { isOnFuse, isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
-import { BESIDE, isTemporaryEntry, TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import type { Source } from '../source.ts';
 import {
@@ -125,6 +125,8 @@ class Walker implements Walked {
     else if (ignore?.ignores(path, stat.isDirectory())) this.skip(path, IGNORED);
     else if (stat.isDirectory() && stat.dev !== this.device && isPseudoFileSystem(this.absolute(path)))
       this.skip(path, 'is a file system of the kernel, such as /proc');
+    else if (stat.isDirectory() && stat.dev !== this.device && isOnFuse(this.absolute(path), MOUNT_TYPE))
+      this.skip(path, 'is a snapshot that agt has mounted');
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
     else if (stat.isFile() && stat.size > maxFileSize)
       this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
