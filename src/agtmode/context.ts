@@ -19,7 +19,7 @@ import { packed } from '../process/invocation.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { isTerminal } from '../process/terminal.ts';
 import { writer } from '../process/writer.ts';
-import { findRepository } from '../repository/find-repository.ts';
+import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 import type { FolderAccess } from '../session/attached/store.ts';
 
@@ -72,7 +72,8 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     const git = tolerant ? (await probe()).git : openGit(gitPath(), cwd, env);
     const found = await findRepository(git, cwd);
     if (found === undefined) {
-      await probe(); // perhaps the program that found no repository is not git
+      // Perhaps the program that found no repository is not git.
+      if (!isOutsideRepositories(cwd, git.env)) await probe();
       return undefined;
     }
     return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env, onProblem));

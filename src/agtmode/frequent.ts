@@ -3,13 +3,13 @@
  * sooner than the one with all commands.
  */
 import { isStartedByGuard } from '../process/started-by-guard.ts';
-import { answerHook } from './answer-hook.ts';
 import { isHelp, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
 import { autocommit } from './commands/autocommit.ts';
 import { openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
+import { answerHook } from './hooks/answer.ts';
 
 /** Undefined for a command line that only the other bundle understands. */
 export async function runAgtMode(args: string[]): Promise<number | undefined> {

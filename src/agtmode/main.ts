@@ -10,7 +10,7 @@ import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
 import { printOwnVersion } from '../process/own-version.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
-import { answerHook } from './answer-hook.ts';
+import { serveMount } from '../timetravel/mount/serve.ts';
 import { commandName, isHelp, runCommand } from './command-line/command.ts';
 import { withNewNames } from './command-line/old-options.ts';
 import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
@@ -18,6 +18,7 @@ import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
+import { answerHook } from './hooks/answer.ts';
 import { overview } from './output/overview.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
@@ -62,6 +63,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
+  if (word === '--serve-mount') return serve(others, context);
   if (word === '--get-yargs-completions') return printCompletions(others, context);
   if (OWN_WORDS.has(word)) return runOwnCommand(rest, context);
   if (word === 'cd') {
@@ -82,6 +84,12 @@ async function runOwnCommand(given: string[], context: Context): Promise<number>
   if (parsed !== undefined) return runCommand(parsed.command, parsed.args, context);
   const { runWithYargs } = await import('./command-line/parser.ts');
   return runWithYargs(COMMANDS, context, words);
+}
+
+/** The process that `agt session mount` leaves behind. */
+async function serve([file = '']: readonly string[], context: Context): Promise<number> {
+  await serveMount(await context.git(), file);
+  return EXIT.done;
 }
 
 async function printCompletions(given: readonly string[], context: Context): Promise<number> {

@@ -5,7 +5,7 @@
 
 import { failurePoint } from '../disk/failure-point.ts';
 import { errorCode } from '../errors.ts';
-import { readBlobs } from '../git/objects/cat-file.ts';
+import { readBlobs } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import { parentDirectories } from '../snapshot/directories.ts';

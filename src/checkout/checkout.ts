@@ -14,7 +14,13 @@ import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadat
 import { readSnapshotTree } from '../snapshot/tree.ts';
 import { applyPlan } from './apply.ts';
 import type { TargetFolder } from './folder-writer.ts';
-import { type CheckoutPlan, type CheckoutRequest, defaultModesDiffer, planCheckout } from './plan.ts';
+import {
+  type CheckoutPlan,
+  type CheckoutRequest,
+  defaultModesDiffer,
+  planCheckout,
+  possibleDirectories,
+} from './plan.ts';
 
 /** Plans how to get from one snapshot to another within `scope`. Without `from` the folder is empty. */
 export async function prepareCheckout(
@@ -23,10 +29,11 @@ export async function prepareCheckout(
   to: SnapshotMetadata,
   scope: readonly string[],
 ): Promise<CheckoutPlan> {
-  const [differences, directories, directoriesBefore] = await Promise.all([
-    diffSnapshots(git, from?.commit, to.commit),
-    listDirectories(git, to),
-    from === undefined ? new Set<string>() : listDirectories(git, from),
+  const differences = await diffSnapshots(git, from?.commit, to.commit);
+  const possible = possibleDirectories({ from, to, differences });
+  const [directories, directoriesBefore] = await Promise.all([
+    listDirectories(git, to, possible),
+    from === undefined ? new Set<string>() : listDirectories(git, from, possible),
   ]);
   const files = await readFilesIfNeeded(git, from, to);
   return planCheckout({ from, to, differences, directories, directoriesBefore, files, scope });

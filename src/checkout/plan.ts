@@ -40,9 +40,9 @@ export interface CheckoutRequest {
   readonly from: SnapshotMetadata | undefined;
   readonly to: SnapshotMetadata;
   readonly differences: readonly ChangedFile[];
-  /** Every directory of `to`. */
+  /** The directories of `to`, at least those among `possibleDirectories`. */
   readonly directories: ReadonlySet<string>;
-  /** Every directory of `from`. */
+  /** The directories of `from`, as far. */
   readonly directoriesBefore: ReadonlySet<string>;
   /** Every file of `to`; needed only if `defaultModesDiffer`. */
   readonly files: ReadonlyMap<string, TreeEntry> | undefined;
@@ -73,6 +73,24 @@ export function planCheckout(request: CheckoutRequest): CheckoutPlan {
     owners: to.owners,
     blocked: wanted.filter(({ path }) => obstacles.block(path)).map(({ path }) => path),
   };
+}
+
+/** The paths that a plan must know as a directory or not; undefined for all. */
+export function possibleDirectories({
+  from,
+  to,
+  differences,
+}: Pick<CheckoutRequest, 'from' | 'to' | 'differences'>): Set<string> | undefined {
+  if (defaultModesDiffer(from, to)) return undefined;
+  const deletions = differences.filter(({ after }) => after === undefined).map(({ path }) => path);
+  const emptyDirectories = from?.emptyDirectories ?? [];
+  return new Set([
+    ...TOP_FOLDERS,
+    ...deletions.flatMap(parentDirectories),
+    ...emptyDirectories.flatMap((path) => [path, ...parentDirectories(path)]),
+    ...to.modes.others.keys(),
+    ...(from?.modes.others.keys() ?? []),
+  ]);
 }
 
 /** The differences in the scope, and files outside it whose path must become a directory for a file in the scope. */

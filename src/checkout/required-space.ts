@@ -5,7 +5,8 @@ import { requireSpace } from '../disk/free-space.ts';
 import type { LinkedEntry } from '../disk/is-inside.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/parent-path.ts';
-import { type Git, gitText } from '../git/run/git.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import type { CheckoutPlan } from './plan.ts';
 
 const HINTS = ['agt restored nothing', 'free some space, then run this again'];
@@ -35,9 +36,11 @@ export async function requireSpaceFor(
 }
 
 async function readSizes(git: Git, { writes }: CheckoutPlan): Promise<number[]> {
-  const input = writes.map(({ oid }) => `${oid}\n`).join('');
-  const sizes = await gitText(git, ['cat-file', '--buffer', '--batch-check=%(objectsize)'], { input });
-  return sizes.split('\n').map((size) => Number(size) || 0);
+  const found = await findObjects(
+    git,
+    writes.map(({ oid }) => oid),
+  );
+  return found.map((object) => object?.size ?? 0);
 }
 
 function sharesOf(

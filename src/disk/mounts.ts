@@ -4,21 +4,43 @@ import { AgtError } from '../errors.ts';
 
 const TABLE = '/proc/self/mountinfo';
 
-/** The mount points at or below a directory. Empty where the system has no such table. */
-function mountsIn(directory: string): string[] {
+export interface MountEntry {
+  /** As Node has paths. */
+  readonly point: string;
+  readonly type: string;
+  readonly source: string;
+}
+
+/** All mounts that this process sees. Empty where the system has no such table. */
+export function listMounts(): MountEntry[] {
   let table: string;
-  let place: string;
   try {
     table = readFileSync(TABLE, 'latin1');
-    place = Buffer.from(realpathSync(directory)).toString('latin1');
   } catch {
     return [];
   }
   return table
     .split('\n')
-    .map((line) => decodeMountField(line.split(' ')[4] ?? ''))
-    .filter((point) => point === place || point.startsWith(`${place}/`))
-    .map((point) => Buffer.from(point, 'latin1').toString());
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [before = '', after = ''] = line.split(' - ');
+      const [type = '', source = ''] = after.split(' ');
+      const field = (text: string) => Buffer.from(decodeMountField(text), 'latin1').toString();
+      return { point: field(before.split(' ')[4] ?? ''), type, source: field(source) };
+    });
+}
+
+/** The mount points at or below a directory. */
+export function mountsIn(directory: string): string[] {
+  let place: string;
+  try {
+    place = realpathSync(directory);
+  } catch {
+    return [];
+  }
+  return listMounts()
+    .map(({ point }) => point)
+    .filter((point) => point === place || point.startsWith(`${place}/`));
 }
 
 /** @throws AgtError */
@@ -58,4 +80,22 @@ export function isPseudoFileSystem(path: string | Buffer): boolean {
   } catch {
     return false;
   }
+}
+
+const FUSE = 0x65735546;
+
+/** Whether a path is in a file system in user space that is mounted with this type, such as `fuse.sshfs`. */
+export function isOnFuse(path: string | Buffer, type: string): boolean {
+  try {
+    if (process.platform !== 'linux' || statfsSync(path).type !== FUSE) return false;
+  } catch {
+    return false;
+  }
+  const bytes = Buffer.from(path).toString();
+  const around = listMounts().filter(({ point }) => bytes === point || bytes.startsWith(`${point}/`));
+  const nearest = around.reduce(
+    (best, mount) => (mount.point.length >= best.point.length ? mount : best),
+    around[0] ?? { point: '', type: '', source: '' },
+  );
+  return nearest.type === type;
 }

@@ -37,6 +37,11 @@ export function adoptedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}adopted/${sessionId}`;
 }
 
+/** Below it are the snapshots that are mounted as folders: `agt gc` deletes none of them meanwhile. */
+export function mountedRef(name: string): string {
+  return `${OWN_NAMESPACE}mounted/${name}`;
+}
+
 /** Below it is the uncommitted work of the user that agt set aside for sessions in the user's own checkout. */
 export const STASHES = `${OWN_NAMESPACE}stash/`;
 

@@ -21,7 +21,9 @@ export interface FoundRepository {
 
 export async function findRepository(git: Git, cwd: string): Promise<FoundRepository | undefined> {
   const start = sessionSandboxAbove(cwd) ?? cwd;
-  const found = findWithoutGit(start, git.env) ?? (await askGit(inDirectory(git, start)));
+  const found =
+    findWithoutGit(start, git.env) ??
+    (isOutsideRepositories(start, git.env) ? undefined : await askGit(inDirectory(git, start)));
   if (found !== undefined) return found;
   const bare = cloneAbove(cwd) ?? repositoryBeside(cwd);
   return bare === undefined ? undefined : { commonDir: bare, worktree: undefined };
@@ -81,6 +83,18 @@ function findWithoutGit(start: string, env: NodeJS.ProcessEnv): FoundRepository 
     return { commonDir: realpathSync(commonDir), worktree: top };
   } catch {
     return undefined; // git reports what is wrong with it
+  }
+}
+
+const IF_THERE = { throwIfNoEntry: false } as const;
+
+/** Whether git can find no repository from here: no directory above has a `.git`, or is a bare repository. */
+export function isOutsideRepositories(path: string, env: NodeJS.ProcessEnv): boolean {
+  try {
+    if (discoverRepository(path, env) !== undefined) return false;
+    return [...ancestors(path)].every((dir) => lstatSync(join(dir, '.git'), IF_THERE) === undefined);
+  } catch {
+    return false; // agt may not look there
   }
 }
 

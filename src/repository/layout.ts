@@ -199,9 +199,25 @@ export function leaseFile(stateHome: string, nonce: string): string {
   return join(leasesDirectory(stateHome), `${nonce}.json`);
 }
 
+export const FROZEN = 'frozen';
+
 /** Session folders that providers keep, beside the directory of those in use. */
 export function frozenDirectory(sessionsDir: string): string {
-  return join(dirname(sessionsDir), 'frozen');
+  return join(dirname(sessionsDir), FROZEN);
+}
+
+/** Snapshots that are mounted as folders, one file each. */
+export function mountsDirectory(agtDir: string): string {
+  return join(agtDir, 'mounts');
+}
+
+export function mountFile(agtDir: string, name: string): string {
+  return join(mountsDirectory(agtDir), `${name}.json`);
+}
+
+/** Where agt mounts a snapshot if nobody names a directory. */
+export function mountPoints(sessionsDir: string): string {
+  return join(dirname(sessionsDir), 'mounts');
 }
 
 /** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */
@@ -215,6 +231,25 @@ export function templateFiles(
     index: join(directory, `${nonce}.index`),
     statCache: join(directory, `${nonce}.scan`),
   };
+}
+
+/** What agt knows of the frozen moments of a session; the folders themselves are in `frozenDirectory`. */
+export function momentsDirectory(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'frozen', sessionId);
+}
+
+export function momentFiles(
+  agtDir: string,
+  sessionId: string,
+  number: number,
+): { readonly record: string; readonly statCache: string } {
+  const directory = momentsDirectory(agtDir, sessionId);
+  return { record: join(directory, `${number}.json`), statCache: join(directory, `${number}.scan`) };
+}
+
+/** The start of the name of a frozen moment; its nonce is the end. */
+export function momentPath(sessionsDir: string, sessionId: string): string {
+  return join(frozenDirectory(sessionsDir), `moment-${sessionId}`);
 }
 
 /** Why agt does not attach a folder. */

@@ -1,7 +1,8 @@
 /** Compares two snapshots. Paths hold one byte per character, as on disk. */
 
 import { parseRawDiff } from '../git/objects/raw-diff.ts';
-import { type Git, gitBytes } from '../git/run/git.ts';
+import type { Git } from '../git/run/git.ts';
+import { readGit } from '../git/run/start-git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import { readSnapshotTree, type TreeEntry } from './tree.ts';
 import { decodePath } from './tree-names.ts';
@@ -20,6 +21,6 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));
   }
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
-  const output = await gitBytes(git, [...args, '--', ...TOP_FOLDERS]);
+  const output = await readGit(git, [...args, '--', ...TOP_FOLDERS]);
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }

@@ -13,3 +13,6 @@ export function isTemporaryEntry(name: string): boolean {
 export function isUnder(path: string, topFolders: readonly string[]): boolean {
   return topFolders.some((top) => path === top || path.startsWith(`${top}/`));
 }
+
+/** The type of a snapshot that is mounted as a folder, in the table of mounts. */
+export const MOUNT_TYPE = 'fuse.agt';

@@ -5,7 +5,8 @@
  * `accept` made names its session as well, but not the agent's HEAD, and agt is not its author.
  */
 import { findObject } from '../git/objects/object-reader.ts';
-import { type Git, gitText } from '../git/run/git.ts';
+import type { Git } from '../git/run/git.ts';
+import { readGit } from '../git/run/start-git.ts';
 
 /** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
@@ -111,7 +112,7 @@ type ListedCommit = Omit<Snapshot, 'previous'> & { readonly isSnapshot: boolean 
 const AUTHOR = 'agt';
 
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
-  const output = await gitText(git, [
+  const output = await readGit(git, [
     '-c',
     'trailer.separators=:',
     'log',
@@ -127,7 +128,7 @@ async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
     '--',
   ]);
   // No commit holds a NUL, so the fields can be counted.
-  const fields = output.split('\0');
+  const fields = output.toString().split('\0');
   const commits: ListedCommit[] = [];
   for (let i = 0; i + FORMAT.length <= fields.length; i += FORMAT.length) {
     commits.push(toCommit(fields.slice(i, i + FORMAT.length)));

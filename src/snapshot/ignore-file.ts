@@ -52,12 +52,16 @@ export function readIgnoreFile(folder: string): IgnoreFile | undefined {
   };
 }
 
+/** The file that had these lines. */
+export function ignoreFileContent(lines: readonly string[]): Buffer {
+  return Buffer.from(pathFromJson(lines.join('\n')), 'latin1');
+}
+
 /** Writes the captured lines into a folder, unless it has the file already: that one is newer. */
 export function restoreIgnoreFile(folder: string, lines: readonly string[] | undefined): void {
   if (lines === undefined) return;
-  const bytes = Buffer.from(pathFromJson(lines.join('\n')), 'latin1');
   try {
-    writeFileSync(join(folder, IGNORE_FILE), bytes, { flag: 'wx' });
+    writeFileSync(join(folder, IGNORE_FILE), ignoreFileContent(lines), { flag: 'wx' });
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
   }

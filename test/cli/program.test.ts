@@ -146,13 +146,13 @@ describe('the real git', () => {
   test('gives one clear error if it is too old', () => {
     const bin = makeTempDir('bin');
     write(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.1\n', 0o755);
-    const outcome = run(AGT, ['session', 'list'], { cwd: bin, env: runsAsGit(join(bin, 'git')) });
+    const outcome = run(AGT, ['session', 'new'], { cwd: makeRepository(), env: runsAsGit(join(bin, 'git')) });
     expect(outcome.stderr).toContain(`error: git 2.30.1 (${bin}/git) is too old`);
   });
 
   test('is printed with each command line if AGT_TRACE=1', () => {
-    const outcome = run(AGT, ['session', 'list'], { cwd: makeTempDir(), env: { AGT_TRACE: '1' } });
-    expect(outcome.stderr).toContain(`agt: trace: ${REAL_GIT} rev-parse --path-format=absolute`);
+    const outcome = run(AGT, ['doctor'], { cwd: makeTempDir(), env: { AGT_TRACE: '1' } });
+    expect(outcome.stderr).toContain(`agt: trace: ${REAL_GIT} --version`);
   });
 
   test('is not redirected by the environment of a hook', () => {

@@ -106,6 +106,14 @@ const DIRECTORIES: readonly (readonly [what: string, make: () => string])[] = [
       return path;
     },
   ],
+  [
+    'a folder with a .git that leads nowhere',
+    () => {
+      const path = elsewhere();
+      symlinkSync('/nowhere', join(path, '.git'));
+      return path;
+    },
+  ],
   ['no repository', elsewhere],
 ];
 
@@ -147,14 +155,14 @@ test('finds the repository from a session folder and through a symbolic link', a
   expect([outcome.trimEnd(), existsSync(sandbox)]).toEqual([sandbox, true]);
 });
 
-test('starts no git if the repository is plain', () => {
+test('starts no git if the repository is plain, or if there is none', () => {
   const path = makeRepository();
   const trace = (cwd: string) =>
     run(join(import.meta.dirname, '../../dist/agt'), ['session', 'list'], {
       cwd,
       env: { AGT_TRACE: '1' },
     }).stderr;
-  expect(trace(path)).toBe('');
+  expect([trace(path), trace(elsewhere())].join('')).not.toContain('agt: trace');
   git(path, 'config', 'include.path', 'more');
   expect(trace(path)).toContain(`agt: trace: ${REAL_GIT} rev-parse --path-format=absolute`);
 });

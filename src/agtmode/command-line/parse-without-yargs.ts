@@ -48,7 +48,10 @@ export function parseWithoutYargs(
     given.add(name);
     isList = option.array === true;
   }
-  return { command, args };
+  const isComplete = Object.entries(options).every(
+    ([name, { demandOption }]) => !demandOption || given.has(name),
+  );
+  return isComplete ? { command, args } : undefined;
 }
 
 /** No option, and nothing that yargs would take quotes from. */
@@ -69,7 +72,7 @@ function defaultsOf({ options = {} }: Command): Record<string, unknown> {
 }
 
 /** Features of options that parseWithoutYargs handles as yargs does; the last one only if the option is not given. */
-const HANDLED = ['type', 'default', 'describe', 'alias', 'array', 'choices'];
+const HANDLED = ['type', 'default', 'describe', 'alias', 'array', 'choices', 'demandOption'];
 
 type Option = NonNullable<Command['options']>[string];
 

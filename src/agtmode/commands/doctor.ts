@@ -5,6 +5,7 @@ import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
 import type { GitVersion } from '../../git/run/version.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
+import { checkForeignMounts } from '../../maintenance/doctor/check-mounts.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { attempt, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
@@ -16,7 +17,7 @@ import { listRecords } from '../../session/record.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
-import { findOutdatedHooks } from '../hooks-status.ts';
+import { findOutdatedHooks } from '../hooks/status.ts';
 import { findOutdatedShim } from '../installed-shim.ts';
 import { printFindings } from '../output/findings.ts';
 import { json, plural, table } from '../output/format.ts';
@@ -56,13 +57,15 @@ export const doctor = defineCommand({
       if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
       found.push(...(await checkRepository(one, finishers)));
     }
-    const leases = await checkLeases(context.env);
+    const checkOutside = async () => [...(await checkLeases(context.env)), ...(await checkForeignMounts())];
+    const outside = await checkOutside();
     if (args.fix && !args['dry-run'])
-      for (const finding of leases.filter(({ fix }) => fix !== undefined)) fixed.push(await attempt(finding));
+      for (const finding of outside.filter(({ fix }) => fix !== undefined))
+        fixed.push(await attempt(finding));
     const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
     const providers = findAll(place);
     const findings = [
-      ...(fixed.length === 0 ? leases : await checkLeases(context.env)),
+      ...(fixed.length === 0 ? outside : await checkOutside()),
       ...unusable,
       ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),

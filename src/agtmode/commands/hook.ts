@@ -1,5 +1,5 @@
-import { answerHook } from '../answer-hook.ts';
 import { defineCommand } from '../command-line/command.ts';
+import { answerHook } from '../hooks/answer.ts';
 
 export const hook = defineCommand({
   usage: 'hook <tool>',

@@ -24,6 +24,7 @@ import { sessionExport } from './session/export.ts';
 import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
+import { sessionMount } from './session/mount.ts';
 import { sessionNew } from './session/new.ts';
 import { sessionOpen } from './session/open.ts';
 import { sessionPath } from './session/path.ts';
@@ -35,10 +36,12 @@ import { sessionRun } from './session/run.ts';
 import { sessionShow } from './session/show.ts';
 import { sessionSweep } from './session/sweep.ts';
 import { sessionSync } from './session/sync.ts';
+import { sessionUmount } from './session/umount.ts';
 import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
+import { snapshotForget } from './snapshot/forget.ts';
 import { snapshotDiff, snapshotList } from './snapshot/list.ts';
 import { snapshotRestore } from './snapshot/restore.ts';
 import { snapshotStatus } from './snapshot/status.ts';
@@ -68,6 +71,7 @@ export const COMMANDS: readonly Command[] = [
   snapshotDiff,
   snapshotStatus,
   snapshotRestore,
+  snapshotForget,
   snapshot,
   watch,
   sessionRecord,
@@ -75,6 +79,8 @@ export const COMMANDS: readonly Command[] = [
   sessionLog,
   sessionDiff,
   sessionCat,
+  sessionMount,
+  sessionUmount,
   sessionRestore,
   sessionUndo,
   sessionRedo,

@@ -13,8 +13,8 @@ import { findSession } from '../../session/find-session.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import type { Answer, Question } from '../../triggers/watch/questions.ts';
-import { placeOf, withoutProjectVariables } from '../answer-hook.ts';
 import { openContext } from '../context.ts';
+import { placeOf, withoutProjectVariables } from '../hooks/answer.ts';
 import { printAutocommit } from '../output/autocommit.ts';
 
 /** For another agt that works on the session: long enough for most autocommits. agt itself goes by `--wait`. */

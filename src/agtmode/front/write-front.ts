@@ -8,7 +8,7 @@ import { hooksFront, stateDirectory } from '../../integrations/state-directory.t
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import { packed } from '../../process/invocation.ts';
 import type { Context } from '../context.ts';
-import { requireStateDirectory, stableCommand } from '../hooks-files.ts';
+import { requireStateDirectory, stableCommand } from '../hooks/settings-files.ts';
 import { FRONT_MARK, frontText } from './front-text.ts';
 
 /** Larger files are other programs, such as agt itself. */

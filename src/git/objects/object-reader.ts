@@ -11,41 +11,117 @@ import { type Git, requireDescriptors, resolveObject } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 import { BATCH_COMMAND, StreamReader } from './cat-file.ts';
 
-export interface ReadObject {
+export interface FoundObject {
   readonly oid: string;
   readonly type: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+export interface ReadObject extends FoundObject {
   readonly content: Buffer;
 }
 
 /** `name` is a revision such as `COMMIT:path`, without a line break. Undefined if there is no such object. */
-export async function readObject(git: Git, name: string): Promise<ReadObject | undefined> {
-  return (await ask(git, 'contents', name)) as ReadObject | undefined;
+export function readObject(git: Git, name: string): Promise<ReadObject | undefined> {
+  return ask(git, `contents ${name}\n`, async (reader) => {
+    const found = await readHeader(reader);
+    if (found === undefined) return undefined;
+    const parts: Buffer[] = [];
+    for await (const part of reader.take(found.size)) parts.push(part);
+    await reader.readLine();
+    return { ...found, content: Buffer.concat(parts) };
+  });
 }
 
 /** The object name; undefined if there is no such object. */
 export async function findObject(git: Git, name: string): Promise<string | undefined> {
   // The questions are lines.
   if (name.includes('\n')) return resolveObject(git, name);
-  return (await ask(git, 'info', name))?.oid;
+  return (await ask(git, `info ${name}\n`, readHeader))?.oid;
 }
 
-type Question = 'info' | 'contents';
+/** In the order of `names`, which hold one byte per character and no line break. */
+export async function findObjects(
+  git: Git,
+  names: readonly string[],
+): Promise<readonly (FoundObject | undefined)[]> {
+  if (names.length === 0) return [];
+  const questions = Buffer.from(names.map((name) => `info ${name}\n`).join(''), 'latin1');
+  return ask(git, questions, async (reader) => {
+    const found: (FoundObject | undefined)[] = [];
+    for (const _ of names) found.push(await readHeader(reader));
+    return found;
+  });
+}
 
-type Answer = Omit<ReadObject, 'content'> & { readonly content?: Buffer };
+/**
+ * Reads blobs without holding a large one in memory. `visit` must read all chunks before it returns, and must ask nothing
+ * else here. Without `onMissing`, an object that is missing is an error. @throws AgtError
+ */
+export async function readBlobs(
+  git: Git,
+  oids: readonly string[],
+  visit: (index: number, chunks: AsyncGenerator<Buffer>) => Promise<void>,
+  onMissing?: (index: number) => void,
+): Promise<void> {
+  if (oids.length === 0) return;
+  const questions = oids.map((oid) => `contents ${oid}\n`).join('');
+  await runningProcess(git).ask(questions, async (reader) => {
+    for (const [index, oid] of oids.entries()) {
+      const header = await reader.readLine();
+      const size = /^[0-9a-f]+ blob (\d+)$/.exec(header ?? '')?.[1];
+      if (onMissing !== undefined && header?.endsWith(' missing') === true) {
+        onMissing(index);
+        continue;
+      }
+      if (size === undefined) throw unreadable(oid, header);
+      await visit(index, reader.take(Number(size)));
+      await reader.readLine();
+    }
+  });
+}
 
-/** In place of an answer: git has ended. */
-const ENDED = Symbol('git has ended');
+function unreadable(oid: string, header: string | undefined): AgtError {
+  const reason = header === undefined ? 'git ended without an answer' : `git answered "${header}"`;
+  return new AgtError(`cannot read object ${oid}: ${reason}`, { exitCode: EXIT.git });
+}
+
+class NoAnswer extends AgtError {
+  constructor() {
+    super('git ended without an answer', { exitCode: EXIT.git });
+  }
+}
+
+/** Undefined if git has no such object. */
+async function readHeader(reader: StreamReader): Promise<FoundObject | undefined> {
+  const header = await reader.readLine();
+  if (header === undefined) throw new NoAnswer();
+  const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(header) ?? [];
+  return oid === undefined || type === undefined ? undefined : { oid, type, size: Number(size) };
+}
 
 /** By directory and object store: what a name means may depend on both. */
 const processes = new Map<string, BatchProcess>();
 
 /** If somebody kills git, as Ctrl-C of a terminal does, another git answers. */
-async function ask(git: Git, question: Question, name: string): Promise<Answer | undefined> {
-  for (let attempt = 1; attempt <= 2; attempt++) {
-    const answer = await runningProcess(git).ask(question, name);
-    if (answer !== ENDED) return answer;
+async function ask<Answer>(
+  git: Git,
+  questions: string | Buffer,
+  read: (reader: StreamReader) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await runningProcess(git).ask(questions, read);
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
   }
-  throw new AgtError(`cannot read "${name}": git ended without an answer`, { exitCode: EXIT.git });
+  try {
+    return await runningProcess(git).ask(questions, read);
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const asked = questions.toString().trimEnd().replace(/^\w+ /, '');
+    throw new AgtError(`cannot read "${asked}": git ended without an answer`, { exitCode: EXIT.git });
+  }
 }
 
 function runningProcess(git: Git): BatchProcess {
@@ -58,16 +134,22 @@ function runningProcess(git: Git): BatchProcess {
   return running;
 }
 
+/** It answers after each `flush`, and writes no object in pieces. */
+const COMMAND = [...BATCH_COMMAND, '--buffer'];
+
 class BatchProcess {
   hasEnded = false;
   private readonly child: ChildProcessByStdio<Writable, Readable, null>;
   private readonly reader: StreamReader;
   private last: Promise<unknown> = Promise.resolve();
+  private unanswered = 0;
+  /** Somebody stopped in the middle of an answer, so nobody knows where the next one begins. */
+  private isLost = false;
 
   constructor(git: Git) {
-    traceCommand(git.env, git.path, BATCH_COMMAND);
+    traceCommand(git.env, git.path, COMMAND);
     requireDescriptors(git);
-    this.child = spawn(git.path, BATCH_COMMAND, {
+    this.child = spawn(git.path, COMMAND, {
       cwd: git.cwd,
       env: git.env,
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -78,38 +160,38 @@ class BatchProcess {
     this.child.on('exit', () => {
       this.hasEnded = true;
     });
-    this.child.stdin.on('error', () => undefined); // git has ended: the missing answer is reported below
+    this.child.stdin.on('error', () => undefined); // git has ended: the missing answer is reported
     this.child.unref();
     (this.child.stdin as Socket).unref();
     this.reader = new StreamReader(this.child.stdout);
     this.keepsAgtAlive(false);
   }
 
-  /** One question after the other. */
-  ask(question: Question, name: string): Promise<Answer | typeof ENDED | undefined> {
-    const answer = this.last.then(() => this.answer(question, name));
+  /** Each question is a line. git answers the questions of one call after those of the calls before. */
+  ask<Answer>(questions: string | Buffer, read: (reader: StreamReader) => Promise<Answer>): Promise<Answer> {
+    if (this.unanswered++ === 0) this.keepsAgtAlive(true);
+    const { stdin } = this.child;
+    stdin.cork();
+    stdin.write(questions);
+    stdin.write('flush\n');
+    stdin.uncork();
+    const answer = this.last.then(() => this.readAnswer(read));
     this.last = answer.catch(() => undefined);
     return answer;
   }
 
-  private async answer(question: Question, name: string): Promise<Answer | typeof ENDED | undefined> {
-    this.keepsAgtAlive(true);
+  private async readAnswer<Answer>(read: (reader: StreamReader) => Promise<Answer>): Promise<Answer> {
     try {
-      this.child.stdin.write(`${question} ${name}\n`);
-      const header = await this.reader.readLine();
-      if (header === undefined) {
-        this.hasEnded = true;
-        return ENDED;
-      }
-      const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+)(?: (\d+))?$/.exec(header) ?? [];
-      if (oid === undefined || type === undefined) return undefined;
-      if (question === 'info') return { oid, type };
-      const parts: Buffer[] = [];
-      for await (const part of this.reader.take(Number(size))) parts.push(part);
-      await this.reader.readLine();
-      return { oid, type, content: Buffer.concat(parts) };
+      if (this.isLost) throw new NoAnswer();
+      return await read(this.reader);
+    } catch (error) {
+      this.isLost = true;
+      this.hasEnded = true;
+      this.child.kill();
+      this.child.stdout.destroy();
+      throw error;
     } finally {
-      this.keepsAgtAlive(false);
+      if (--this.unanswered === 0) this.keepsAgtAlive(false);
     }
   }
 

@@ -73,10 +73,7 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
   if (options.stderr === 'inherit') endProgress();
   const result = await start(git, args, options);
   if (result.exitCode === undefined) {
-    if (result.signal !== undefined) {
-      const { signal } = result;
-      throw new AgtError(`git ${commandIn(args)} was killed by ${signal}`, { exitCode: EXIT.git, signal });
-    }
+    if (result.signal !== undefined) throw killedBy(result.signal, args);
     throw cannotRun(git, result.cause ?? new Error(result.shortMessage || 'unknown reason'));
   }
   return {
@@ -128,6 +125,10 @@ export function requireDescriptors(git: Git): void {
   } finally {
     for (const fd of taken) closeSync(fd);
   }
+}
+
+export function killedBy(signal: NodeJS.Signals, args: readonly string[]): AgtError {
+  return new AgtError(`git ${commandIn(args)} was killed by ${signal}`, { exitCode: EXIT.git, signal });
 }
 
 /** The error for a git that could not be started. */

@@ -1,6 +1,6 @@
 /** Starts a git that works while this process does something else. */
 import { spawn } from 'node:child_process';
-import { cannotRun, type Git, type GitRun, requireDescriptors } from './git.ts';
+import { cannotRun, type Git, type GitRun, gitFailed, killedBy, requireDescriptors } from './git.ts';
 import { traceCommand } from './trace.ts';
 
 /** When the function returns its promise, git has been started and has its input. Any exit code is a result. */
@@ -16,9 +16,22 @@ export function startGit(git: Git, args: readonly string[], input: string): Prom
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();
     });
-    child.on('close', (code) => resolve({ exitCode: code ?? -1, stdout: Buffer.concat(chunks), stderr }));
+    child.on('close', (code, signal) => {
+      if (signal !== null) reject(killedBy(signal, args));
+      else resolve({ exitCode: code ?? -1, stdout: Buffer.concat(chunks), stderr });
+    });
   });
   child.stdin.on('error', () => undefined); // git has ended: its exit code is the result
   child.stdin.end(input);
   return run;
+}
+
+/**
+ * Standard output of a git that reads, as `gitBytes` returns it. Small commands call nothing else, and need not wait for
+ * execa to load. @throws AgtError with git's own message.
+ */
+export async function readGit(git: Git, args: readonly string[]): Promise<Buffer> {
+  const run = await startGit(git, args, '');
+  if (run.exitCode !== 0) throw gitFailed(args, run);
+  return run.stdout;
 }

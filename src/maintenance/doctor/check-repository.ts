@@ -35,6 +35,7 @@ import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkFrozen } from './check-leases.ts';
+import { checkMounts } from './check-mounts.ts';
 import { checkSession } from './check-session.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
@@ -74,7 +75,8 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...registrationsWithoutLink(repository.commonDir).map(describeWithoutLink),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
-    ...(await checkFrozen(repository)),
+    ...(await checkFrozen(repository, records)),
+    ...checkMounts(repository, refs),
     ...checkPrefixes(repository),
     ...(records.some((record) => !isAttached(record)) ? await checkHideRefs(repository) : []),
   ];

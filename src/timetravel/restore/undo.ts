@@ -7,7 +7,8 @@
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
 import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
-import { runGit } from '../../git/run/git.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
@@ -140,8 +141,7 @@ export async function findRedoTarget(
  */
 async function isSameSnapshot(repository: Repository, a: string, b: string): Promise<boolean> {
   const { git, prefixes } = repository;
-  const run = await runGit(git, ['diff-tree', '-r', '--quiet', a, b, '--', ...TOP_FOLDERS, '_/index']);
-  if (run.exitCode !== 0) return false;
+  if (!(await hasSameObjects(git, a, b))) return false;
   const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
   const withoutNames = ({ manifest }: SnapshotMetadata) =>
     serializeManifest({
@@ -154,6 +154,15 @@ async function isSameSnapshot(repository: Repository, a: string, b: string): Pro
       tool: null,
     });
   return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
+}
+
+async function hasSameObjects(git: Git, a: string, b: string): Promise<boolean> {
+  const paths = [...TOP_FOLDERS, '_/index'];
+  const found = await findObjects(
+    git,
+    [a, b].flatMap((commit) => paths.map((path) => `${commit}:${path}`)),
+  );
+  return paths.every((_, i) => found[i]?.oid === found[paths.length + i]?.oid);
 }
 
 /** Some of these files name the work branch, which is another one in a fork. */

@@ -1,8 +1,8 @@
 import { EXIT } from '../../../errors.ts';
 import { INTEGRATIONS } from '../../../integrations/tools.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { chosenTools, PROJECT_OPTION, TOOLS_ARGUMENT } from '../../hooks-files.ts';
-import { type HookStatus, statusOf } from '../../hooks-status.ts';
+import { chosenTools, PROJECT_OPTION, TOOLS_ARGUMENT } from '../../hooks/settings-files.ts';
+import { type HookStatus, statusOf } from '../../hooks/status.ts';
 import { age, json, showPath, table } from '../../output/format.ts';
 
 export const hooksStatus = defineCommand({

@@ -10,7 +10,7 @@ import {
   PROJECT_OPTION,
   requireStateDirectory,
   TOOLS_ARGUMENT,
-} from '../../hooks-files.ts';
+} from '../../hooks/settings-files.ts';
 import { json, showPath } from '../../output/format.ts';
 
 export const hooksUninstall = defineCommand({

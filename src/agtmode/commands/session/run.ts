@@ -9,7 +9,7 @@ import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, isInPlace } from '../../creating.ts';
-import { injectHooks } from '../../inject-hooks.ts';
+import { injectHooks } from '../../hooks/inject.ts';
 import { paint } from '../../output/format.ts';
 import {
   commandArgument,

@@ -1,9 +1,9 @@
 /** Makes and removes the worktrees of agents as sessions. Standard output gets the path of a new one, and nothing else. */
-import type { WorktreeEvent } from '../integrations/event.ts';
-import type { Integration } from '../integrations/integration.ts';
-import { createWorktree, removeWorktree } from '../integrations/worktrees.ts';
-import type { Context } from './context.ts';
-import { runSetup } from './setup.ts';
+import type { WorktreeEvent } from '../../integrations/event.ts';
+import type { Integration } from '../../integrations/integration.ts';
+import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts';
+import type { Context } from '../context.ts';
+import { runSetup } from '../setup.ts';
 
 export async function answerWorktree(
   context: Context,

@@ -1,16 +1,16 @@
 /** The settings files of agents that `agt hooks` works on. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { statOrUndefined } from '../disk/read-file.ts';
-import { AgtError, usageError } from '../errors.ts';
-import { ownFiles } from '../git/run/find-git.ts';
-import type { HooksFile } from '../integrations/install/install.ts';
-import type { Integration } from '../integrations/integration.ts';
-import { stateDirectory } from '../integrations/state-directory.ts';
-import { findIntegration, INTEGRATIONS } from '../integrations/tools.ts';
-import { ownCommand, packed } from '../process/invocation.ts';
-import { didYouMean } from './command-line/similar.ts';
-import type { Context } from './context.ts';
+import { statOrUndefined } from '../../disk/read-file.ts';
+import { AgtError, usageError } from '../../errors.ts';
+import { ownFiles } from '../../git/run/find-git.ts';
+import type { HooksFile } from '../../integrations/install/install.ts';
+import type { Integration } from '../../integrations/integration.ts';
+import { stateDirectory } from '../../integrations/state-directory.ts';
+import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
+import { ownCommand, packed } from '../../process/invocation.ts';
+import { didYouMean } from '../command-line/similar.ts';
+import type { Context } from '../context.ts';
 
 export const TOOLS_ARGUMENT = {
   type: 'string',

@@ -1,15 +1,15 @@
 /** Tells an agent that `agt session run` starts of the session, and lets it call agt if its settings do not do that. */
 import { join } from 'node:path';
-import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { readIfThere } from '../disk/lock-owner.ts';
-import { findHooks } from '../integrations/install/install.ts';
-import { hookCommand } from '../integrations/install/settings.ts';
-import type { Injection, Integration } from '../integrations/integration.ts';
-import { agentOf } from '../integrations/run-profile.ts';
-import { injectedDirectory } from '../repository/layout.ts';
-import type { Context } from './context.ts';
-import { writeInjectedFront } from './front/write-front.ts';
-import { hooksFile } from './hooks-files.ts';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { readIfThere } from '../../disk/lock-owner.ts';
+import { findHooks } from '../../integrations/install/install.ts';
+import { hookCommand } from '../../integrations/install/settings.ts';
+import type { Injection, Integration } from '../../integrations/integration.ts';
+import { agentOf } from '../../integrations/run-profile.ts';
+import { injectedDirectory } from '../../repository/layout.ts';
+import type { Context } from '../context.ts';
+import { writeInjectedFront } from '../front/write-front.ts';
+import { hooksFile } from './settings-files.ts';
 
 interface Command {
   readonly words: readonly string[];

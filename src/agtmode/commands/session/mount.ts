@@ -1,0 +1,65 @@
+import { EXIT, usageError } from '../../../errors.ts';
+import { listMountRecords, mountState } from '../../../session/mounted/mount-record.ts';
+import { snapshotRefs } from '../../../session/record.ts';
+import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
+import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { givenSession, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
+import { json } from '../../output/format.ts';
+import { mountJson, printMounts } from '../../output/mounts.ts';
+import { repositoryHere, sessionHere } from '../../session-here.ts';
+
+export const sessionMount = defineCommand({
+  usage: 'session mount [id] [dir]',
+  group: 'snapshots',
+  summary: 'show a snapshot as a folder that cannot be changed',
+  description:
+    'Mount a snapshot: the folder has sandbox/, xdg/ and config/ as they were then, for every program to read. As root, ' +
+    'agt serves the files from git, at once and without taking up disk space; a process of agt runs until agt session ' +
+    'umount. Otherwise agt writes a copy that is read-only. Without <dir>, agt makes a directory beside the sessions ' +
+    'and prints it. The session and the current files stay as they are, and the snapshot stays as long as it is ' +
+    'mounted, even if the session is removed. Without --to, list what is mounted.',
+  positionals: {
+    id: { type: 'string', describe: 'session id (default: the session of the current directory)' },
+    dir: { type: 'string', describe: 'an empty directory, or one to make' },
+  },
+  options: {
+    session: SESSION_OPTION,
+    to: { type: 'string', describe: `mount this snapshot: ${SNAPSHOT_FORMS}` },
+    copy: { type: 'boolean', default: false, describe: 'write a copy, also as root' },
+    json: JSON_OPTION,
+  },
+  examples: [
+    ['cd "$(agt session mount fix-login --to "10 minutes ago")"', 'look around in a snapshot'],
+    ['agt session mount fix-login --to @{3} /mnt/before', 'mount it at a directory'],
+    ['agt session mount', 'list what is mounted'],
+  ],
+  run: async (args, context) => {
+    if (args.to === undefined) return listAll(context, args);
+    const { repository, record } = await sessionHere(context, givenSession(args));
+    const now = context.now();
+    const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
+    const request = { snapshot, directory: args.dir, cwd: context.cwd, copy: args.copy, now };
+    const { record: mounted, reason } = await mountSnapshot(repository, record, request);
+    if (args.json) context.out(json({ ...mountJson(repository.agtDir, mounted), reason: reason ?? null }));
+    else {
+      if (reason !== undefined) context.err(`note: this is a copy: ${reason}\n`);
+      context.out(`${mounted.directory}\n`);
+    }
+    return EXIT.done;
+  },
+});
+
+async function listAll(
+  context: Context,
+  args: { readonly id?: string | undefined; readonly dir?: string | undefined; readonly json: boolean },
+): Promise<number> {
+  if (args.id !== undefined || args.dir !== undefined)
+    throw usageError('no snapshot given', 'add --to <snapshot>; see: agt session log');
+  const { agtDir } = await repositoryHere(context);
+  const records = listMountRecords(agtDir).filter((record) => mountState(agtDir, record) !== 'gone');
+  if (args.json) context.out(json(records.map((record) => mountJson(agtDir, record))));
+  else printMounts(context, agtDir, records);
+  return EXIT.done;
+}

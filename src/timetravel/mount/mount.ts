@@ -1,0 +1,184 @@
+/**
+ * `agt session mount`: a snapshot as a folder that nobody can change. As root, a process of agt serves the files from git's
+ * objects, so that it takes no time and no room. Otherwise agt writes a copy.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { listMounts } from '../../disk/mounts.ts';
+import { AgtError, isAgtError } from '../../errors.ts';
+import { mountedRef } from '../../filter/agent-refs.ts';
+import { gitText } from '../../git/run/git.ts';
+import { mountPoints } from '../../repository/layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { sessionContaining } from '../../session/find-session.ts';
+import { withSessionLock } from '../../session/lock.ts';
+import { endMount } from '../../session/mounted/end-mount.ts';
+import {
+  listMountRecords,
+  type MountRecord,
+  type MountWay,
+  mountState,
+  ownProcess,
+  readMount,
+  writeMount,
+} from '../../session/mounted/mount-record.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { copySnapshot } from './copy.ts';
+import { FUSE_DEVICE } from './serve.ts';
+import { startServer } from './start-server.ts';
+
+export interface MountRequest {
+  readonly snapshot: Snapshot;
+  /** As the user wrote it, relative to `cwd`; undefined for a directory beside the sessions. */
+  readonly directory: string | undefined;
+  readonly cwd: string;
+  /** Write a copy also where a file system can be mounted. */
+  readonly copy: boolean;
+  readonly now: Date;
+}
+
+export interface Mounted {
+  readonly record: MountRecord;
+  /** Why it is a copy; undefined if it is none, or the user asked for one. */
+  readonly reason: string | undefined;
+}
+
+export async function mountSnapshot(
+  repository: Repository,
+  session: SessionRecord,
+  request: MountRequest,
+): Promise<Mounted> {
+  await clearEnded(repository);
+  const { session_id: id } = session;
+  const { commit } = request.snapshot;
+  const points = mountPoints(await repository.sessionsDir());
+  const same = request.directory === undefined ? findSame(repository, points, id, commit) : undefined;
+  if (same !== undefined) return { record: same, reason: undefined };
+  const directory = chooseDirectory(repository, request, join(points, `${id}@${commit.slice(0, 10)}`));
+  const problem = request.copy ? undefined : fuseProblem();
+  const way = request.copy || problem !== undefined ? 'copy' : 'files';
+  const record = { session: id, commit, directory, way, mounted_at: request.now.toISOString() } as const;
+  try {
+    return { record: await makeMount(repository, session, record, request.snapshot), reason: problem };
+  } catch (error) {
+    // A container may have the device, and forbid to mount.
+    if (way === 'copy' || !(error instanceof AgtError) || !/^mount\(8\) failed/.test(error.message))
+      throw error;
+    const copied = await makeMount(repository, session, { ...record, way: 'copy' }, request.snapshot);
+    return { record: copied, reason: error.message };
+  }
+}
+
+/** Those of another boot, or that somebody ended, leave a record, a ref and a directory; killed ones are of no use. */
+async function clearEnded(repository: Repository): Promise<void> {
+  for (const record of listMountRecords(repository.agtDir)) {
+    if (!['gone', 'dead'].includes(mountState(repository.agtDir, record))) continue;
+    await endMount(repository, record).catch((error: unknown) => {
+      if (!isAgtError(error)) throw error; // doctor names it
+    });
+  }
+}
+
+function findSame({ agtDir }: Repository, points: string, id: string, commit: string) {
+  return listMountRecords(agtDir).find(
+    (record) =>
+      record.session === id &&
+      record.commit === commit &&
+      dirname(record.directory) === points &&
+      mountState(agtDir, record) === 'serving',
+  );
+}
+
+/** Why agt cannot mount a file system here; undefined if it can try. */
+function fuseProblem(): string | undefined {
+  if (process.platform !== 'linux') return 'only Linux can mount it without more software';
+  if (process.geteuid?.() !== 0) return 'only root can mount a file system';
+  try {
+    accessSync(FUSE_DEVICE, constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch {
+    return `there is no ${FUSE_DEVICE}; load the kernel module: modprobe fuse`;
+  }
+}
+
+/** The absolute path, links resolved. @throws AgtError unless it is an empty directory, or nothing, and outside of what agt captures */
+function chooseDirectory(repository: Repository, { directory, cwd }: MountRequest, standard: string): string {
+  const given = directory === undefined ? standard : resolve(cwd, directory);
+  makeDirectories(dirname(given));
+  const path = join(realpathSync(dirname(given)), basename(given));
+  if (listMounts().some(({ point }) => point === path)) throw unusable(path, 'something is mounted there');
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat !== undefined && !stat.isDirectory()) throw unusable(path, 'it is no directory');
+  if (stat !== undefined && readdirSync(path).length > 0) throw unusable(path, 'it is not empty');
+  const around = sessionContaining(repository, path);
+  if (around !== undefined)
+    throw unusable(path, `agt would capture its files with session "${around.session_id}"`);
+  if (`${path}/`.startsWith(`${repository.commonDir}/`)) throw unusable(path, 'it is in the git directory');
+  return path;
+}
+
+function unusable(path: string, reason: string): AgtError {
+  return new AgtError(`cannot mount a snapshot at ${path}: ${reason}`, {
+    hints: ['name another directory, or none: agt chooses one beside the sessions'],
+  });
+}
+
+type NewMount = Omit<MountRecord, 'name' | 'made_directory' | 'process' | 'served' | 'complete_at'> & {
+  readonly way: Exclude<MountWay, 'frozen'>;
+};
+
+const READ_ONLY = 0o555;
+
+/** A capture takes seconds. */
+const LONGEST_WAIT_MS = 15_000;
+
+async function makeMount(
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  wanted: NewMount,
+  snapshot: Snapshot,
+): Promise<MountRecord> {
+  const { git, agtDir } = repository;
+  const made_directory = !existsSync(wanted.directory);
+  const name = randomBytes(8).toString('hex');
+  const record: MountRecord = { name, ...wanted, made_directory, process: ownProcess() };
+  writeMount(agtDir, record);
+  failurePoint('mount: recorded');
+  try {
+    // While agt gc deletes objects, nobody takes the lock.
+    await retryWhileBusy(LONGEST_WAIT_MS, () =>
+      withSessionLock(repository, id, () => gitText(git, ['update-ref', mountedRef(name), wanted.commit])),
+    );
+    failurePoint('mount: kept');
+    if (made_directory) mkdirSync(wanted.directory);
+    failurePoint('mount: directory made');
+    if (wanted.way === 'files') await startServer(agtDir, name, git.env);
+    else {
+      await copySnapshot(git, snapshot, wanted.directory, (at) => complete(agtDir, record, at));
+      if (made_directory) chmodSync(wanted.directory, READ_ONLY);
+    }
+  } catch (error) {
+    await endMount(repository, record);
+    throw error;
+  }
+  return readMount(agtDir, name) ?? record;
+}
+
+function complete(agtDir: string, { process: _, ...record }: MountRecord, at: number): void {
+  writeMount(agtDir, { ...record, complete_at: at });
+  failurePoint('mount: copied');
+}

@@ -1,0 +1,104 @@
+/** The process that serves a mounted snapshot: `agt --serve-mount FILE`, where FILE is the record of the mount. */
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { AgtError } from '../../errors.ts';
+import { ObjectPipe } from '../../git/objects/object-pipe.ts';
+import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
+import { forgetMount, unmount } from '../../session/mounted/end-mount.ts';
+import {
+  type MountRecord,
+  mountSource,
+  ownProcess,
+  readMount,
+  writeMount,
+} from '../../session/mounted/mount-record.ts';
+import { MOUNT_TYPE } from '../../snapshot/folders.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { FileContents } from './file-contents.ts';
+import { MountServer } from './server.ts';
+import { SnapshotFiles } from './snapshot-files.ts';
+
+/** The server prints this line once the files can be read. */
+export const MOUNTED = 'mounted\n';
+
+export const FUSE_DEVICE = '/dev/fuse';
+
+/** `git`: in any directory. Ends when the snapshot is unmounted. @throws AgtError if it cannot be mounted */
+export async function serveMount(git: Git, recordFile: string): Promise<void> {
+  const agtDir = dirname(dirname(recordFile));
+  const commonDir = dirname(agtDir);
+  const here = inDirectory(git, commonDir);
+  const record = readMount(agtDir, basename(recordFile, '.json'));
+  if (record === undefined) throw new AgtError(`there is no mount ${recordFile}`);
+  const { served, objects, fd } = await startServing(here, agtDir, record);
+  failurePoint('mount: mounted');
+  writeMount(agtDir, { ...record, process: ownProcess(), served: true });
+  failurePoint('mount: recorded as served');
+  writeSync(1, MOUNTED);
+  endEarly(record.directory, commonDir);
+  await served;
+  objects.end();
+  closeSync(fd);
+  if (existsSync(agtDir)) await forgetMount({ git: here, agtDir }, record);
+}
+
+async function startServing(git: Git, agtDir: string, record: MountRecord) {
+  const shown = await readShown(git, agtDir, record.commit);
+  const objects = new ObjectPipe(git);
+  const fd = openSync(FUSE_DEVICE, 'r+');
+  const files = new SnapshotFiles(objects, shown);
+  const server = new MountServer(fd, files, new FileContents(git, objects, agtDir));
+  const served = server.serve();
+  try {
+    await mount(fd, mountSource(agtDir, record), record.directory);
+  } catch (error) {
+    server.end();
+    throw error;
+  }
+  return { served, objects, fd };
+}
+
+async function readShown(git: Git, agtDir: string, commit: string) {
+  const [metadata, facts] = await Promise.all([
+    readSnapshotMetadata(git, commit),
+    gitText(git, ['log', '-1', '--format=%T %ct', commit, '--']),
+  ]);
+  const [tree = '', time] = facts.split(' ');
+  const { uid, gid } = statSync(agtDir);
+  return { metadata, tree, time: Number(time), owner: { uid, gid } };
+}
+
+/** Everybody may look, and the permissions of the files decide. No program gains rights by the bits of a file. */
+const OPTIONS =
+  'fd=3,rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions,ro,nosuid,nodev,noatime';
+
+/** mount(8) hands `/dev/fuse`, its descriptor 3, to the kernel. */
+function mount(fd: number, source: string, directory: string): Promise<void> {
+  const args = ['-i', '-n', '-t', MOUNT_TYPE, '-o', OPTIONS, source, directory];
+  const child = spawn('mount', args, { stdio: ['ignore', 'ignore', 'pipe', fd] });
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => reject(new AgtError(`mount(8) failed: ${reason}`));
+    child.on('error', (error) => fail(error.message));
+    child.on('close', (code) => (code === 0 ? resolve() : fail(said.trim().split('\n')[0] ?? String(code))));
+  });
+}
+
+const LOOK_MS = 1_000;
+
+/** A signal, or the end of the repository, unmounts the snapshot. Programs that are in it see errors then. */
+function endEarly(directory: string, commonDir: string): void {
+  const end = () => void unmount(directory, true).catch(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  const look = setInterval(() => {
+    if (existsSync(commonDir)) return;
+    clearInterval(look);
+    end();
+  }, LOOK_MS);
+  look.unref();
+}

@@ -1,0 +1,195 @@
+/**
+ * The files of a snapshot as a file system knows them: by number, with attributes. Directories are read from git when
+ * somebody looks into them. Paths and names hold one byte per character.
+ */
+import type { ObjectPipe } from '../../git/objects/object-pipe.ts';
+import { IGNORE_FILE, ignoreFileContent } from '../../snapshot/ignore-file.ts';
+import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { decodeName } from '../../snapshot/tree-names.ts';
+import { type Attributes, ROOT_NODE } from './protocol.ts';
+
+const TYPE = { directory: 0o040000, file: 0o100000, link: 0o120000 } as const;
+/** Those of a tree object. */
+const TREE_MODE = { directory: '40000', program: '100755', link: '120000', submodule: '160000' } as const;
+
+export function isFile(mode: number): boolean {
+  return (mode & TYPE.file) !== 0 && (mode & 0o020000) === 0;
+}
+
+interface FileNode {
+  readonly number: number;
+  readonly parent: number;
+  readonly path: string;
+  readonly mode: number;
+  /** The tree or blob; undefined for a directory that has nothing but empty directories, and for `.agtignore`. */
+  readonly oid: string | undefined;
+  /** That of `.agtignore`, which is in the manifest. */
+  readonly content?: Buffer;
+  /** Undefined if the content is missing in the repository. */
+  size: number | undefined;
+  children: Promise<ReadonlyMap<string, FileNode>> | undefined;
+}
+
+export type { FileNode };
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface ShownSnapshot {
+  readonly metadata: SnapshotMetadata;
+  /** The tree of the commit. */
+  readonly tree: string;
+  /** Unix seconds: the time of every file, since a snapshot records no others. */
+  readonly time: number;
+  /** Owns all files but those whose owner the snapshot records. */
+  readonly owner: Owner;
+}
+
+export class SnapshotFiles {
+  private readonly objects: ObjectPipe;
+  private readonly shown: ShownSnapshot;
+  private readonly nodes: FileNode[] = [];
+  /** Names of empty directories, and of those that have nothing else, by the path of the directory above. */
+  private readonly empty = new Map<string, Set<string>>();
+
+  constructor(objects: ObjectPipe, shown: ShownSnapshot) {
+    this.objects = objects;
+    this.shown = shown;
+    for (const path of shown.metadata.emptyDirectories) this.addEmpty(path);
+    this.nodes[ROOT_NODE] = {
+      number: ROOT_NODE,
+      parent: ROOT_NODE,
+      path: '',
+      mode: TYPE.directory | shown.metadata.modes.usual.directory,
+      oid: shown.tree,
+      size: 0,
+      children: undefined,
+    };
+  }
+
+  node(number: number): FileNode | undefined {
+    return this.nodes[number];
+  }
+
+  isDirectory({ mode }: FileNode): boolean {
+    return (mode & TYPE.directory) !== 0 && (mode & TYPE.file) === 0;
+  }
+
+  /** By name. */
+  children(node: FileNode): Promise<ReadonlyMap<string, FileNode>> {
+    if (node.children === undefined) {
+      node.children = this.read(node);
+      // git may have been killed: the next one who asks starts another.
+      node.children.catch(() => {
+        node.children = undefined;
+      });
+    }
+    return node.children;
+  }
+
+  /** Undefined if the content is missing in the repository. */
+  attributes({ number, path, mode, size }: FileNode): Attributes | undefined {
+    if (size === undefined) return undefined;
+    const owner = this.shown.metadata.owners.get(path) ?? this.shown.owner;
+    return { node: number, size, time: this.shown.time, mode, ...owner };
+  }
+
+  /** The files that a list of the directory has after this one. */
+  following({ number, parent }: FileNode, count: number): FileNode[] {
+    return this.nodes.slice(number + 1, number + 1 + count).filter((node) => node.parent === parent);
+  }
+
+  private addEmpty(path: string): void {
+    const slash = path.lastIndexOf('/');
+    const above = slash < 0 ? '' : path.slice(0, slash);
+    const names = this.empty.get(above);
+    if (names !== undefined) {
+      names.add(path.slice(slash + 1));
+      return;
+    }
+    this.empty.set(above, new Set([path.slice(slash + 1)]));
+    if (above !== '') this.addEmpty(above);
+  }
+
+  private async read(directory: FileNode): Promise<ReadonlyMap<string, FileNode>> {
+    const found = new Map<string, FileNode>();
+    const { oid: tree } = directory;
+    const [content] = tree === undefined ? [] : await this.objects.contents([tree]);
+    if (content === undefined && tree !== undefined)
+      throw new Error(`the tree of ${directory.path} is missing`);
+    for (const { mode, name, oid } of content === undefined ? [] : parseTree(content, directory.oid)) {
+      const isOwn = directory.number === ROOT_NODE && name === '_';
+      if (!isOwn && mode !== TREE_MODE.submodule) this.add(found, directory, decodeName(name), mode, oid);
+    }
+    if (directory.number === ROOT_NODE) this.addIgnoreFile(found);
+    for (const name of this.empty.get(directory.path) ?? [])
+      if (!found.has(name)) this.add(found, directory, name, TREE_MODE.directory, undefined);
+    await this.measure([...found.values()]);
+    return found;
+  }
+
+  private add(
+    to: Map<string, FileNode>,
+    directory: FileNode,
+    name: string,
+    treeMode: string,
+    oid: string | undefined,
+  ): void {
+    const path = directory.path === '' ? name : `${directory.path}/${name}`;
+    const mode = this.modeOf(path, treeMode);
+    const isDirectory = treeMode === TREE_MODE.directory;
+    const number = Math.max(this.nodes.length, ROOT_NODE + 1);
+    const node = { number, parent: directory.number, path, mode, oid, children: undefined };
+    this.nodes[number] = { ...node, size: isDirectory ? 0 : undefined };
+    to.set(name, this.nodes[number] as FileNode);
+  }
+
+  private addIgnoreFile(to: Map<string, FileNode>): void {
+    const { agtignore } = this.shown.metadata.manifest;
+    if (agtignore === undefined) return;
+    const content = ignoreFileContent(agtignore);
+    const number = this.nodes.length;
+    const mode = TYPE.file | this.shown.metadata.modes.usual.file;
+    const place = { number, parent: ROOT_NODE, path: IGNORE_FILE, mode };
+    const node = { ...place, oid: undefined, content, size: content.length, children: undefined };
+    this.nodes[number] = node;
+    to.set(IGNORE_FILE, node);
+  }
+
+  private modeOf(path: string, treeMode: string): number {
+    const { usual, others } = this.shown.metadata.modes;
+    if (treeMode === TREE_MODE.link) return TYPE.link | 0o777;
+    const type = treeMode === TREE_MODE.directory ? 'directory' : 'file';
+    const bits = treeMode === TREE_MODE.program ? usual.program : usual[type];
+    return TYPE[type] | (others.get(path) ?? bits);
+  }
+
+  private async measure(nodes: readonly FileNode[]): Promise<void> {
+    const unknown = nodes.filter(({ size }) => size === undefined);
+    const answers = await this.objects.sizes(unknown.map(({ oid }) => oid as string));
+    for (const [i, node] of unknown.entries()) node.size = answers[i]?.size;
+  }
+}
+
+interface TreeLine {
+  readonly mode: string;
+  readonly name: string;
+  readonly oid: string;
+}
+
+/** A tree object: for each entry the mode, a blank, the name, a NUL, and the bytes of the object name. */
+function* parseTree(tree: Buffer, oid: string | undefined): Generator<TreeLine> {
+  const width = (oid ?? '').length / 2;
+  for (let at = 0; at < tree.length; ) {
+    const blank = tree.indexOf(0x20, at);
+    const end = tree.indexOf(0, blank);
+    yield {
+      mode: tree.toString('latin1', at, blank),
+      name: tree.toString('latin1', blank + 1, end),
+      oid: tree.toString('hex', end + 1, end + 1 + width),
+    };
+    at = end + 1 + width;
+  }
+}
