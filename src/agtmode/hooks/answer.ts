@@ -63,7 +63,7 @@ interface HookCall {
  * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
  * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository.
  */
-function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
   for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME']) {
     const place = env[name];
@@ -172,7 +172,7 @@ async function record(
  * Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. `isAbove`: the agent was
  * in a directory below this one; in a folder that agt does not know, that says nothing of this one.
  */
-async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
+export async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
   const { user, folder } = await folderHere(context);
   const access = context.folderAccess();
   const settings = user?.settings ?? access.readSettings(undefined);
