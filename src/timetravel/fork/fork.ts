@@ -28,6 +28,8 @@ interface ForkRequest {
   readonly now: Date;
   /** A value of fs.snapshots; undefined for git. */
   readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
 }
 
 interface ForkResult {
@@ -71,11 +73,12 @@ function createFork(
   repository: Repository,
   source: SessionRecord,
   origin: ForkOrigin,
-  { id, now, snapshots }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
+  { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
   return createSession(repository, {
     id,
     snapshots,
+    standsAt,
     clone: async (fields) =>
       origin.isCurrent ? sourceToClone(repository, source, fields, origin) : undefined,
     workCommit: origin.workCommit,
