@@ -1,5 +1,5 @@
 /** The working copy cow-overlay: a command sees the sandbox at the user's own path, and nobody else does. */
-import { existsSync, mkdirSync, readFileSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
@@ -142,6 +142,14 @@ describe.skipIf(problem !== undefined)(`as root${problem === undefined ? '' : ` 
     utimesSync(join(session.folder, '.agt-namespace/gitdir'), longAgo, longAgo);
     lines(inside(session, 'git status --short | wc -l'));
     expect(readFileSync(gitdir, 'utf8')).toBe(`${sandbox}/.git\n`);
+  });
+
+  test('a link in place of the directory for it is refused, and nothing is written through it', () => {
+    const other = makeSession();
+    const elsewhere = makeTempDir('elsewhere');
+    symlinkSync(elsewhere, join(other.folder, '.agt-namespace'));
+    expect(inside(other, 'true').stderr).toMatch(/\.agt-namespace is no directory/);
+    expect(readdirSync(elsewhere)).toEqual([]);
   });
 
   test('new and fork remember it, and run needs no option then', () => {

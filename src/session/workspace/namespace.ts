@@ -37,7 +37,7 @@ export function prepareNamespace(repository: Repository, record: SessionRecord, 
   const registration = worktreeGitDir(sandbox);
   if (registration === undefined) throw cannot(record, path, 'its .git file leads nowhere');
   const files = namespaceFiles(sessionFolder(record));
-  makeFiles(sessionFolder(record), [files.directory, files.gitDirectory]);
+  makeDirectories(record, path, [files.directory, files.gitDirectory, files.bin]);
   const isMoved = `${commonDir}/`.startsWith(`${path}/`);
   const inside = isMoved ? files.gitDirectory : commonDir;
   const registered = join(inside, 'worktrees', basename(registration));
@@ -94,8 +94,12 @@ function cannot({ session_id: id }: SessionRecord, path: string, reason: string)
 }
 
 /** Root makes them for the owner of the session, who removes them with it. */
-function makeFiles(folder: string, directories: readonly string[]): void {
+function makeDirectories(record: SessionRecord, path: string, directories: readonly string[]): void {
+  const folder = sessionFolder(record);
   for (const directory of directories) {
+    // An agent may have put a link there.
+    if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw cannot(record, path, `${directory} is no directory`);
     mkdirSync(directory, { recursive: true });
     giveTo(
       directory,
