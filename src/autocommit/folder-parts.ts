@@ -21,8 +21,8 @@ const LARGEST_SHARE = 1 / 32;
 const MOST_NAMES = 150;
 const DEEPEST = 4;
 
-/** A name that sh takes as one word, as it is. */
-const PLAIN = /^[A-Za-z0-9_@%+=:,./~-]+$/;
+/** A path that sh takes as one word, as it is. */
+export const PLAIN = /^[A-Za-z0-9_@%+=:,./~-]+$/;
 
 /** Undefined for a small folder, and if it cannot be split. */
 export function folderParts(files: CachedFiles, directories: CachedDirectories): FolderParts | undefined {

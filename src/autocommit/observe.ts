@@ -1,7 +1,7 @@
 /** Compares a session folder with its last snapshot. */
 import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
-import { insideCheck, type LinkedEntry } from '../disk/is-inside.ts';
+import type { LinkedEntry } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { filesMappedForWriting } from '../disk/mapped-files.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
@@ -19,8 +19,10 @@ import {
 } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
+import { LargeChange } from './scan/large-change.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
+import { Source } from './source.ts';
 import { readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
 import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
@@ -39,20 +41,42 @@ export interface Observation {
   readonly manifest: SnapshotManifest;
 }
 
-/** Stores new content in `objects`; without it nothing is stored. */
+/**
+ * Stores new content in `objects`; without it nothing is stored. If there is much to store, and a provider can, agt
+ * freezes the folder and looks once more.
+ */
 export async function observeFolder(
   git: Git,
   target: CaptureTarget,
   options: CaptureOptions,
   objects?: ObjectStream,
 ): Promise<Observation> {
+  if (target.freeze === undefined || objects === undefined)
+    return observe(git, target, options, { objects, freezes: 'never' });
+  try {
+    return await observe(git, target, options, { objects, freezes: 'later' });
+  } catch (error) {
+    if (!(error instanceof LargeChange)) throw error;
+    return observe(git, target, options, { objects, freezes: 'now' });
+  }
+}
+
+interface How {
+  readonly objects: ObjectStream | undefined;
+  /** `later`: with LargeChange the scan asks for it. */
+  readonly freezes: 'never' | 'later' | 'now';
+}
+
+async function observe(
+  git: Git,
+  target: CaptureTarget,
+  options: CaptureOptions,
+  { objects, freezes }: How,
+): Promise<Observation> {
   const threads = new RefreshThreads(statCacheSize(target));
-  const folder = Buffer.from(target.folder).toString('latin1');
   const topFolders = options.siblings ?? TOP_FOLDERS;
   // Before everything that can change.
-  const clock = readFileClock(target.folder) - clockSlack(target);
-  const ignore = readIgnoreFile(target.folder);
-  const isInside = insideCheck(folder, linkedSandbox(target));
+  const liveClock = readFileClock(target.folder) - clockSlack(target);
 
   // git reads the refs while this process refreshes the stat cache.
   const { attached } = target;
@@ -61,10 +85,9 @@ export async function observeFolder(
   const loaded = loadStatCache(target);
   const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
-  const upToDate =
+  const refresh = () =>
     loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
-  if (upToDate === undefined) threads.stop();
-  const mapped = mappedFiles(target);
+  const before = freezes === 'now' ? undefined : refresh();
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
@@ -73,7 +96,14 @@ export async function observeFolder(
     attached === undefined
       ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last)
       : NO_INDEX;
-  const scanned = await scan(folder, last, {
+  const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
+  // An entry that is still as it was is so in the frozen folder, too.
+  const upToDate = freezes === 'now' ? refresh() : before;
+  if (upToDate === undefined) threads.stop();
+  const mapped = mappedFiles(target);
+  const source = new Source(target.folder, frozen?.folder, linkedSandbox(target));
+  const ignore = readIgnoreFile(frozen?.folder ?? target.folder);
+  const scanned = await scan(source, last, {
     hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     topFolders,
@@ -83,9 +113,10 @@ export async function observeFolder(
     isLimited: attached !== undefined && last.isFirst,
     rereadSince: options.rereadSince,
     mapped,
-    isInside,
+    mayFreeze: freezes === 'later',
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
-    store: async (path, content) => (await objects?.store(`${folder}/${path}`, content, isInside)) ?? true,
+    store: async (path, content) =>
+      (await objects?.store(source.path(path), content, source.isInside)) ?? true,
   });
   const manifest = buildManifest(scanned, last.manifest, {
     session: target.sessionId,
@@ -95,8 +126,9 @@ export async function observeFolder(
     tool: options.tool,
     ignore: ignore?.lines,
     topFolders,
-    ownerOf: (path) => ownerOf(`${folder}/${path}`),
+    ownerOf: (path) => ownerOf(source.path(path)),
   });
+  const clock = frozen?.clock ?? liveClock;
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
 }
 

@@ -2,6 +2,7 @@
 
 import type { ToolCall } from '../snapshot/history.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
+import type { Freeze } from './source.ts';
 
 /** Paths are absolute. */
 export interface CaptureTarget {
@@ -24,6 +25,8 @@ export interface CaptureTarget {
   readonly startCommit: string;
   /** The checkout is a folder that agt only captures. */
   readonly attached?: AttachedFolder | undefined;
+  /** Undefined if no provider can freeze the folder. */
+  readonly freeze?: Freeze | undefined;
 }
 
 /** A folder of the user, with or without a repository of the user's. agt captures its files and nothing of git. */

@@ -1,12 +1,12 @@
 /** Finds the git directory of a sandbox, and restores the index in it. */
 
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-no-follow.ts';
 import { AgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
-import { type StatOf, withStatData } from '../git/files/index-stat.ts';
+import { newestEntry, type StatOf, withStatData } from '../git/files/index-stat.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
@@ -33,6 +33,16 @@ export async function restoreIndex(
   if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength)) return;
   const bytes = statOf && withStatData(index.content, oidLength, statOf);
   replaceIndex(gitDir, bytes ?? index.content);
+}
+
+/**
+ * Gives an index of a snapshot the time of its newest entry: it is older than it looks, and under a newer time git would
+ * trust files that changed in the second in which it was written.
+ */
+export function settleIndexTime(sandbox: string, oidLength: number): void {
+  const path = join(requireGitDir(sandbox), 'index');
+  const seconds = newestEntry(readFileSync(path), oidLength);
+  utimesSync(path, seconds, seconds);
 }
 
 /** Gives the entries of the sandbox's index other stat data, if it is whole. */

@@ -2,7 +2,7 @@
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
  * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
-import { AUTO_REVERT, parseBoolean, parsePeriod, parseSize } from './values.ts';
+import { AUTO_REVERT, parseBoolean, parseCount, parsePeriod, parseSize } from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
@@ -166,6 +166,15 @@ export const SETTING_KEYS = [
       'by which file system new sessions are made: btrfs clones them, git copies files, auto takes the best that works ' +
       '(agt doctor); disable: as auto, and only commands that you give make snapshots',
     check: supported('auto', 'git', 'btrfs', 'disable'),
+  },
+  {
+    name: 'fs.keep',
+    defaultValue: '20',
+    agtModeOnly: true,
+    summary:
+      'how many frozen moments of a session agt keeps, on a file system that can freeze folders; 0: none (they only save ' +
+      'time)',
+    check: (value) => (parseCount(value) === undefined ? 'not a number such as 20' : undefined),
   },
   {
     name: 'fs.workingCopy',

@@ -10,7 +10,15 @@ import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
 import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
-import { AUTO_REVERT, type AutoRevert, parseBoolean, parsePeriod, parseSize, parseWords } from './values.ts';
+import {
+  AUTO_REVERT,
+  type AutoRevert,
+  parseBoolean,
+  parseCount,
+  parsePeriod,
+  parseSize,
+  parseWords,
+} from './values.ts';
 
 export interface Settings {
   /** Empty: search PATH. */
@@ -37,6 +45,8 @@ export interface Settings {
   /** Seconds; Infinity: no session is reverted because it is idle. */
   readonly sessionTimeout: number;
   readonly keepFailed: boolean;
+  /** Number of frozen moments of a session. */
+  readonly keep: number;
 }
 
 export interface SettingValue {
@@ -152,6 +162,7 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
     sessionTimeout: parsePeriod(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
     keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,
+    keep: parseCount(get('fs.keep')) ?? 0,
   };
   const { branchPrefix, workPrefix } = settings;
   if (!branchPrefix.startsWith(workPrefix) && !workPrefix.startsWith(branchPrefix)) return settings;

@@ -22,6 +22,11 @@ export function showSize(bytes: number): string {
   return `${(bytes / 1024 ** power).toFixed(2)} ${['', 'KiB', 'MiB', 'GiB'][power]}`;
 }
 
+/** A whole number that is not negative, or undefined. */
+export function parseCount(text: string): number | undefined {
+  return /^\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
+}
+
 /** Which abandoned sessions agt reverts by itself. */
 export const AUTO_REVERT = ['in-place', 'always', 'never'] as const;
 export type AutoRevert = (typeof AUTO_REVERT)[number];

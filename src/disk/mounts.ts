@@ -31,7 +31,7 @@ export function listMounts(): MountEntry[] {
 }
 
 /** The mount points at or below a directory. */
-function mountsIn(directory: string): string[] {
+export function mountsIn(directory: string): string[] {
   let place: string;
   try {
     place = realpathSync(directory);

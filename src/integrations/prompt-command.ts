@@ -4,17 +4,34 @@
  */
 export type PromptCommand =
   | { readonly command: 'undo' | 'redo' | 'snapshots' }
-  | { readonly command: 'restore'; readonly to: string };
+  | { readonly command: 'restore'; readonly to: string }
+  /** A command with options or arguments that a prompt cannot have. */
+  | { readonly command: 'mistaken'; readonly words: string };
 
 /** Undefined for a prompt that the model answers. */
 export function parsePromptCommand(prompt: string): PromptCommand | undefined {
-  const words = /^\s*\/?agt\s+(\S+)(?:\s+(\S.*?))?\s*$/.exec(prompt);
+  const words = /^\s*\/?agt\s+(\S+)(?:\s+(\S.*?))?\s*$/i.exec(prompt);
   if (words === null) return undefined;
-  const [, command = '', argument] = words;
-  if (argument === undefined) {
-    if (command === 'undo' || command === 'redo' || command === 'snapshots') return { command };
-    return command === 'states' || command === 'log' ? { command: 'snapshots' } : undefined;
+  const [, word = '', argument] = words;
+  const command = word.toLowerCase();
+  if (command === 'restore') {
+    if (argument === undefined) return { command: 'mistaken', words: command };
+    const to = argument.replace(/^--to\s+/, '');
+    if (/(^|\s)-/.test(to)) return { command: 'mistaken', words: `${command} ${argument}` };
+    return { command, to: to.replace(/^(["'])(.*)\1$/, '$2') };
   }
-  const to = argument.replace(/^--to\s+/, '').replace(/^(["'])(.*)\1$/, '$2');
-  return command === 'restore' ? { command, to } : undefined;
+  const known = ALIASES.get(command);
+  if (known === undefined || argument === undefined) return known && { command: known };
+  // With other words after it, it is a sentence about agt.
+  return /^(\d+|-\S*)(\s+-\S*)*$/.test(argument)
+    ? { command: 'mistaken', words: `${command} ${argument}` }
+    : undefined;
 }
+
+const ALIASES = new Map<string, 'undo' | 'redo' | 'snapshots'>([
+  ['undo', 'undo'],
+  ['redo', 'redo'],
+  ['snapshots', 'snapshots'],
+  ['states', 'snapshots'],
+  ['log', 'snapshots'],
+]);

@@ -36,7 +36,7 @@ export interface RecordRequest {
   /** The event comes from another agt, which has left it to this process. */
   readonly isInBackground: boolean;
   /** Starts such a process. */
-  readonly leaveToBackground: () => Promise<void>;
+  readonly leaveToBackground: () => void;
   /** The directory to put first on PATH so that `git` is agt's; undefined if it is already. */
   readonly gitDirectory: () => Promise<string | undefined>;
 }
@@ -74,7 +74,7 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
     // A command that runs in the session already stays its owner: it has started the agent.
     await setOwner(place, (present) => (present === undefined || ownerIsGone(present) ? owner : present));
   }
-  await request.leaveToBackground();
+  request.leaveToBackground();
   if (environmentFile === undefined || place.record === undefined) return;
   const directory = await request.gitDirectory();
   if (directory !== undefined) putFirstOnPath(environmentFile, directory);
@@ -125,8 +125,7 @@ async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): P
   } finally {
     if (pid !== undefined) await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
   }
-  if (request.integration.worktrees !== undefined && place.user !== undefined)
-    await request.leaveToBackground();
+  if (request.integration.worktrees !== undefined && place.user !== undefined) request.leaveToBackground();
 }
 
 async function setOwner(

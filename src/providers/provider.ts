@@ -21,7 +21,7 @@ export interface Finding {
   readonly score: number;
   /** Whether it can make a writable folder with the content of another one, whatever the size. */
   readonly clone: boolean;
-  /** Whether it can keep the content of a folder at one instant. */
+  /** Whether it can keep the content of a folder at one instant, and drop that again at once. */
   readonly freeze: boolean;
   readonly drop: 'at once' | 'slowly';
   readonly notes: readonly string[];

@@ -224,9 +224,11 @@ export function leaseFile(stateHome: string, nonce: string): string {
   return join(leasesDirectory(stateHome), `${nonce}.json`);
 }
 
+export const FROZEN = 'frozen';
+
 /** Session folders that providers keep, beside the directory of those in use. */
 export function frozenDirectory(sessionsDir: string): string {
-  return join(dirname(sessionsDir), 'frozen');
+  return join(dirname(sessionsDir), FROZEN);
 }
 
 /** Snapshots that are mounted as folders, one file each. */
@@ -254,6 +256,25 @@ export function templateFiles(
     index: join(directory, `${nonce}.index`),
     statCache: join(directory, `${nonce}.scan`),
   };
+}
+
+/** What agt knows of the frozen moments of a session; the folders themselves are in `frozenDirectory`. */
+export function momentsDirectory(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'frozen', sessionId);
+}
+
+export function momentFiles(
+  agtDir: string,
+  sessionId: string,
+  number: number,
+): { readonly record: string; readonly statCache: string } {
+  const directory = momentsDirectory(agtDir, sessionId);
+  return { record: join(directory, `${number}.json`), statCache: join(directory, `${number}.scan`) };
+}
+
+/** The start of the name of a frozen moment; its nonce is the end. */
+export function momentPath(sessionsDir: string, sessionId: string): string {
+  return join(frozenDirectory(sessionsDir), `moment-${sessionId}`);
 }
 
 /** Why agt does not attach a folder. */

@@ -2,6 +2,7 @@
 
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
+import type { Freeze } from '../autocommit/source.ts';
 import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -14,10 +15,13 @@ import type { LockedSession } from './lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
 import { lostGitDir, requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
+import { Freezer } from './workspace/moments.ts';
 
 export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
   /** The agent works: a turn that failed before is past. */
   readonly agentGoesOn?: boolean;
+  /** Do not freeze the folder, because it goes. */
+  readonly isLast?: boolean;
 }
 
 export function captureTarget(repository: Repository, record: SessionRecord): CaptureTarget {
@@ -44,10 +48,17 @@ export async function captureSession(
   record: SessionRecord,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
-  const result = await runCapture(session.repository, record, options);
-  if (result.outcome === 'committed' && result.commit !== undefined)
-    await recordAddedBytes(session, result.commit);
-  return result;
+  const freezer = options.isLast ? undefined : new Freezer(session.repository, record);
+  let whole: string | undefined;
+  try {
+    const result = await runCapture(session.repository, record, options, freezer?.freeze);
+    const captured = result.outcome === 'committed' ? result.commit : undefined;
+    if (captured !== undefined) await recordAddedBytes(session, captured);
+    if (result.failed.length === 0) whole = captured;
+    return { ...result, warnings: [...result.warnings, ...(freezer?.warnings ?? [])] };
+  } finally {
+    await freezer?.settle(whole);
+  }
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */
@@ -63,6 +74,7 @@ function runCapture(
   repository: Repository,
   record: SessionRecord,
   options: AutocommitOptions,
+  freeze?: Freeze,
 ): Promise<CaptureResult> {
   if (!isActive(record)) {
     throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
@@ -75,5 +87,6 @@ function runCapture(
   const folder = isAttached(record) ? record.checkout : undefined;
   refuseRepositoryInside(repository, folder ?? sessionFolder(record));
   const { agentEmail, maxFileSize } = repository.settings;
-  return capture(repository.git, captureTarget(repository, record), { agentEmail, maxFileSize, ...options });
+  const target = { ...captureTarget(repository, record), freeze };
+  return capture(repository.git, target, { agentEmail, maxFileSize, ...options });
 }

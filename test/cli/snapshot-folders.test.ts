@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../../src/config/settings.ts';
+import { ownerText } from '../../src/disk/lock-owner.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { captureFolder } from '../../src/triggers/capture-folder.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
@@ -188,6 +189,61 @@ describe('the place of the stores', () => {
     } finally {
       spawnSync('umount', [disk]);
     }
+  });
+});
+
+describe('agt snapshot forget', () => {
+  const session = makeRepository({ a: 'one\n' });
+
+  it('deletes all snapshots of one folder, and no file', () => {
+    const parent = makeTempDir('forget');
+    const [folder, below] = [join(parent, 'notes'), join(parent, 'notes/deep')];
+    write(join(below, 'a'), 'one\n');
+    agtOk(folder, 'snapshot');
+    write(join(below, 'a'), 'two\n');
+    agtOk(folder, 'snapshot');
+    const store = storeOf(folder);
+    const refused = agt(below, 'snapshot', 'forget');
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toContain(`error: 2 snapshots of ${realpathSync(folder)} would go`);
+    expect(agtOk(folder, 'snapshot', 'forget', '-n')).toBe(
+      `would delete 2 snapshots of ${realpathSync(folder)}`,
+    );
+    // A folder without a store of its own, and the folder above it is not meant.
+    expect(agt(parent, 'snapshot', 'forget', 'notes/deep', '--force').stderr).toContain('no snapshots of');
+    expect(count(store)).toBe(2);
+    const forgotten = JSON.parse(agtOk(below, 'snapshot', 'forget', '--force', '--json'));
+    expect(forgotten).toEqual({ folder: realpathSync(folder), store, snapshots: 2, deleted: true });
+    expect(existsSync(store)).toBe(false);
+    expect(readdirSync(STATE).filter((name) => name.startsWith('.new-'))).toEqual([]);
+    expect(readFileSync(join(below, 'a'), 'utf8')).toBe('two\n');
+    expect(agtOk(folder, 'snapshot')).toContain('first snapshot');
+  });
+
+  it('a folder that is gone, and one in which agt works', () => {
+    const folder = makeTempDir('gone');
+    write(join(folder, 'a'), 'one\n');
+    agtOk(folder, 'snapshot');
+    const store = storeOf(folder);
+    const path = realpathSync(folder);
+    rmSync(folder, { recursive: true });
+    const lock = join(store, 'agt/locks', readdirSync(join(store, 'agt/sessions'))[0]?.slice(0, -5) ?? '');
+    mkdirSync(join(store, 'agt/locks'), { recursive: true });
+    writeFileSync(lock, ownerText());
+    expect(agt('/', 'snapshot', 'forget', path, '--force').exitCode).toBe(75);
+    expect(existsSync(store)).toBe(true);
+    rmSync(lock);
+    expect(agtOk('/', 'snapshot', 'forget', path, '--force')).toBe(`deleted 1 snapshot of ${path}`);
+    expect(existsSync(store)).toBe(false);
+  });
+
+  it('no session', () => {
+    const { sandbox } = JSON.parse(agtOk(session, 'session', 'new', '--id', 's1', '--json'));
+    expect(agt(sandbox, 'snapshot', 'forget', '--force').stderr).toBe(
+      'error: you are in the session "s1", which agt snapshot forget does not delete\n' +
+        'hint: agt session remove s1\n',
+    );
+    expect(existsSync(join(sandbox, 'a'))).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 /** `agt snapshot` and `agt undo` in a folder without a session, killed between their steps: the same command does its work. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
@@ -94,5 +94,35 @@ test('an undo that was killed: the same command finishes it, and nothing is lost
     expect(run(folder, state, 'snapshot', 'restore', 'three'), point).toContain('verified');
     expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('uncaptured\n');
     expect(run(folder, state, 'snapshot', 'status', '--json')).toContain('"unfinished": null');
+  }
+});
+
+test('a forget that was killed: all snapshots or none, and nothing stays on the disk', {
+  timeout: 120_000,
+}, () => {
+  const folder = makeTempDir('notes');
+  write(join(folder, 'a'), 'one\n');
+  const command = ['snapshot', 'forget', '--force'];
+  const first = makeTempDir('state');
+  run(folder, first, 'snapshot');
+  for (const point of pointsOf(folder, first, command)) {
+    const state = makeTempDir('state');
+    run(folder, state, 'snapshot');
+    expect(killable(folder, state, command, { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
+    const { store, snapshots } = JSON.parse(run(folder, state, 'snapshot', 'status', '--json'));
+    expect([0, 1], point).toContain(snapshots);
+    if (snapshots === 1) {
+      isWhole(store);
+      run(folder, state, ...command);
+    }
+    const folders = join(state, 'agt/folders');
+    const left = readdirSync(folders).filter((name) => name.startsWith('.new-'));
+    const old = new Date(Date.now() - 2 * 3_600_000);
+    for (const name of left) utimesSync(join(folders, name), old, old);
+    run(folder, state, 'snapshot');
+    expect(
+      readdirSync(folders).filter((name) => name.startsWith('.new-')),
+      point,
+    ).toEqual([]);
   }
 });

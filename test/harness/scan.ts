@@ -5,10 +5,10 @@ import { expect } from 'vitest';
 import type { LastSnapshot } from '../../src/autocommit/last-snapshot.ts';
 import { type ScanResult, scan } from '../../src/autocommit/scan/scan.ts';
 import type { ScanOptions } from '../../src/autocommit/scan/scan-options.ts';
+import { Source } from '../../src/autocommit/source.ts';
 import { RefreshThreads } from '../../src/autocommit/stat-cache/refresh-in-threads.ts';
 import type { StatCache } from '../../src/autocommit/stat-cache/stat-cache.ts';
 import { readFileClock } from '../../src/disk/file-clock.ts';
-import { insideCheck } from '../../src/disk/is-inside.ts';
 import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
 import { readIgnoreFile } from '../../src/snapshot/ignore-file.ts';
 import type { TreeEntry } from '../../src/snapshot/tree.ts';
@@ -63,9 +63,9 @@ export class ScannedFolder {
       ...{ cache: undefined, indexDigest: undefined, manifest: undefined },
       find: (path) => files.get(path),
     };
-    return scan(folder, last, {
+    return scan(new Source(folder), last, {
       ...{ hash: 'sha1', maxFileSize: 1000, topFolders: TOP_FOLDERS, rereadSince: undefined },
-      ...{ ignore: readIgnoreFile(folder), isInside: insideCheck(folder), store: async () => true },
+      ...{ ignore: readIgnoreFile(folder), store: async () => true },
       ...options,
     });
   }

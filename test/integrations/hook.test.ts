@@ -1,19 +1,12 @@
 /** agt hook: events of agents become snapshots, and nothing that fails reaches the agent. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ownerText } from '../../src/disk/lock-owner.ts';
 import { makeSession, sessionIn } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-import { failures, hook, log, metadata, silent, stateDir } from './hooks.ts';
-
-function say(cwd: string, prompt: string) {
-  return hook(cwd, 'UserPromptSubmit', { prompt });
-}
-
-function toolOf(cwd: string, tool: string, input: object, event = 'PostToolUse', id = 'toolu_1') {
-  return hook(cwd, event, { tool_name: tool, tool_input: input, tool_use_id: id });
-}
+import { failures, hook, log, metadata, say, silent, stateDir, toolOf } from './hooks.ts';
 
 async function until(condition: () => boolean): Promise<void> {
   for (const end = Date.now() + 60_000; !condition(); ) {
@@ -70,33 +63,6 @@ test('a turn that fails marks the session until the agent goes on', () => {
   expect(metadata(session).failed_turn).toBeUndefined();
   expect(hook(makeTempDir(), 'StopFailure')).toEqual(silent);
   expect(failures()).toEqual([]);
-});
-
-test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
-  const session = makeSession({ a: 'a\n' });
-  const { sandbox } = session;
-  const answer = (prompt: string) => {
-    const { stdout, exitCode } = say(sandbox, prompt);
-    expect(exitCode).toBe(0);
-    const { decision, reason } = JSON.parse(stdout) as { decision: string; reason: string };
-    expect(decision).toBe('block');
-    return reason;
-  };
-  expect(answer('agt redo')).toMatch(/^error: nothing to redo/);
-  say(sandbox, 'first');
-  write(join(sandbox, 'b'), 'b\n');
-  toolOf(sandbox, 'Write', { file_path: 'b' });
-  expect(answer('agt undo')).toMatch(/^s1: restored 1 path, verified\nnow at "prompt: first"/);
-  expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path/);
-  expect(existsSync(join(sandbox, 'b'))).toBe(true);
-  expect(answer('agt restore "prompt: first"')).toMatch(/^s1: restored 1 path/);
-  expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  expect(answer('agt restore nothing')).toMatch(/^error: no snapshot "nothing"/);
-  expect(answer('agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
-  expect(answer('agt states').split('\n')).toHaveLength(7);
-  for (const other of ['agt undo the last edit please', 'agt', 'please agt undo', 'agt accept'])
-    expect(say(sandbox, other)).toEqual(silent);
 });
 
 test('a conversation owns its session, and git on its PATH is that of agt', async () => {
@@ -239,6 +205,40 @@ test('after one slow capture the next step is still captured before the hook end
   expect(log(session)).toMatchObject([{ tool: 'Write', added: 1 }]);
   expect(existsSync(slow)).toBe(false);
 });
+
+test('an agent ends a hook that takes too long: the snapshot comes all the same, and the log has the reason', async () => {
+  const session = makeSession();
+  const lock = join(session.repository, '.git/agt/locks/s1');
+  write(lock, ownerText());
+  write(join(session.sandbox, 'a'), 'a');
+  const child = spawn(AGT, ['hook', 'claude-code'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const event = {
+    hook_event_name: 'PostToolUse',
+    session_id: 'c1',
+    cwd: session.sandbox,
+    tool_name: 'Write',
+  };
+  child.stdin.end(JSON.stringify({ ...event, tool_use_id: 't1', tool_input: { file_path: 'a' } }));
+  // Node itself catches SIGTERM, and agt the others.
+  await until(() => catches(child.pid ?? 0, SIGHUP));
+  const ended = new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal)));
+  child.kill('SIGTERM');
+  expect(await ended).toBe('SIGTERM');
+  rmSync(lock);
+  await until(() => log(session).length > 0);
+  expect(log(session)).toMatchObject([{ tool: 'Write', added: 1 }]);
+  expect(failures()).toMatchObject([
+    { event: 'PostToolUse', reason: expect.stringMatching(/^the agent ended agt before/) },
+  ]);
+});
+
+const SIGHUP = 1;
+
+/** Whether a process has a handler for a signal. */
+function catches(pid: number, signal: number): boolean {
+  const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}
 
 test('different names of worktrees are different sessions, and none is somebody else’s', () => {
   const repository = makeRepository();

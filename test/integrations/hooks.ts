@@ -11,6 +11,14 @@ export function hook(cwd: string, event: string, fields: object = {}, env: Recor
   return run(AGT, ['hook', 'claude-code'], { cwd: '/', input, env });
 }
 
+export function say(cwd: string, prompt: string) {
+  return hook(cwd, 'UserPromptSubmit', { prompt });
+}
+
+export function toolOf(cwd: string, tool: string, input: object, event = 'PostToolUse', id = 'toolu_1') {
+  return hook(cwd, event, { tool_name: tool, tool_input: input, tool_use_id: id });
+}
+
 export const silent = { exitCode: 0, stdout: '', stderr: '' };
 
 export function log({ repository, id }: TestSession) {

@@ -260,6 +260,16 @@ test.each([
   });
 });
 
+test('status says that the settings of agt switch the hooks off', () => {
+  const home = new Home();
+  home.ok('install', 'claude-code');
+  write(join(home.dir, '.agtconfig'), '[agt]\n\thooks = no\n');
+  expect(JSON.parse(home.agt('status', 'claude-code', '--json').stdout)[0]).toMatchObject({
+    state: 'switched-off',
+    problem: expect.stringMatching(/^agt\.hooks is false \(.*config\)$/),
+  });
+});
+
 test('agt replaces no program of somebody else', () => {
   const home = new Home();
   write(join(home.dir, '.pi/agent/extensions/agt.ts'), 'export default () => {};\n');

@@ -3,9 +3,10 @@
  * no folder that no session uses.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
+import { listMoments } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
 import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
@@ -16,6 +17,7 @@ const program = [process.execPath, join(import.meta.dirname, '../../dist/failure
 const NEW = ['session', 'new', 's2', '-q'];
 const FORK = ['session', 'fork', 's1', '--id', 's2', '-q'];
 const REMOVE = ['session', 'remove', 's2'];
+const AUTOCOMMIT = ['autocommit', 's1', '-q'];
 
 const EVERY_STEP: [string, string, string[]][] = [
   ['a new session', 'lease: taken#1', NEW],
@@ -88,11 +90,43 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     expect(agt(repository, 'doctor', '--json').exitCode).toBe(0);
   });
 
+  const frozenMoments = () =>
+    readdirSync(join(`${repository}.agt`, 'frozen')).filter((name) => name.startsWith('moment'));
+
+  test.each([
+    ['lease: taken#1', AUTOCOMMIT],
+    ['moment: frozen#1', AUTOCOMMIT],
+    ['capture: refs moved#1', AUTOCOMMIT],
+    ['moment: recorded#1', AUTOCOMMIT],
+    ['moment: dropped#1', AUTOCOMMIT],
+    ['moments: dropped#1', ['session', 'remove', 's1']],
+  ])('frozen moments, at "%s"', { timeout: 60_000 }, async (point, command) => {
+    agtOk(repository, 'config', 'set', 'fs.keep', '1');
+    const place = { repository, sandbox: join(sessions, 's1/sandbox') };
+    for (const round of [0, 1]) {
+      for (let n = 0; n < 300; n++) write(join(place.sandbox, 'many', `f${n}`), `${point} ${round}\n`);
+      if (round === 0) agtOk(repository, ...AUTOCOMMIT);
+    }
+    expect(await attack(place, command, { program, env: { AGT_TEST_KILL_AT: point } })).toBe('SIGKILL');
+    agtOk(repository, 'doctor', '--fix');
+    if (command !== AUTOCOMMIT) {
+      expect(frozenMoments()).toEqual([]);
+      agtOk(repository, 'session', 'restore', 's1', '--to', '@');
+    }
+    agtOk(repository, ...AUTOCOMMIT);
+    const last = git(repository, 'show', 'agtsessions/s1:sandbox/many/f7');
+    expect(last).toBe(`${point} 1`);
+    const moments = listMoments(join(repository, '.git/agt'), { session_id: 's1', sandbox: place.sandbox });
+    expect(frozenMoments().sort()).toEqual(moments.map(({ token }) => basename(token.path)).sort());
+    expect(moments.length).toBeLessThanOrEqual(2); // the next one drops the oldest
+    expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
+  });
+
   test('at the end there is one template, and each folder has its lease', () => {
     const frozen = join(`${repository}.agt`, 'frozen');
-    const old = readdirSync(frozen).length;
-    expect(readdirSync(join(state, 'agt/leases'))).toHaveLength(1 + old);
-    expect(old).toBeLessThanOrEqual(3); // agt doctor waits ten minutes before it drops one that another agt may be making
+    const old = readdirSync(frozen).filter((name) => name.startsWith('template')).length;
+    expect(readdirSync(join(state, 'agt/leases'))).toHaveLength(1 + readdirSync(frozen).length);
+    expect(old).toBe(1);
     git(repository, 'fsck', '--strict');
   });
 });

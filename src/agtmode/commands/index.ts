@@ -41,6 +41,7 @@ import { sessionUnaccept } from './session/unaccept.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
+import { snapshotForget } from './snapshot/forget.ts';
 import { snapshotDiff, snapshotList } from './snapshot/list.ts';
 import { snapshotRestore } from './snapshot/restore.ts';
 import { snapshotStatus } from './snapshot/status.ts';
@@ -70,6 +71,7 @@ export const COMMANDS: readonly Command[] = [
   snapshotDiff,
   snapshotStatus,
   snapshotRestore,
+  snapshotForget,
   snapshot,
   watch,
   sessionRecord,

@@ -8,7 +8,7 @@
  * no program can set. The exceptions, and how the script sees them:
  *
  * - a clock set back: the script makes a file, and compares its time;
- * - a mount, and writing through memory maps: the kernel's lists, which the executable reads for maps, too;
+ * - a mount, and where writing through memory maps changes no time: the kernel's lists, which the executable reads, too;
  * - a restart of the machine, which may have lost what was not flushed: the boot has an id;
  * - refs that agt moves itself, and a deletion of what was there: by content, and by existence.
  */
@@ -16,6 +16,7 @@ import { singleQuoted } from '../../git/run/trace.ts';
 import { FRONT_TIMES } from '../../repository/layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
 import { type Answered, answered, eventPart } from './event-part.ts';
+import { lookPart, waitPart } from './look-part.ts';
 import { placePart } from './place-part.ts';
 
 /** The script has this word in its first lines. */
@@ -81,7 +82,7 @@ agt_facts=$agt_front/$agt_id
 if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_run; fi
 
 # The facts. Roots for find become the arguments of this script, and patterns for grep a list.
-agt_in='' agt_folder='' agt_tree='' agt_path='' agt_patterns='' agt_parts='' agt_split='' agt_answer=''
+agt_in='' agt_folder='' agt_tree='' agt_path='' agt_patterns='' agt_parts='' agt_split='' agt_maps='' agt_answer=''
 agt_newline='
 '
 set --
@@ -99,6 +100,8 @@ set --
     'in '*) agt_in=$agt_value ;;
     'root '*) set -- "$@" "$agt_value" ;;
     'roots '*) for agt_name in $agt_value; do set -- "$@" "$agt_in/$agt_name"; done ;;
+    'last '*) for agt_name in $agt_value; do set -- "$@" "$agt_folder/$agt_name"; done ;;
+    maps) agt_maps='[0-9]*' ;;
     'grep '*) agt_patterns=\${agt_patterns:+$agt_patterns$agt_newline}$agt_value ;;
     'split '*) agt_split=$agt_value ;;
     'part '*) agt_parts=\${agt_parts:+$agt_parts$agt_newline}$agt_value ;;
@@ -116,50 +119,10 @@ set --
   { true >"$agt_clock"; } 2>/dev/null || agt_run
   if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_TIMES.until}$agt_id" ]; then agt_run; fi
 
-  # Several look at the same time. Each prints a line if something has changed. If not, there is one line, the answer.
+  # Several look at the same time. If nothing has changed, there is one line, the answer.
   agt_answer=$(
-    exec 2>/dev/null
-    agt_find() {
-      LC_ALL=C find "$@" -path "$agt_path" -o -name .git -prune -o -cnewer "$agt_facts" -print -quit || echo changed
-    }
-    # Everything that has a time. agt itself makes files in the session folder, but only there. A large folder is looked at
-    # in parts, by plain names that are relative to it; a line of them is for one process.
-    case $agt_split in
-    '') agt_find "$@" "$agt_folder" \${agt_tree:+"$agt_tree"} & ;;
-    *)
-      agt_find "$@" &
-      (
-        cd -P "$agt_folder" || echo changed
-        agt_path=.
-        # shellcheck disable=SC2086
-        agt_find . $agt_split -maxdepth 1 &
-        IFS=$agt_newline
-        for agt_part in $agt_parts; do
-          IFS=' '
-          # shellcheck disable=SC2086
-          agt_find $agt_part &
-        done
-        wait
-      ) &
-      ;;
-    esac
-    # Mounts, and memory maps of processes in the folder.
-    (
-      cd -P /proc || echo changed
-      set -- /proc/self/mountinfo
-      for agt_process in [0-9]*; do
-        cd -P "/proc/$agt_process/cwd" || continue
-        case $PWD/ in "$agt_folder"/* | "\${agt_tree:-$agt_folder}"/*) set -- "$@" "/proc/$agt_process/maps" ;; esac
-      done
-      LC_ALL=C grep -q -e "$agt_patterns" "$@"
-      # 2: a process has ended meanwhile, or is another user's.
-      case $? in 1 | 2) [ -r "$1" ] || echo changed ;; *) echo changed ;; esac
-    ) &
+${lookPart()}
     # The checks.
-    agt_differs() {
-      echo changed
-      exit
-    }
     agt_says=''
     while IFS= read -r agt_line <&3; do
       agt_value=\${agt_line#* }
@@ -196,10 +159,13 @@ set --
       'home '*) case \${HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
       'agt '*) [ "$agt_full" -ef "$agt_value" ] || agt_differs ;;
       'says '*) agt_says=$agt_value ;;
-      end) echo "unchanged $agt_says" ;;
+      end) break ;;
       *) agt_differs ;;
       esac
     done
+    case $agt_line in end) ;; *) agt_differs ;; esac
+${waitPart()}
+    echo "unchanged $agt_says"
   )
 } 3<"$agt_facts"
 case $agt_answer in *"$agt_newline"*) agt_run ;; 'unchanged '*) ;; *) agt_run ;; esac

@@ -1,5 +1,5 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
-import { formatError } from '../../errors.ts';
+import { type AgtError, formatError, usageError } from '../../errors.ts';
 import { LONGEST_WAIT_MS } from '../../integrations/place.ts';
 import type { PromptCommand } from '../../integrations/prompt-command.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
@@ -13,6 +13,7 @@ import type { Context } from '../context.ts';
 const LISTED = '15';
 
 export async function answerPrompt(context: Context, command: PromptCommand): Promise<string> {
+  if (command.command === 'mistaken') return formatError(usageOf(command.words), false).trimEnd();
   let text = '';
   const print = (part: string) => {
     text += part;
@@ -28,7 +29,16 @@ export async function answerPrompt(context: Context, command: PromptCommand): Pr
   return text.trimEnd() || 'no snapshots yet';
 }
 
-function commandOf(prompt: PromptCommand) {
+function usageOf(words: string): AgtError {
+  return usageError(
+    `a prompt cannot be "agt ${words}"`,
+    'agt undo, agt redo and agt snapshots take no more words',
+    'agt restore takes a snapshot alone: agt restore @{2}',
+    'in a terminal, agt help session restore shows more',
+  );
+}
+
+function commandOf(prompt: Exclude<PromptCommand, { command: 'mistaken' }>) {
   const common = { 'dry-run': false, quiet: false, json: false };
   switch (prompt.command) {
     case 'undo':

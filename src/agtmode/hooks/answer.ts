@@ -3,7 +3,8 @@
  * hooks.log. Standard output reaches the model, so agt prints nothing but an answer that the agent asked for.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -17,8 +18,9 @@ import { logFailure, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
 import { parsePromptCommand } from '../../integrations/prompt-command.ts';
-import { recordEvent } from '../../integrations/record-event.ts';
+import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
+import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { readStandardInput } from '../../process/standard-input.ts';
 import { isTerminal } from '../../process/terminal.ts';
@@ -85,18 +87,21 @@ async function answer(call: HookCall, input: string): Promise<number> {
   const event = isInBackground
     ? (json as unknown as HookEvent)
     : integration.readEvent(json, env, currentDirectory());
-  const about = { at: new Date().toISOString(), event: event.name, cwd: event.cwd };
-  if (!isInBackground) writeLastEvent(env, tool, about);
+  if (!isInBackground) writeLastEvent(env, tool, about(event));
   try {
     await act(call, integration, event);
     return EXIT.done;
   } catch (error) {
-    logFailure(env, { ...about, tool }, error);
+    logFailure(env, { ...about(event), tool }, error);
     if (event.kind !== 'worktree-create') return EXIT.done;
     // Without a worktree the agent cannot begin, and it shows the reason.
     process.stderr.write(formatError(error, false));
     return EXIT.failed;
   }
+}
+
+function about({ name, cwd }: HookEvent) {
+  return { at: new Date().toISOString(), event: name, cwd };
 }
 
 /** An agent that removes a worktree may have removed the directory that it starts hooks in. */
@@ -151,7 +156,7 @@ async function record(
     return;
   }
   if (event.kind === 'session-start') renewHooksFront(context);
-  await recordEvent(place, {
+  const request = {
     event,
     integration,
     access: context.folderAccess(),
@@ -159,7 +164,8 @@ async function record(
     isInBackground: call.isInBackground,
     leaveToBackground: () => continueInBackground(call, event),
     gitDirectory: () => gitDirectory(context),
-  });
+  };
+  await recordWhateverHappens(place, request, call);
 }
 
 /**
@@ -192,18 +198,35 @@ async function openTolerantly({ tool, env }: HookCall, { name: event }: HookEven
   }
 }
 
-async function continueInBackground({ tool, env }: HookCall, event: HookEvent): Promise<void> {
+/** The other agt reads the event from a file without a name, so it may outlive this process. */
+function continueInBackground({ tool, env }: HookCall, event: HookEvent): void {
   const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
+  const directory = mkdtempSync(join(tmpdir(), 'agt-'));
+  const path = join(directory, 'event');
+  writeFileSync(path, JSON.stringify(event), { mode: 0o600 });
+  const input = openSync(path, 'r');
+  rmSync(directory, { recursive: true });
   const child = spawn(program, args, {
     cwd: process.cwd(),
     env,
     detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: [input, 'ignore', 'ignore'],
   });
-  await new Promise<void>((resolve, reject) => {
-    child.on('error', reject);
-    child.stdin.on('error', reject);
-    child.stdin.end(JSON.stringify(event), () => resolve());
-  });
+  closeSync(input);
+  child.on('error', (error) => logFailure(env, { ...about(event), tool }, error));
   child.unref();
+}
+
+/** An agent ends a hook that takes longer than it allows, and its snapshot must not be lost. */
+function recordWhateverHappens(place: Place, request: RecordRequest, call: HookCall): Promise<void> {
+  if (call.isInBackground) return recordEvent(place, request);
+  const { event } = request;
+  const goOn = () => {
+    const reason = new Error(
+      'the agent ended agt before its snapshot was complete; agt goes on in the background',
+    );
+    logFailure(call.env, { ...about(event), tool: call.tool }, reason);
+    continueInBackground(call, event);
+  };
+  return sayWhenInterrupted(goOn, () => recordEvent(place, request));
 }

@@ -1,5 +1,6 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
 import { existsSync, readFileSync } from 'node:fs';
+import { parseBoolean } from '../../config/values.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
 import {
   findHooks,
@@ -80,6 +81,9 @@ async function stateOf(
   const mend = mendingCommand(integration, file);
   const outdated = await outdatedBecause(context, integration, file, command);
   if (outdated !== undefined) return { state: 'outdated', problem: outdated, mend };
+  const setting = (await context.settingValues()).find(({ name: key }) => key === 'agt.hooks');
+  if (setting !== undefined && parseBoolean(setting.value) === false)
+    return { state: 'switched-off', problem: `agt.hooks is false (${setting.origin})`, mend: null };
   const off = await switchedOffBy(file);
   if (off !== undefined)
     return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off`, mend: null };

@@ -3,6 +3,7 @@ import { errorCode } from '../../errors.ts';
 import { reportProgress } from '../../process/progress.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
+import type { Source } from '../source.ts';
 import { type Content, readContent, UnstableFile } from './content.ts';
 import type { LeftOut, ScanOptions } from './scan-options.ts';
 
@@ -14,7 +15,7 @@ const ATTEMPTS = 3;
 
 /** Files that are gone by now are in neither result. */
 export async function readFiles(
-  folder: string,
+  source: Source,
   paths: readonly string[],
   last: LastSnapshot,
   options: ScanOptions,
@@ -23,7 +24,7 @@ export async function readFiles(
   const failed: LeftOut[] = [];
   for (const [i, path] of paths.entries()) {
     reportProgress('reading files', i + 1, paths.length);
-    const content = await readAndStore(folder, path, last, options);
+    const content = await readAndStore(source, path, last, options);
     if (typeof content === 'string') failed.push({ path, reason: content });
     else if (content !== undefined) read.set(path, { stat: content.stat, oid: content.oid });
   }
@@ -32,14 +33,14 @@ export async function readFiles(
 
 /** The content, or the reason why there is none; undefined if the file is gone. */
 async function readAndStore(
-  folder: string,
+  source: Source,
   path: string,
   last: LastSnapshot,
-  { hash, isInside, store }: ScanOptions,
+  { hash, store }: ScanOptions,
 ): Promise<Content | string | undefined> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const content = readContent(`${folder}/${path}`, hash, isInside);
+      const content = readContent(source.path(path), hash, source.isInside);
       const isNew = last.find(path)?.oid !== content.oid;
       if (!isNew || (await store(path, content))) return content;
     }

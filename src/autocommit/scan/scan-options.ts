@@ -1,5 +1,4 @@
 /** The input of a scan, and the form in which it names paths that it leaves out. */
-import type { IsInside } from '../../disk/is-inside.ts';
 import type { HashName } from '../../git/objects/hash.ts';
 import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';
@@ -18,11 +17,12 @@ export interface ScanOptions {
   readonly ignored?: IgnoredFiles | undefined;
   /** The scan gives up if there are too many files (most-files.ts). */
   readonly isLimited?: boolean;
+  /** The scan gives up if freezing the folder is worth it (large-change.ts). */
+  readonly mayFreeze?: boolean;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince: number | undefined;
   /** Files that are read now and by the next scan, since their stat data may not show a change. */
   readonly mapped?: ReadonlySet<string>;
-  readonly isInside: IsInside;
   /** Undefined: every file is read. */
   readonly refreshed: RefreshedCache | undefined;
   /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */

@@ -12,6 +12,7 @@ import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { type LastSnapshot, treeMode } from '../last-snapshot.ts';
+import type { Source } from '../source.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import { type CachedPath, type NextCache, nextCache } from './next-cache.ts';
 import { PermissionBits } from './permission-bits.ts';
@@ -42,10 +43,9 @@ export interface ScanResult {
   readonly readCount: number;
 }
 
-/** `folder` is absolute, one byte per character. */
-export async function scan(folder: string, last: LastSnapshot, options: ScanOptions): Promise<ScanResult> {
-  const walked = walk(folder, options);
-  const { read, failed: unread } = await readFiles(folder, walked.toRead, last, options);
+export async function scan(source: Source, last: LastSnapshot, options: ScanOptions): Promise<ScanResult> {
+  const walked = walk(source, options);
+  const { read, failed: unread } = await readFiles(source, walked.toRead, last, options);
   const failed = [...walked.failed, ...unread];
   const isUnreadable = underAny(failed.map(({ path }) => path));
   const mayBeDeleted = (path: string) => isUnder(path, options.topFolders) && !isUnreadable(path);

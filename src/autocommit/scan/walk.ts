@@ -15,12 +15,14 @@ import { errorCode } from '../../errors.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
+import type { Source } from '../source.ts';
 import {
   type CachedDirectories,
   CachedDirectoriesBuilder,
   directoryTimesAreReliable,
 } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
+import { refuseLargeChange } from './large-change.ts';
 import { MOST_FILES, TooManyFiles } from './most-files.ts';
 import { type LeftOut, type RefreshedCache, rulesText, type ScanOptions } from './scan-options.ts';
 
@@ -45,9 +47,8 @@ export interface Walked {
   readonly hasNewTimes: boolean;
 }
 
-/** `folder` is absolute, one byte per character. */
-export function walk(folder: string, options: ScanOptions): Walked {
-  const walker = new Walker(folder, options);
+export function walk(source: Source, options: ScanOptions): Walked {
+  const walker = new Walker(source, options);
   walker.visitEntries('', options.topFolders);
   walker.nameOthers();
   return walker;
@@ -63,7 +64,8 @@ class Walker implements Walked {
   readonly failed: LeftOut[] = [];
   readonly directoriesToCache: CachedDirectoriesBuilder;
   hasNewTimes = false;
-  private readonly folder: string;
+  private bytesToRead = 0;
+  private readonly source: Source;
   private readonly device: number | undefined;
   private readonly options: ScanOptions;
   private readonly refreshed: RefreshedCache | undefined;
@@ -72,16 +74,16 @@ class Walker implements Walked {
   /** Undefined if the rules of `.agtignore` were others: any entry may be ignored now, or not any more. */
   private readonly cachedDirectories: CachedDirectories | undefined;
 
-  constructor(folder: string, options: ScanOptions) {
-    this.folder = folder;
-    this.device = lstatSync(systemPath(folder), { throwIfNoEntry: false })?.dev;
+  constructor(source: Source, options: ScanOptions) {
+    this.source = source;
+    this.device = lstatSync(systemPath(source.folder), { throwIfNoEntry: false })?.dev;
     this.options = options;
     this.refreshed = options.refreshed;
     this.unchanged = unchangedFiles(options);
     this.kept = new Uint8Array(this.unchanged.length);
     const cached = this.refreshed?.cache.directories;
     this.cachedDirectories = cached?.ignore === rulesText(options) ? cached : undefined;
-    this.directoriesToCache = new CachedDirectoriesBuilder(reliableDevice(folder));
+    this.directoriesToCache = new CachedDirectoriesBuilder(reliableDevice(source.folder));
   }
 
   /** The entries of a directory that was listed. */
@@ -109,13 +111,14 @@ class Walker implements Walked {
     const row = this.cachedDirectories?.find(path) ?? -1;
     if (this.refreshed?.upToDate.directories[row] === 1) this.keepDirectory(path, row);
     else if (!path.endsWith('/.git')) this.examine(path, row);
-    else if (path !== 'sandbox/.git' && exists(`${this.folder}/${path}`))
+    else if (path !== 'sandbox/.git' && exists(this.source.path(path)))
       this.skip(path, 'belongs to a nested repository');
   }
 
   /** `row` is that of a cached directory, or -1. */
   private examine(path: string, row: number): void {
-    const stat = this.lstat(path);
+    const found = this.lstat(path);
+    const stat = found?.isDirectory() && this.source.isBorder(path) ? this.lstat(path) : found;
     if (stat === undefined) return;
     const { ignore, ignored, maxFileSize } = this.options;
     if (ignored?.leavesOut(path) === true) this.leftOut.push(path);
@@ -127,12 +130,14 @@ class Walker implements Walked {
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
     else if (stat.isFile() && stat.size > maxFileSize)
       this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
-    else if (stat.isFile() || stat.isSymbolicLink()) this.noteToRead(path);
+    else if (stat.isFile() || stat.isSymbolicLink()) this.noteToRead(path, stat.size);
     else this.skip(path, kindOf(stat));
   }
 
-  private noteToRead(path: string): void {
+  private noteToRead(path: string, size: number): void {
     this.toRead.push(path);
+    this.bytesToRead += size;
+    if (this.options.mayFreeze === true) refuseLargeChange(this.toRead.length, this.bytesToRead);
     if (this.options.isLimited === true && this.toRead.length > MOST_FILES) throw new TooManyFiles();
   }
 
@@ -181,7 +186,7 @@ class Walker implements Walked {
   }
 
   private absolute(path: string): string | Buffer {
-    return systemPath(`${this.folder}/${path}`);
+    return systemPath(this.source.path(path));
   }
 
   /** Undefined if there is nothing, or if the system refuses. */

@@ -103,6 +103,12 @@ export function isRacy(bytes: Buffer, { offset }: IndexEntry, indexMtimeMs: numb
   return bytes.readUInt32BE(offset + MTIME) >= Math.floor(indexMtimeMs / 1000);
 }
 
+/** The newest mtime of an entry's file, in whole seconds; 0 without entries. @throws as parseIndex. */
+export function newestEntry(bytes: Buffer, oidLength: number): number {
+  const { entries } = parseIndex(bytes, oidLength);
+  return entries.reduce((newest, { offset }) => Math.max(newest, bytes.readUInt32BE(offset + MTIME)), 0);
+}
+
 /** Whether a file has the stat data of its entry, to the nanosecond. */
 export function hasStat(bytes: Buffer, { offset }: IndexEntry, stat: BigIntStats): boolean {
   const own = Buffer.from(bytes.subarray(offset, offset + STAT_LENGTH));

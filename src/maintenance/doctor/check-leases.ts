@@ -3,7 +3,7 @@
  * half made. The leases name them, wherever they are.
  */
 import { existsSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import { readJson } from '../../disk/read-json.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
@@ -11,13 +11,21 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
+import { isThere, listMoments } from '../../providers/moment.ts';
 import { carriesNonce, makingPath, parseToken, tokenText } from '../../providers/token.ts';
-import { agtDirectory, frozenDirectory, sessionLockFile, templateFiles } from '../../repository/layout.ts';
+import {
+  agtDirectory,
+  FROZEN,
+  frozenDirectory,
+  sessionLockFile,
+  templateFiles,
+} from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { stateHome } from '../../session/attached/store.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
 
-/** A template that another agt may be making is younger. */
+/** One that another agt may be making is younger. */
 const OLD_MS = 10 * 60_000;
 
 export async function checkLeases(env: NodeJS.ProcessEnv): Promise<Finding[]> {
@@ -44,10 +52,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
     return [
       { ...note, about: makingPath(token), problem: 'a killed agt did not finish this folder', fix: remove },
     ];
-  if (session === undefined) {
-    const problem = `this ${token.kind} template belongs to no repository any more`;
-    return [{ ...note, problem, fix: remove }];
-  }
+  const frozen = frozenName(token.path);
+  if (frozen !== undefined)
+    return [{ ...note, problem: `nobody uses this ${token.kind} ${frozen.what} any more`, fix: remove }];
   if (existsSync(repository)) return []; // agt doctor names the folder there, with what it holds
   return [
     {
@@ -59,18 +66,29 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
   ];
 }
 
-/** Templates that a repository took along when it was moved, or that nobody knows for another reason. */
-export async function checkFrozen({ sessionsDir, agtDir }: Repository): Promise<Finding[]> {
+/** Undefined for a path that is no frozen folder. */
+function frozenName(path: string): { readonly what: string; readonly nonce: string } | undefined {
+  const [, kind, nonce] = /^(template|moment)-(?:.*-)?([0-9a-f]{16})$/.exec(basename(path)) ?? [];
+  if (nonce === undefined || basename(dirname(path)) !== FROZEN) return undefined;
+  return { what: kind === 'template' ? 'template' : 'frozen moment', nonce };
+}
+
+/** Templates and moments that a repository took along when it was moved, or that nobody knows for another reason. */
+export async function checkFrozen(
+  { sessionsDir, agtDir }: Repository,
+  records: readonly SessionRecord[],
+): Promise<Finding[]> {
   const directory = frozenDirectory(await sessionsDir());
   const template = readJson(templateFiles(agtDir).record) as { token?: string } | undefined;
-  const own = parseToken(template?.token)?.path;
+  const moments = records.flatMap((record) => listMoments(agtDir, record));
+  const own = [parseToken(template?.token)?.nonce, ...moments.map(({ token }) => token.nonce)];
   const found = PROVIDER_KINDS.flatMap((kind) => providerOf(kind).walk(directory));
   return found.flatMap(({ kind, path }) => {
-    const nonce = /^template-([0-9a-f]{16})$/.exec(basename(path))?.[1];
+    const { what, nonce } = frozenName(path) ?? {};
     const age = Date.now() - statSync(path).ctimeMs;
-    if (nonce === undefined || path === own || age < OLD_MS) return [];
+    if (nonce === undefined || own.includes(nonce) || age < OLD_MS) return [];
     const fix = () => providerOf(kind).remove({ kind, nonce, path });
-    const problem = `this ${kind} template is not that of the repository`;
+    const problem = `this ${kind} ${what} is not one of the repository`;
     return [{ level: 'note', about: path, problem, mend: 'agt doctor --fix', fix }];
   });
 }
@@ -79,13 +97,16 @@ export async function checkFrozen({ sessionsDir, agtDir }: Repository): Promise<
 async function isInUse({ token, session, repository, made }: Lease): Promise<boolean> {
   const agtDir = agtDirectory(repository);
   const text = tokenText(token);
-  if (session === undefined) {
-    const template = readJson(templateFiles(agtDir).record) as { token?: string } | undefined;
-    return template?.token === text || Date.now() - Date.parse(made) < OLD_MS;
-  }
+  const template = readJson(templateFiles(agtDir).record) as { token?: string } | undefined;
+  if (template?.token === text) return true;
+  if (session === undefined) return Date.now() - Date.parse(made) < OLD_MS;
   if (await isLocked(sessionLockFile(agtDir, session))) return true;
   const record = readSessionFile(agtDir, session);
   const isEnded =
     record === undefined || !['creating', 'active', 'failed', 'removing'].includes(record.state);
-  return !isEnded && record.token === text;
+  if (isEnded) return false;
+  const moments = listMoments(agtDir, { session_id: session, sandbox: record.sandbox });
+  return (
+    record.token === text || moments.some((moment) => moment.token.nonce === token.nonce && isThere(moment))
+  );
 }

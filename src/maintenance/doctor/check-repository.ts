@@ -82,7 +82,7 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...registrationsWithoutLink(repository.commonDir).map(describeWithoutLink),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
-    ...(await checkFrozen(repository)),
+    ...(await checkFrozen(repository, records)),
     ...checkMounts(repository, refs),
     ...checkPrefixes(repository),
     ...(records.some((record) => !isAttached(record)) ? await checkHideRefs(repository) : []),

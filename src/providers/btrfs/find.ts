@@ -34,7 +34,7 @@ export function findBtrfs(place: Place): Finding {
       : []),
   ];
   return {
-    ...{ kind: 'btrfs', clone: true, freeze: true, notes },
+    ...{ kind: 'btrfs', clone: true, freeze: mayDrop, notes },
     score: mayDrop ? SCORE : SCORE_OF_SLOW_DROP,
     drop: mayDrop ? 'at once' : 'slowly',
     hint: mayDrop ? undefined : `mount it with the option user_subvol_rm_allowed`,

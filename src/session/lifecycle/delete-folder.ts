@@ -85,7 +85,7 @@ async function moveAndCapture(
     const captured = await captureSession(
       session,
       { ...place, state: 'active' },
-      { now, label: 'before remove' },
+      { now, label: 'before remove', isLast: true },
     );
     if (!force) refuseLoss(record, captured);
   } catch (error) {

@@ -24,6 +24,7 @@ import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
+import { endMoments } from '../workspace/moments.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -185,6 +186,7 @@ async function finish(
   { deleteBranch, now }: { readonly deleteBranch: boolean; readonly now: Date },
 ): Promise<void> {
   const { repository } = session;
+  await endMoments(repository, record);
   if (repository.area === undefined) removeEmptyParents(dirname(sessionFolder(record)));
   if (record.landed !== undefined)
     await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
@@ -225,7 +227,7 @@ async function captureLastTime(
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     return [];
   }
-  const captured = await captureSession(session, record, { now, label: 'before remove' });
+  const captured = await captureSession(session, record, { now, label: 'before remove', isLast: true });
   if (!force) refuseLoss(record, captured);
   return captured.ignored;
 }

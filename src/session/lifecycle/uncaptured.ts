@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLastSnapshot } from '../../autocommit/last-snapshot.ts';
 import { scan } from '../../autocommit/scan/scan.ts';
-import { insideCheck } from '../../disk/is-inside.ts';
+import { Source } from '../../autocommit/source.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
@@ -48,15 +48,13 @@ async function scanAgainstTip(repository: Repository, record: SessionRecord) {
     tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
     tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]),
   });
-  const folder = Buffer.from(target.folder).toString('latin1');
-  const { writes, skipped, failed } = await scan(folder, last, {
+  const { writes, skipped, failed } = await scan(new Source(target.folder), last, {
     hash: tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: Number.POSITIVE_INFINITY,
     topFolders: TOP_FOLDERS,
     ignore: undefined,
     refreshed: undefined,
     rereadSince: undefined,
-    isInside: insideCheck(folder),
     store: async () => true,
   });
   return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };

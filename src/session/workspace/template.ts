@@ -116,7 +116,7 @@ async function freezeTemplate(
   const bytes = readFileSync(indexFile);
   if (parseIndex(bytes, record.from_commit.length / 2).split) return;
   const before = readTemplate(repository);
-  lease(repository, token);
+  lease(repository, token, record.session_id);
   mkdirSync(dirname(token.path), { recursive: true });
   await providerOf(token.kind).freeze(sessionFolder(record), token);
   failurePoint('template: frozen');

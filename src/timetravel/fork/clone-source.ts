@@ -7,6 +7,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { type Observation, observeFolder } from '../../autocommit/observe.ts';
+import { deriveStatCache } from '../../autocommit/stat-cache/derive.ts';
+import { writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
+import { restoreIndex, settleIndexTime } from '../../checkout/sandbox-git-dir.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
 import { removeAt, removeOnly } from '../../disk/remove-tree.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
@@ -18,6 +22,7 @@ import { type ClonedIndex, type CloneSource, copyStatCache } from '../../session
 import type { WorkspaceFields } from '../../session/workspace/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { finishClone, hasBorders, type NearMoment, nearestMoment } from '../near-moment.ts';
 import type { ForkOrigin } from './fork-origin.ts';
 
 /** Undefined if the source is no folder of that provider, or if its stat cache is not that of the snapshot. */
@@ -65,7 +70,11 @@ export async function isExactClone(
     copyStatCache(repository, fork, clone);
     for (const record of [source, fork]) {
       const found = await observe(repository, record);
-      if (!isSame(found, content) || (record === source && hasBorders(found))) continue;
+      if (
+        !isSame(found, content) ||
+        (record === source && (found.last.cache === undefined || hasBorders(found.last.cache)))
+      )
+        continue;
       const folder = Buffer.from(sessionFolder(fork)).toString('latin1');
       for (const { path } of found.scanned.skipped) removeAt(`${folder}/${path}`);
       return true;
@@ -76,10 +85,40 @@ export async function isExactClone(
   }
 }
 
-/** Whether a directory is of another device: a clone has nothing of a subvolume or of a mount inside. */
-function hasBorders({ last }: Observation): boolean {
-  const directories = last.cache?.directories;
-  return directories === undefined || directories.paths.some((_, row) => directories.mustList(row));
+/** A frozen moment of the source that is near to the snapshot. */
+export async function momentToClone(
+  repository: Repository,
+  source: SessionRecord,
+  { provider }: WorkspaceFields,
+  { content, workCommit }: ForkOrigin,
+): Promise<(CloneSource & { readonly near: NearMoment }) | undefined> {
+  const near =
+    source.token === undefined || source.provider !== provider
+      ? undefined
+      : await nearestMoment(repository, source, content);
+  if (near === undefined) return undefined;
+  const { moment, statCache } = near;
+  return { folder: moment.token.path, index: undefined, statCache, commit: workCommit, near };
+}
+
+/** Makes the snapshot of the clone of a moment, which nobody could change. False if that is not possible. */
+export async function finishFork(
+  repository: Repository,
+  record: SessionRecord,
+  near: NearMoment,
+  content: SnapshotMetadata,
+): Promise<boolean> {
+  try {
+    if (!(await finishClone(repository, sessionFolder(record), near, content))) return false;
+    failurePoint('fork: files written');
+    await restoreIndex(repository.git, content, record.sandbox);
+    settleIndexTime(record.sandbox, content.commit.length / 2);
+    const cache = await deriveStatCache(repository.git, near.cache, content.commit);
+    writeStatCache(statCacheFile(repository.agtDir, record.session_id), cache);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function observe(repository: Repository, record: SessionRecord): Promise<Observation> {

@@ -15,8 +15,9 @@ import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
 import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { NearMoment } from '../near-moment.ts';
 import { examineWritten } from '../written-folder.ts';
-import { emptyClone, isExactClone, sourceToClone } from './clone-source.ts';
+import { emptyClone, finishFork, isExactClone, momentToClone, sourceToClone } from './clone-source.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
 
 interface ForkRequest {
@@ -75,12 +76,17 @@ function createFork(
   origin: ForkOrigin,
   { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
+  let near: NearMoment | undefined;
   return createSession(repository, {
     id,
     snapshots,
     standsAt,
-    clone: async (fields) =>
-      origin.isCurrent ? sourceToClone(repository, source, fields, origin) : undefined,
+    clone: async (fields) => {
+      if (origin.isCurrent) return sourceToClone(repository, source, fields, origin);
+      const found = await momentToClone(repository, source, fields, origin);
+      near = found?.near;
+      return found;
+    },
     workCommit: origin.workCommit,
     shadowCommit: origin.content.commit,
     userBranch: source.user_branch,
@@ -92,9 +98,14 @@ function createFork(
     showProgress: false,
     fill: async (record, _session, { config, clone }) => {
       if (clone === undefined) return fillFolder(repository, record, { ...origin, config });
-      if (clone.index === undefined) await restoreIndex(repository.git, origin.content, record.sandbox);
-      if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
-        return restoreGitDirectory(repository, record, origin);
+      if (near !== undefined) {
+        if (await finishFork(repository, record, near, origin.content))
+          return restoreGitDirectory(repository, record, origin);
+      } else {
+        if (clone.index === undefined) await restoreIndex(repository.git, origin.content, record.sandbox);
+        if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
+          return restoreGitDirectory(repository, record, origin);
+      }
       emptyClone(sessionFolder(record));
       await fillFolder(repository, record, { ...origin, config });
     },

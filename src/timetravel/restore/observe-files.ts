@@ -2,7 +2,7 @@
 import { buildManifest } from '../../autocommit/build-manifest.ts';
 import { type LastSnapshot, readLastSnapshot } from '../../autocommit/last-snapshot.ts';
 import { type ScanResult, scan } from '../../autocommit/scan/scan.ts';
-import { insideCheck } from '../../disk/is-inside.ts';
+import { Source } from '../../autocommit/source.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -31,16 +31,14 @@ export async function observeFiles(repository: Repository, record: SessionRecord
     tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
     tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]),
   });
-  const folder = Buffer.from(target.folder).toString('latin1');
   const ignore = readIgnoreFile(target.folder);
-  const scanned = await scan(folder, last, {
+  const scanned = await scan(new Source(target.folder), last, {
     hash: tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: settings.maxFileSize,
     topFolders: TOP_FOLDERS,
     ignore,
     refreshed: undefined,
     rereadSince: undefined,
-    isInside: insideCheck(folder),
     store: async () => true,
   });
   const manifest = buildManifest(scanned, last.manifest, {

@@ -21,9 +21,10 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import type { FolderParts } from '../../autocommit/folder-parts.ts';
+import { type FolderParts, PLAIN } from '../../autocommit/folder-parts.ts';
 import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
 import { globalConfigPath } from '../../config/settings.ts';
+import { readIfThere } from '../../disk/lock-owner.ts';
 import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
@@ -46,6 +47,7 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { noteIgnoreRules } from './attached-facts.ts';
 import { CannotTell, FactLines } from './fact-lines.ts';
+import { mapsChangeTimes } from './memory-maps.ts';
 import { globPattern, grepPattern } from './patterns.ts';
 
 /** The front starts agt for a whole scan after so long: a clock that was wrong for a while may have hidden a change. */
@@ -53,6 +55,8 @@ const VALID_MS = 10 * 60 * 1000;
 
 /** The time of the facts is a little before the scan, so that whatever changed in the clock tick of the scan is newer. */
 const BEFORE_SCAN_MS = 1;
+
+const MOST_LAST_CHANGED = 20;
 
 /** File systems take the time from the kernel's last tick. */
 const CLOCK_TICK_MS = 20;
@@ -75,7 +79,7 @@ export function leaveFacts(
   repository: Repository,
   record: SessionRecord,
   facts: FactLines | undefined,
-  { seen, commit, warnings, skipped }: CaptureResult,
+  { seen, commit, changes, warnings, skipped }: CaptureResult,
 ): void {
   const { session_id: id, branch } = record;
   const { agtDir, commonDir } = repository;
@@ -88,6 +92,7 @@ export function leaveFacts(
     // Otherwise agt has more to say each time.
     if (warnings.length + skipped.length === 0) facts.check(`says ${id}: nothing changed`);
     if (parts !== undefined) noteParts(facts, record, parts);
+    noteLastChanged(facts, agtDir, record, changes);
     mkdirSync(frontDirectory(agtDir), { recursive: true });
     writeAt(frontUntilFile(agtDir, id), '', clock + VALID_MS);
     writeAt(frontFactsFile(agtDir, id), facts.text(), clock - BEFORE_SCAN_MS);
@@ -113,6 +118,21 @@ function noteParts(facts: FactLines, { checkout }: SessionRecord, { split, parts
   facts.look(...parts.map((names) => `part ${list(names)}`), `split ${list(split)}`);
 }
 
+/** An agent often changes the same files again, so the front looks at them first. */
+function noteLastChanged(
+  facts: FactLines,
+  agtDir: string,
+  record: SessionRecord,
+  changes: CaptureResult['changes'],
+): void {
+  const before = /^last (.*)$/m.exec(readIfThere(frontFactsFile(agtDir, record.session_id)))?.[1] ?? '';
+  const paths = changes.length === 0 ? before.split(' ') : changes.map(({ path }) => path);
+  const present = paths
+    .slice(0, MOST_LAST_CHANGED)
+    .filter((path) => PLAIN.test(path) && existsSync(join(sessionFolder(record), path)));
+  if (present.length > 0) facts.look(`last ${present.join(' ')}`);
+}
+
 function noteMachine(facts: FactLines, { git }: Repository): void {
   const [own] = ownFiles(packed);
   if (own === undefined) throw new CannotTell();
@@ -130,8 +150,12 @@ function noteFolder(facts: FactLines, record: SessionRecord): void {
   facts.look(`folder ${folder}`);
   if (tree !== folder) facts.look(`tree ${tree}`);
   if (globPattern(folder) !== folder) facts.look(`unchecked ${globPattern(folder)}`);
-  for (const path of new Set([folder, tree]))
-    facts.look(`grep  ${grepPattern(path)}/`, `grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
+  const mustLookAtMaps = !mapsChangeTimes(folder);
+  if (mustLookAtMaps) facts.look('maps');
+  for (const path of new Set([folder, tree])) {
+    facts.look(`grep  ${grepPattern(path)}/`);
+    if (mustLookAtMaps) facts.look(`grep ^[^ ]* .w.s .* ${grepPattern(path)}/`);
+  }
   facts.in(folder).keepDirectories(TOP_FOLDERS.filter((name) => tree === folder || name !== 'sandbox'));
   facts.keep([IGNORE_FILE]);
   facts.in(record.checkout ?? record.sandbox);

@@ -1,9 +1,12 @@
 /** The front starts agt for everything that agt might capture, and for nothing else. */
 import {
+  accessSync,
   appendFileSync,
   chmodSync,
+  constants,
   linkSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -17,7 +20,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Front } from '../../harness/front.ts';
 import { makeSession, sessionIn, type TestSession } from '../../harness/session.ts';
-import { agtOk, git, makeRepository, makeTempDir, run, write } from '../../harness/world.ts';
+import { AGT, agtOk, git, makeRepository, makeTempDir, run, write } from '../../harness/world.ts';
 
 const front = new Front();
 const FILES = { a: 'a\n', 'd/b': 'b\n', 'd/e/c': 'c\n', '.gitignore': 'ignored\n' };
@@ -202,19 +205,54 @@ test.skipIf(!mayMount)('a mount (needs root)', () => {
   expect(front.starts(session.sandbox)).toBe(false);
 });
 
-test('a process in the folder that has mapped a file for writing', () => {
+test('a process in the folder that writes through a memory map', () => {
   const session = makeSession(FILES);
+  writeFileSync(join(session.sandbox, 'a'), 'not on disk yet');
   front.settle(session.sandbox);
+  // An answer by the front lies between the two: the map alone is no change.
   const script = `
+import mmap, subprocess, sys
+def ask():
+    sys.stdout.write(subprocess.run([sys.argv[1], 'autocommit'], capture_output=True, text=True).stdout)
+f = open('a', 'r+b')
+m = mmap.mmap(f.fileno(), 0)
+ask()
+m[0] = 88
+ask()
+subprocess.run([sys.argv[2], 'autocommit'])
+ask()
+`;
+  const args = ['-c', script, front.script(), AGT];
+  const { stdout, stderr } = run('python3', args, { cwd: session.sandbox });
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^s1: nothing changed\nagt is started\ns1: captured .*\nagt is started\n$/);
+  front.settle(session.sandbox);
+});
+
+const MEMORY = '/dev/shm';
+test.skipIf(!isWritable(MEMORY))(
+  'a process in a folder in memory that has mapped a file (needs /dev/shm)',
+  () => {
+    const repository = mkdtempSync(join(MEMORY, 'agt-test-'));
+    try {
+      git(MEMORY, 'clone', '-q', makeRepository(FILES), repository);
+      const { sandbox } = sessionIn(repository, 's1');
+      front.settle(sandbox);
+      expect(front.starts(sandbox)).toBe(false);
+      const script = `
 import mmap, subprocess, sys
 f = open('a', 'r+b')
 m = mmap.mmap(f.fileno(), 0)
 sys.stdout.write(subprocess.run([sys.argv[1], 'autocommit'], capture_output=True, text=True).stdout)
 `;
-  const { stdout, stderr } = run('python3', ['-c', script, front.script()], { cwd: session.sandbox });
-  expect({ stdout, stderr }).toEqual({ stdout: 'agt is started\n', stderr: '' });
-  expect(front.starts(session.sandbox)).toBe(false);
-});
+      const { stdout, stderr } = run('python3', ['-c', script, front.script()], { cwd: sandbox });
+      expect({ stdout, stderr }).toEqual({ stdout: 'agt is started\n', stderr: '' });
+      expect(front.starts(sandbox)).toBe(false);
+    } finally {
+      for (const path of [repository, `${repository}.agt`]) rmSync(path, { recursive: true, force: true });
+    }
+  },
+);
 
 test('agt itself has changed something: metadata, settings, locks, a removal', () => {
   const session = makeSession(FILES);
@@ -250,3 +288,12 @@ test('agt itself has changed something: metadata, settings, locks, a removal', (
   mkdirSync(folder, { recursive: true });
   expect(front.starts(folder)).toBe(true);
 });
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -32,6 +32,7 @@ test.each(['worktree', 'in-place'])('a folder of thousands of files (%s)', (plac
     'deep in the last part': () => writeFileSync(at('src/d57/deep/er/new'), ''),
     'a file written in the first part': () => writeFileSync(at('src/d0/deep/er/f0'), 'x'),
     'beside the parts': () => writeFileSync(at('src/a'), 'x'),
+    'the same file again': () => writeFileSync(at('src/a'), 'y'),
     'at the top': () => writeFileSync(at('x'), ''),
     'rights of a file at the top': () => chmodSync(at('x'), 0o700),
     'in another directory': () => writeFileSync(at('with space/x'), 'x'),
@@ -43,10 +44,14 @@ test.each(['worktree', 'in-place'])('a folder of thousands of files (%s)', (plac
     'in xdg': () => write(join(folder, 'xdg/x'), ''),
     'beside the sandbox': () => writeFileSync(join(folder, 'x'), ''),
   };
-  const count = place === 'in-place' ? 4 : undefined;
+  const count = place === 'in-place' ? 5 : undefined;
   for (const [name, change] of Object.entries(changes).slice(0, count)) {
     front.settle(sandbox);
     change();
     expect({ name, started: front.startsForTool(sandbox, 1) }).toEqual({ name, started: true });
+    if (name === 'beside the parts') {
+      front.settle(sandbox);
+      expect(readFileSync(join(repository, '.git/agt/front/s1'), 'utf8')).toContain('\nlast sandbox/src/a\n');
+    }
   }
 });

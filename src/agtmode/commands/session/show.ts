@@ -1,5 +1,6 @@
 import { EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
+import { isThere, listMoments, type Moment } from '../../../providers/moment.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
@@ -9,7 +10,7 @@ import {
   SESSION_ARGUMENT,
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
-import { json, plural, shortOid, table } from '../../output/format.ts';
+import { age, json, plural, shortOid, table } from '../../output/format.ts';
 import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
 export const sessionShow = defineCommand({
@@ -26,11 +27,24 @@ export const sessionShow = defineCommand({
       repository,
       findSession(repository, givenSession(args), context.cwd),
     );
-    if (args.json) context.out(json(sessionJson(view)));
-    else context.out(table(describeSession(view, context.now())));
+    const moment = listMoments(repository.agtDir, view.record).findLast(isThere);
+    if (args.json)
+      context.out(json({ ...sessionJson(view), last_frozen: moment ? momentJson(moment) : null }));
+    else
+      context.out(table([...describeSession(view, context.now()), ...describeMoment(moment, context.now())]));
     return EXIT.done;
   },
 });
+
+function momentJson({ token, commit, made }: Moment) {
+  return { folder: token.path, commit, at: made };
+}
+
+function describeMoment(moment: Moment | undefined, now: Date): [string, string][] {
+  if (moment === undefined) return [];
+  const { commit, made, token } = moment;
+  return [['last frozen', `${age(new Date(made), now)}, snapshot ${shortOid(commit)}: ${token.path}`]];
+}
 
 function describeSession(view: SessionStatus, now: Date): [string, string][] {
   const { record, headCommit } = view;

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import { AgtError, EXIT } from '../../../errors.ts';
+import { forgetFolder } from '../../../session/attached/forget.ts';
+import { type AttachedSession, findAttached, folderAt, realPath } from '../../../session/attached/store.ts';
+import { snapshotRefs } from '../../../session/record.ts';
+import { readHistory } from '../../../snapshot/history.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { json, plural, showPath } from '../../output/format.ts';
+import { attachedHere, sessionIfAny } from '../../session-here.ts';
+
+export const snapshotForget = defineCommand({
+  usage: 'snapshot forget [folder]',
+  group: 'snapshots',
+  summary: 'delete all snapshots of a folder',
+  description:
+    'Delete the store of a folder with all of its snapshots. The files of the folder stay as they are, and nothing ' +
+    'brings the snapshots back. The folder may be gone. If hooks of an agent take snapshots there, they begin anew.',
+  positionals: { folder: { type: 'string', describe: 'folder (default: the one that you are in)' } },
+  options: {
+    force: {
+      type: 'boolean',
+      default: false,
+      describe: 'delete them; without it, agt only says how many there are',
+    },
+    'dry-run': DRY_RUN_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ['agt snapshot forget -n', 'show how many snapshots of this folder would go'],
+    ['agt snapshot forget ~/notes --force', 'delete the snapshots of a folder'],
+  ],
+  run: async (args, context) => {
+    const attached = args.folder === undefined ? await attachedOrRefuse(context) : find(context, args.folder);
+    const { repository, record } = attached;
+    const folder = record.checkout ?? record.sandbox;
+    const { length } = await readHistory(repository.git, snapshotRefs(record));
+    const snapshots = plural(length, 'snapshot');
+    if (!args.force && !args['dry-run']) {
+      throw new AgtError(`${snapshots} of ${showPath(folder)} would go, and nothing brings them back`, {
+        hints: ['to look at them: agt snapshot list', 'to delete them: add --force'],
+      });
+    }
+    if (!args['dry-run']) await forgetFolder(context.folderAccess(), attached);
+    if (args.json) {
+      const about = { folder, store: repository.commonDir, snapshots: length };
+      context.out(json({ ...about, deleted: !args['dry-run'] }));
+    } else
+      context.out(`${args['dry-run'] ? 'would delete' : 'deleted'} ${snapshots} of ${showPath(folder)}\n`);
+    return EXIT.done;
+  },
+});
+
+/** The folder itself, and none above it: the snapshots of another folder would go. */
+function find(context: Context, given: string): AttachedSession {
+  const access = context.folderAccess();
+  const folder = realPath(resolve(context.cwd, given));
+  const found =
+    folderAt(access, undefined, folder) === folder ? findAttached(access, folder, undefined) : undefined;
+  if (found === undefined) throw noSnapshots(folder);
+  return found;
+}
+
+async function attachedOrRefuse(context: Context): Promise<AttachedSession> {
+  const session = await sessionIfAny(context);
+  const attached = await attachedHere(context);
+  if (attached !== undefined && attached.record.sandbox === session?.record.sandbox) return attached;
+  if (session === undefined) throw noSnapshots(context.cwd);
+  const id = session.record.session_id;
+  throw new AgtError(`you are in the session "${id}", which agt snapshot forget does not delete`, {
+    hints: [`agt session remove ${id}`],
+  });
+}
+
+function noSnapshots(folder: string): AgtError {
+  return new AgtError(`there are no snapshots of ${showPath(folder)}`, {
+    hints: ['the folders that have some: agt du --folders'],
+  });
+}

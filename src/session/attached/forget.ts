@@ -1,0 +1,24 @@
+/** Deletes the store of an attached folder with all of its snapshots. The folder itself stays as it is. */
+import { mkdtempSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { removeTree } from '../../disk/remove-tree.ts';
+import { newStorePrefix } from '../../repository/layout.ts';
+import { withSessionLock } from '../lock.ts';
+import { type AttachedSession, type FolderAccess, stateHome } from './store.ts';
+
+/**
+ * First the store gets a name that no folder leads to. If agt is killed then, the next new store deletes the rest.
+ * @throws AgtError while another agt works on the folder.
+ */
+export async function forgetFolder(
+  { env }: FolderAccess,
+  { repository, record }: AttachedSession,
+): Promise<void> {
+  const gone = mkdtempSync(newStorePrefix(stateHome(env) ?? ''));
+  await withSessionLock(repository, record.session_id, async () => {
+    renameSync(repository.commonDir, join(gone, 'store'));
+    failurePoint('snapshot: store renamed');
+  });
+  removeTree(gone);
+}

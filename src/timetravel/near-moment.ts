@@ -1,0 +1,89 @@
+/**
+ * The frozen moment of a session that is nearest to a snapshot. A clone of it, and what differs, is the snapshot: that is
+ * quicker than to write every file.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readStatCache, type StatCache } from '../autocommit/stat-cache/stat-cache.ts';
+import { applyPlan } from '../checkout/apply.ts';
+import { prepareCheckout } from '../checkout/checkout.ts';
+import type { CheckoutPlan } from '../checkout/plan.ts';
+import { removeAt } from '../disk/remove-tree.ts';
+import { gitText } from '../git/run/git.ts';
+import { isThere, listMoments, type Moment } from '../providers/moment.ts';
+import { momentFiles } from '../repository/layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { IGNORE_FILE, restoreIgnoreFile } from '../snapshot/ignore-file.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadata.ts';
+
+export interface NearMoment {
+  readonly moment: Moment;
+  readonly cache: StatCache;
+  readonly statCache: string;
+  /** From there to the snapshot. */
+  readonly plan: CheckoutPlan;
+  /** Paths in the frozen folder that its own snapshot does not have. */
+  readonly skipped: readonly string[];
+}
+
+/** Undefined if agt keeps none whose content is whole. */
+export async function nearestMoment(
+  repository: Repository,
+  owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
+  wanted: SnapshotMetadata,
+): Promise<NearMoment | undefined> {
+  const { agtDir, git } = repository;
+  const moments = listMoments(agtDir, owner).filter(isThere);
+  if (moments.length === 0) return undefined;
+  const exact = moments.findLast(({ commit }) => commit === wanted.commit);
+  const candidates = exact === undefined ? await neighbours(repository, moments, wanted.commit) : [exact];
+  const found: NearMoment[] = [];
+  for (const moment of candidates) {
+    const { statCache } = momentFiles(agtDir, owner.session_id, moment.number);
+    const cache = existsSync(statCache) ? readStatCache(statCache) : undefined;
+    if (cache?.commit !== moment.commit || hasBorders(cache)) continue;
+    const from = await readSnapshotMetadata(git, moment.commit);
+    const plan = await prepareCheckout(git, from, wanted, TOP_FOLDERS);
+    if (plan.blocked.length === 0) found.push({ moment, cache, statCache, plan, skipped: from.skipped });
+  }
+  return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
+}
+
+/** The last one before the snapshot, and the first one after it. */
+async function neighbours(
+  { git }: Repository,
+  moments: readonly Moment[],
+  commit: string,
+): Promise<Moment[]> {
+  const time = Number(await gitText(git, ['log', '-1', '--format=%ct', commit])) * 1000;
+  const isBefore = ({ made }: Moment) => Date.parse(made) <= time;
+  return [moments.findLast(isBefore), moments.find((moment) => !isBefore(moment))].filter(
+    (moment) => moment !== undefined,
+  );
+}
+
+/** Whether a directory was of another file system: a frozen folder has nothing of what is in it. */
+export function hasBorders({ directories }: StatCache): boolean {
+  return directories === undefined || directories.paths.some((_, row) => directories.mustList(row));
+}
+
+export function planSize({ deletions, writes, modes }: CheckoutPlan): number {
+  return deletions.length + writes.length + modes.size;
+}
+
+/** Makes the snapshot of a clone of the moment in which nobody works yet. False if the system refuses something. */
+export async function finishClone(
+  { git }: Repository,
+  folder: string,
+  { plan, skipped }: Pick<NearMoment, 'plan' | 'skipped'>,
+  wanted: SnapshotMetadata,
+): Promise<boolean> {
+  const path = Buffer.from(folder).toString('latin1');
+  for (const entry of skipped) removeAt(`${path}/${entry}`);
+  const { changed, refused } = await applyPlan(git, plan, { path, isCaptured: () => true });
+  rmSync(join(folder, IGNORE_FILE), { force: true });
+  restoreIgnoreFile(folder, wanted.manifest.agtignore);
+  return changed.length + refused.length === 0;
+}
