@@ -1,6 +1,7 @@
 /** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
+import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId } from './id.ts';
@@ -37,8 +38,19 @@ export function sessionContaining(repository: Repository, cwd: string): SessionR
   const { records } = listRecords(repository);
   return (
     records.find((record) => isIn(sessionFolder(record))) ??
-    records.find(({ checkout }) => checkout !== undefined && isIn(checkout))
+    records.find(({ checkout }) => checkout !== undefined && isIn(checkout)) ??
+    sessionAt(records, repository.worktree, isIn)
   );
+}
+
+/** The session whose sandbox stands at the path of the user's worktree (workspace/namespace.ts). */
+function sessionAt(
+  records: readonly SessionRecord[],
+  worktree: string | undefined,
+  isIn: (folder: string) => boolean,
+): SessionRecord | undefined {
+  if (worktree === undefined || !isIn(worktree)) return undefined;
+  return records.find(({ sandbox }) => isSameDirectory(sandbox, worktree));
 }
 
 function withoutSymlinks(path: string): string {
