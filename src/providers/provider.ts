@@ -31,10 +31,14 @@ export interface Finding {
 
 export interface Provider {
   readonly kind: ProviderKind;
+  /** Its folders are mount points: no rename moves them. */
+  readonly mounts?: boolean;
   /** Reads only. */
   readonly find: (place: Place) => Finding;
-  /** Makes the folder of the token, which must not exist: empty, or with the content of `from`. */
+  /** Makes the folder of the token, which must not exist, at its temporary path: empty, or with the content of `from`. */
   readonly prepare: (token: Token, from?: string) => Promise<void>;
+  /** Gives the folder its own path. Without it a rename does. */
+  readonly settle?: (token: Token) => Promise<void>;
   /** Keeps the content of `folder`, which goes on, under the path of the token. */
   readonly freeze: (folder: string, token: Token) => Promise<void>;
   /** Nobody can write to a closed folder. */
@@ -43,4 +47,6 @@ export interface Provider {
   readonly remove: (token: Token, at?: string) => Promise<boolean>;
   /** Paths in a directory that agt has made with this provider. */
   readonly walk: (directory: string) => Token[];
+  /** The name of what the token stands for, if it is there and not mounted. */
+  readonly unmounted?: (token: Token) => Promise<string | undefined>;
 }

@@ -12,7 +12,7 @@ import { providerOf } from '../../providers/choose.ts';
 import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
 import { isThere, listMoments } from '../../providers/moment.ts';
-import { carriesNonce, makingPath, parseToken, tokenText } from '../../providers/token.ts';
+import { carriesNonce, makingPath, parseToken, type Token, tokenText } from '../../providers/token.ts';
 import {
   agtDirectory,
   FROZEN,
@@ -42,11 +42,21 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
   const [half, whole] = [makingPath(token), token.path].map(
     (path) => existsSync(path) && carriesNonce(path, token),
   );
-  if (existsSync(repository) && (await isInUse(lease))) return [];
+  const dataset = half || whole ? undefined : await unmounted(token);
+  if (dataset === undefined && existsSync(repository) && (await isInUse(lease))) return [];
   const remove = async () => {
     if (await providerOf(token.kind).remove(token)) end();
   };
   const note = { level: 'note', about: token.path, mend: 'agt doctor --fix' } as const;
+  if (dataset !== undefined)
+    return [
+      {
+        level: 'warning',
+        about: token.path,
+        problem: `the ${token.kind} dataset ${dataset} is not mounted there`,
+        mend: `zfs mount ${shellQuote(dataset)}`,
+      },
+    ];
   if (!half && !whole) return [{ ...note, problem: 'agt holds a lease of a folder that is gone', fix: end }];
   if (half && !whole)
     return [
@@ -64,6 +74,13 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       mend: `check what it contains, then: rm -rf ${shellQuote(token.path)}`,
     },
   ];
+}
+
+/** Undefined also where that file system is not there any more. */
+async function unmounted(token: Token): Promise<string | undefined> {
+  return providerOf(token.kind)
+    .unmounted?.(token)
+    .catch(() => undefined);
 }
 
 /** Undefined for a path that is no frozen folder. */

@@ -32,7 +32,6 @@ import {
   cloneFolder,
   makeFolder,
   moveIntoWorktree,
-  warmUp,
 } from '../workspace/clone.ts';
 import { chooseWorkspace, removeWorkspace, type WorkspaceFields } from '../workspace/provider.ts';
 import { addWorktree } from './add-worktree.ts';
@@ -95,9 +94,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
-    const done = complete(session, record, 'create');
-    if (made.clone !== undefined) await warmUp(session.repository, record, made.clone);
-    return done;
+    return complete(session, record, 'create');
   } catch (error) {
     if (await undoSteps(undo, record)) session.forget();
     else if (record.checkout !== undefined) throw await halfWay(repository, record, error);

@@ -25,6 +25,7 @@ import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { endMoments } from '../workspace/moments.ts';
+import { isOwnMount } from '../workspace/provider.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -153,7 +154,7 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseOtherFolder(repository, record);
-  refuseMounts(sessionFolder(record));
+  refuseMounts(sessionFolder(record), isOwnMount(record));
 }
 
 /** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */

@@ -2,8 +2,8 @@
  * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
  * when it is complete, so that nobody takes its files for the work of an agent.
  */
-import { readFileSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, readFileSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
@@ -32,8 +32,11 @@ export interface CloneSource {
 }
 
 export interface ClonedIndex {
-  readonly bytes: Buffer;
+  /** In bytes. */
+  readonly size: number;
   readonly mtimeMs: number;
+  /** Writes it to a path. */
+  readonly copyTo: (path: string) => void;
 }
 
 export interface ClonedFolder {
@@ -63,7 +66,7 @@ export async function cloneFolder(
 
 export async function makeFolder(repository: Repository, record: SessionRecord): Promise<void> {
   const workspace = await makeWorkspace(repository, record);
-  if (workspace !== undefined) settleWorkspace(workspace);
+  if (workspace !== undefined) await settleWorkspace(workspace);
   for (const name of ['xdg', 'config']) makeDirectories(join(sessionFolder(record), name));
 }
 
@@ -91,16 +94,16 @@ export async function moveIntoWorktree(
   writeFileSync(join(clone, '.git'), readFileSync(join(sandbox, '.git')), { flag: 'wx' });
   rmSync(join(sandbox, '.git'));
   for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
-  settleWorkspace(workspace);
+  await settleWorkspace(workspace);
 }
 
 /**
  * A clone has the inode numbers and times of its source, so the index holds for it, with its own time: under a newer one
  * git would trust files that changed in the second of the index.
  */
-function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex): void {
+function writeClonedIndex(gitDir: string, { copyTo, mtimeMs }: ClonedIndex): void {
   const path = join(gitDir, 'index');
-  writeFileSync(path, bytes);
+  copyTo(path);
   const seconds = Math.floor(mtimeMs / 1000);
   utimesSync(path, seconds, seconds);
 }
@@ -112,20 +115,20 @@ const LARGE_INDEX = 1_000_000;
 export async function warmUp(
   { git }: Repository,
   { sandbox }: SessionRecord,
-  { index }: CloneSource,
+  source: CloneSource | undefined,
 ): Promise<void> {
-  if ((index?.bytes.length ?? 0) < LARGE_INDEX) return;
+  if ((source?.index?.size ?? 0) < LARGE_INDEX) return;
   await startDetached(inDirectory(git, sandbox), ['--no-optional-locks', 'status', '--porcelain']);
 }
 
-/** The stat cache of the source holds for the clone, too. */
+/** The stat cache of the source holds for the clone, too. A capture replaces the file and never writes into it. */
 export function copyStatCache(
   repository: Repository,
   record: SessionRecord,
   { statCache }: CloneSource,
 ): void {
   const file = statCacheFile(repository.agtDir, record.session_id);
-  const bytes = readFileSync(statCache);
   rmSync(file, { force: true });
-  writeFileSync(file, bytes, { flag: 'wx' });
+  makeDirectories(dirname(file));
+  linkSync(statCache, file);
 }

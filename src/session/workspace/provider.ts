@@ -59,8 +59,10 @@ export async function makeWorkspace(
 }
 
 /** Gives the folder its own name. */
-export function settleWorkspace({ token, path }: Workspace): void {
-  renameSync(path, token.path);
+export async function settleWorkspace({ token, path }: Workspace): Promise<void> {
+  const { settle } = providerOf(token.kind);
+  if (settle === undefined) renameSync(path, token.path);
+  else await settle(token);
   failurePoint('workspace: in place');
 }
 
@@ -68,6 +70,12 @@ export function lease({ commonDir, git }: Repository, token: Token, session?: st
   const state = stateHome(git.env);
   if (state === undefined) return;
   takeLease(state, { token, repository: commonDir, session, made: new Date().toISOString() });
+}
+
+/** Whether the folder of a session is a mount point that agt has made. */
+export function isOwnMount(record: Pick<SessionRecord, 'token'>): boolean {
+  const token = tokenOf(record);
+  return token !== undefined && providerOf(token.kind).mounts === true;
 }
 
 /** Removes the folder, which may have been moved to `at`. False if it is not one of a provider. */
