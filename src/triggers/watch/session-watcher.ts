@@ -41,6 +41,7 @@ export class SessionWatcher {
   private readonly options: WatchOptions;
   private readonly sessions = new Map<SessionId, WatchedSession>();
   private readonly pause = new InterruptibleSleep();
+  private readonly waiting: (() => Promise<void>)[] = [];
   private stopped = false;
   /** True if sessions may have been created or removed. */
   private recordsChanged = false;
@@ -54,6 +55,14 @@ export class SessionWatcher {
   stop(): void {
     this.stopped = true;
     this.pause.wake();
+  }
+
+  /** Does something between two captures, before those that are due. */
+  inTurn<T>(action: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push(() => action().then(resolve, reject));
+      this.pause.wake();
+    });
   }
 
   /** Returns when stopped, or when no named session is left. True if the last captures were complete. */
@@ -124,6 +133,8 @@ export class SessionWatcher {
   }
 
   private async captureOrSleep(): Promise<void> {
+    const first = this.waiting.shift();
+    if (first !== undefined) return first();
     const next = this.nextDue();
     const waitMs = next === undefined ? undefined : next.due - Date.now();
     if (next !== undefined && waitMs !== undefined && waitMs <= 0) await this.capture(next.session);
