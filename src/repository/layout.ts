@@ -39,40 +39,6 @@ export function departingFolder(sessionFolder: string): string {
   return join(dirname(sessionFolder), `.removing-${basename(sessionFolder)}`);
 }
 
-/**
- * Files of a session that runs at the user's own path (session/workspace/namespace.ts), in its session folder. Captures and
- * forks pass over names that begin with `.agt-`.
- */
-export function namespaceFiles(sessionFolder: string): {
-  readonly directory: string;
-  /** Where the common git directory stands meanwhile. */
-  readonly gitDirectory: string;
-  /** Names the user's path. */
-  readonly path: string;
-  readonly gitFile: string;
-  readonly gitdir: string;
-  readonly bin: string;
-} {
-  const directory = join(sessionFolder, NAMESPACE);
-  const inIt = (name: string) => join(directory, name);
-  return {
-    directory,
-    gitDirectory: inIt('.git'),
-    path: inIt('path'),
-    gitFile: inIt('git-file'),
-    gitdir: inIt('gitdir'),
-    bin: inIt('bin'),
-  };
-}
-
-const NAMESPACE = '.agt-namespace';
-
-/** The session folder, if a common git directory stands in one meanwhile. */
-export function folderOfNamespace(commonDir: string): string | undefined {
-  const directory = dirname(commonDir);
-  return basename(directory) === NAMESPACE && basename(commonDir) === '.git' ? dirname(directory) : undefined;
-}
-
 /** Session metadata, one file for each session. */
 export function recordsDirectory(agtDir: string): string {
   return join(agtDir, 'sessions');

@@ -5,7 +5,7 @@
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { AgtError } from '../errors.ts';
-import { folderOfNamespace } from './layout.ts';
+import { folderOfNamespace } from './namespace-files.ts';
 import type { Repository } from './repository.ts';
 
 /** @throws AgtError if the worktree of the repository is `/` or the home directory. */

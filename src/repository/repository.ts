@@ -11,7 +11,8 @@ import { discoverRepository } from '../git/files/discover-repository.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import type { FoundRepository } from './find-repository.ts';
-import { agtDirectory, areaSessions, folderOfNamespace, namespaceFiles } from './layout.ts';
+import { agtDirectory, areaSessions } from './layout.ts';
+import { folderOfNamespace, namespaceFiles } from './namespace-files.ts';
 
 export interface Repository {
   /** Runs in the main worktree, since relative URLs of remotes depend on it; in a bare repository, in the repository. */

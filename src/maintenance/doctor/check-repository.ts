@@ -26,12 +26,8 @@ import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
-import {
-  areaConfigFile,
-  folderOfNamespace,
-  prefixesFile,
-  scratchDirectory,
-} from '../../repository/layout.ts';
+import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
+import { folderOfNamespace } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from '../../session/record.ts';

@@ -13,7 +13,7 @@ import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { AgtError } from '../../errors.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
-import { namespaceFiles } from '../../repository/layout.ts';
+import { namespaceFiles } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
