@@ -182,8 +182,8 @@ export const SETTING_KEYS = [
     env: 'AGT_WORKING_COPY',
     agtModeOnly: true,
     summary:
-      'where the agent of a new session works: in a worktree of its own (worktree or auto), or in your checkout (in-place)',
-    check: supported('auto', 'worktree', 'in-place'),
+      'where the agent of a new session works: in a worktree of its own (worktree or auto), in your checkout (in-place), or in a worktree that its commands see at the path of your checkout (cow-overlay)',
+    check: supported('auto', 'worktree', 'in-place', 'cow-overlay'),
   },
 ] as const satisfies readonly SettingKey[];
 

@@ -123,6 +123,15 @@ export function frontSeenFile(agtDir: string, sessionId: string): string {
   return join(frontDirectory(agtDir), `${FRONT_TIMES.seen}${sessionId}`);
 }
 
+/** The `agt watch` that answers the front, and the pipe for questions. No session id begins with a dot. */
+export function watcherFile(agtDir: string): string {
+  return join(frontDirectory(agtDir), '.watcher');
+}
+
+export function questionsPipe(agtDir: string): string {
+  return join(frontDirectory(agtDir), '.questions');
+}
+
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [

@@ -2,13 +2,14 @@
  * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
  * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
  */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { breakStaleRefLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
+import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
@@ -49,6 +50,7 @@ export async function withSessionLock<T>(
   id: SessionId,
   action: (session: LockedSession) => Promise<T>,
 ): Promise<T> {
+  refuseFromNamespace(repository, id);
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
@@ -67,6 +69,15 @@ export async function withSessionLock<T>(
       hints: ['try again in a few seconds'],
     });
   }
+}
+
+/** Where the git directory stands at another path, git would write that path into other sandboxes. @throws AgtError */
+function refuseFromNamespace({ commonDir }: Repository, id: SessionId): void {
+  const folder = folderOfNamespace(commonDir);
+  if (folder === undefined || basename(folder) === id) return;
+  throw new AgtError(`session "${id}" cannot be changed from inside of "${basename(folder)}"`, {
+    hints: [`a command of that session runs at the user's own path; call agt outside of it`],
+  });
 }
 
 /** A killed agt or git may have left git's locks on the refs of this session. Now nobody else changes them. */

@@ -30,6 +30,8 @@ interface NewRequest {
   readonly withChanges?: boolean;
   /** A value of fs.snapshots; undefined for git. */
   readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
 }
 
 export interface NewSession {
@@ -71,6 +73,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
     config,
     showProgress: request.showProgress,
     snapshots: request.snapshots,
+    standsAt: request.standsAt,
     clone: () => findTemplate(repository, start.commit, config),
     fill: async (record, session, { config: read, clone }) => {
       source = clone;

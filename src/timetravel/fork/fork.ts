@@ -30,6 +30,8 @@ interface ForkRequest {
   readonly now: Date;
   /** A value of fs.snapshots; undefined for git. */
   readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
 }
 
 interface ForkResult {
@@ -73,13 +75,14 @@ async function createFork(
   repository: Repository,
   source: SessionRecord,
   origin: ForkOrigin,
-  { id, now, snapshots }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
+  { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
   let near: NearMoment | undefined;
   let cloned: CloneSource | undefined;
   const record = await createSession(repository, {
     id,
     snapshots,
+    standsAt,
     clone: async (fields) => {
       if (origin.isCurrent) return sourceToClone(repository, source, fields, origin);
       const found = await momentToClone(repository, source, fields, origin);
