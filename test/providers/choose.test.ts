@@ -42,7 +42,7 @@ describe('the best provider at a place', () => {
     ['zfs-fuse, as root', zfs('fuse.zfs'), { zfs: 90, git: 50 }],
     ['ZFS without root', { ...zfs('zfs'), isRoot: false }, { git: 50 }],
     ['ZFS without its program', { ...zfs('zfs'), program: () => undefined }, { git: 50 }],
-    ['ext4', { fileSystem: 0xef53, mount: { ...mount(), type: 'ext4' } }, { git: 50 }],
+    ['ext4', { fileSystem: 0xef53, mount: { ...mount(), type: 'ext4' } }, { git: 50, overlay: 40 }],
     ['a system that cannot tell', { fileSystem: undefined, mount: undefined }, { git: 50 }],
   ])('%s', (_, changed, expected) => {
     const found = findAll(place(changed));
@@ -69,7 +69,7 @@ describe('the best provider at a place', () => {
     expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
     expect(agtOk(repository, 'session', 'list', '--all', '--json')).toBe('[]');
     expect(agt(repository, 'session', 'new', 's1', '--fs-snapshots', 'tape').exitCode).toBe(2);
-    expect(agt(repository, 'session', 'new', 's1', '--working-copy', 'cow-overlay').exitCode).toBe(2);
+    expect(agt(repository, 'session', 'new', 's1', '--working-copy', 'copy').exitCode).toBe(2);
   });
 
   test('agt doctor prints each with its score and the reason', () => {
