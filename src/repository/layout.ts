@@ -242,9 +242,9 @@ export function momentFiles(
   agtDir: string,
   sessionId: string,
   number: number,
-): { readonly record: string; readonly statCache: string } {
-  const directory = momentsDirectory(agtDir, sessionId);
-  return { record: join(directory, `${number}.json`), statCache: join(directory, `${number}.scan`) };
+): { readonly record: string; readonly statCache: string; readonly index: string } {
+  const file = (end: string) => join(momentsDirectory(agtDir, sessionId), `${number}.${end}`);
+  return { record: file('json'), statCache: file('scan'), index: file('index') };
 }
 
 /** The start of the name of a frozen moment; its nonce is the end. */

@@ -5,7 +5,7 @@ import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-wa
 import { defineCommand } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
-import { answerFront } from '../front/answer-front.ts';
+import { answerFront, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 
 export const watch = defineCommand({
@@ -56,7 +56,9 @@ export const watch = defineCommand({
     });
     stopOnSignal(watcher);
     const stopAnswering = await answerQuestions(repository.agtDir, context.env, (question) =>
-      watcher.inTurn(() => answerFront(repository, question, context.env)),
+      watcher.captureFor(sessionAsked(repository, question), () =>
+        answerFront(repository, question, context.env),
+      ),
     );
     try {
       return (await watcher.run()) ? EXIT.done : EXIT.failed;

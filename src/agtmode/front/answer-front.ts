@@ -9,7 +9,8 @@ import { writeLastEvent } from '../../integrations/hooks-log.ts';
 import { recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { findSession } from '../../session/find-session.ts';
+import { findSession, sessionContaining } from '../../session/find-session.ts';
+import type { SessionId } from '../../session/id.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import type { Answer, Question } from '../../triggers/watch/questions.ts';
@@ -28,6 +29,11 @@ export async function answerFront(
   return question.kind === 'hook'
     ? answerTool(agtDir, question, env)
     : answerAutocommit(agtDir, question, env);
+}
+
+/** The session that a question is about, if it says so. */
+export function sessionAsked(repository: Repository, { session, cwd }: Question): SessionId | undefined {
+  return (session as SessionId | undefined) ?? sessionContaining(repository, cwd)?.session_id;
 }
 
 async function answerAutocommit(

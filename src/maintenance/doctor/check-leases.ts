@@ -11,7 +11,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
-import { isThere, listMoments } from '../../providers/moment.ts';
+import { momentTokens } from '../../providers/moment.ts';
 import { carriesNonce, makingPath, parseToken, type Token, tokenText } from '../../providers/token.ts';
 import {
   agtDirectory,
@@ -100,8 +100,8 @@ export async function checkFrozen(
 ): Promise<Finding[]> {
   const directory = frozenDirectory(await sessionsDir());
   const template = readJson(templateFiles(agtDir).record) as { token?: string } | undefined;
-  const moments = records.flatMap((record) => listMoments(agtDir, record));
-  const own = [parseToken(template?.token)?.nonce, ...moments.map(({ token }) => token.nonce)];
+  const moments = records.flatMap((record) => momentTokens(agtDir, record).map(({ nonce }) => nonce));
+  const own = [parseToken(template?.token)?.nonce, ...moments];
   const found = PROVIDER_KINDS.flatMap((kind) => providerOf(kind).walk(directory));
   return found.flatMap(({ kind, path }) => {
     const { what, nonce } = frozenName(path) ?? {};
@@ -125,8 +125,8 @@ async function isInUse({ token, session, repository, made }: Lease): Promise<boo
   const isEnded =
     record === undefined || !['creating', 'active', 'failed', 'removing'].includes(record.state);
   if (isEnded) return false;
-  const moments = listMoments(agtDir, { session_id: session, sandbox: record.sandbox });
-  return (
-    record.token === text || moments.some((moment) => moment.token.nonce === token.nonce && isThere(moment))
+  const isMoment = momentTokens(agtDir, { session_id: session, sandbox: record.sandbox }).some(
+    ({ nonce, path }) => nonce === token.nonce && existsSync(path),
   );
+  return record.token === text || isMoment;
 }

@@ -4,10 +4,10 @@
  * were named, new sessions are watched as well.
  */
 
-import { mkdirSync, watch } from 'node:fs';
+import { mkdirSync, rmSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { isCapturedByItself } from '../../filter/session-file.ts';
-import { recordsDirectory } from '../../repository/layout.ts';
+import { frontFactsFile, recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
@@ -57,12 +57,31 @@ export class SessionWatcher {
     this.pause.wake();
   }
 
-  /** Does something between two captures, before those that are due. */
-  inTurn<T>(action: () => Promise<T>): Promise<T> {
+  /**
+   * Captures a session for somebody who asks, before those that are due. `capture` returns undefined if it could not; the
+   * session is then captured again.
+   */
+  captureFor<T>(id: SessionId | undefined, capture: () => Promise<T | undefined>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      this.waiting.push(() => action().then(resolve, reject));
+      this.waiting.push(() => this.captureAsked(id, capture).then(resolve, reject));
       this.pause.wake();
     });
+  }
+
+  private async captureAsked<T>(
+    id: SessionId | undefined,
+    capture: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const session = id === undefined ? undefined : this.sessions.get(id);
+    session?.captureStarted();
+    if (session !== undefined) this.watchFolder(session);
+    let result: T | undefined;
+    try {
+      result = await capture();
+      return result;
+    } finally {
+      if (result === undefined) session?.retryAfter(this.options.debounceMs);
+    }
   }
 
   /** Returns when stopped, or when no named session is left. True if the last captures were complete. */
@@ -117,7 +136,12 @@ export class SessionWatcher {
   }
 
   private begin(record: SessionRecord): void {
-    const session = new WatchedSession(record, this.options, () => this.pause.wake());
+    const facts = frontFactsFile(this.repository.agtDir, record.session_id);
+    const session = new WatchedSession(record, this.options, () => {
+      // The front need not look, and asks at once.
+      rmSync(facts, { force: true });
+      this.pause.wake();
+    });
     this.sessions.set(record.session_id, session);
     this.watchFolder(session);
   }

@@ -171,6 +171,22 @@ test('a watcher that is stopped, killed or ended; the next one; a copy of the re
   expect(starts()).toBe(true);
 });
 
+test('after a change that the kernel reports, the front asks without a look of its own', async () => {
+  const session = makeSession();
+  const { sandbox, repository } = session;
+  await watch(session);
+  const facts = join(repository, '.git/agt/front/s1');
+  for (let round = 0; round < 3; round++) {
+    expect(isAnswered(sandbox)).toBe(true);
+    front.settle(sandbox);
+    change(sandbox);
+    for (let i = 0; i < 800 && existsSync(facts); i++)
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    expect(existsSync(facts)).toBe(false);
+    expect(isAnswered(sandbox)).toBe(true);
+  }
+});
+
 test.each(['SIGKILL', 'SIGSTOP'] as const)('%s while the front waits for the answer', async (signal) => {
   const session = makeSession();
   const { sandbox, repository } = session;
