@@ -1,7 +1,7 @@
 /**
- * Compares the providers with git, in turn, on a btrfs that it mounts on a loop device: 100,000 tracked and 20,000 ignored
- * files (`--size 10000` for others, with a fifth as many ignored ones). Prints medians of `--runs N` (default 3) in seconds.
- * It needs root and btrfs-progs.
+ * Compares a provider with git, in turn, on a btrfs that it mounts on a loop device, or with `--provider zfs` on a pool of
+ * zfs-fuse, whose daemon must run: 100,000 tracked and 20,000 ignored files (`--size 10000` for others, with a fifth as many
+ * ignored ones). Prints medians of `--runs N` (default 3) in seconds. It needs root and btrfs-progs.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
@@ -10,11 +10,16 @@ import { parseArgs } from 'node:util';
 import { agt, git, measure, median, must, place } from './harness.ts';
 
 const { values: options } = parseArgs({
-  options: { size: { type: 'string', default: '100000' }, runs: { type: 'string', default: '3' } },
+  options: {
+    size: { type: 'string', default: '100000' },
+    runs: { type: 'string', default: '3' },
+    provider: { type: 'string', default: 'btrfs' },
+  },
 });
 const disk = join(place, 'disk');
 const repository = join(disk, 'project');
-const PROVIDERS = ['git', 'btrfs'];
+const PROVIDERS = ['git', options.provider];
+const POOL = `agt-bench-${process.pid}`;
 const FILES_IN_DIRECTORY = 100;
 const DISK_SIZE = 16 * 2 ** 30;
 let made = 0;
@@ -24,7 +29,8 @@ try {
   makeProject(Number(options.size));
   bench(Number(options.runs));
 } finally {
-  spawnSync('umount', ['--lazy', disk]);
+  if (options.provider === 'zfs') spawnSync('zpool', ['destroy', '-f', POOL]);
+  else spawnSync('umount', ['--lazy', disk]);
 }
 
 function mountDisk(): void {
@@ -32,6 +38,10 @@ function mountDisk(): void {
   const image = join(place, 'image');
   writeFileSync(image, '');
   truncateSync(image, DISK_SIZE);
+  if (options.provider === 'zfs') {
+    must('zpool', ['create', '-m', disk, POOL, image], place);
+    return;
+  }
   must('mkfs.btrfs', ['-q', image], place);
   must('mount', ['-o', 'loop', image, disk], place);
 }
@@ -75,6 +85,15 @@ function bench(runs: number): void {
       time(provider, 'git status in the fork, first', git, ['status'], sandboxOf(fork));
       time(provider, 'git status in the fork, second', git, ['status'], sandboxOf(fork));
       time(provider, 'first autocommit in the fork', agt, ['autocommit'], sandboxOf(fork));
+      writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed\n');
+      time(provider, 'autocommit, one file changed', agt, ['autocommit', '--session-id', one], repository);
+      writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed once more\n');
+      if (provider !== 'git')
+        time(provider, 'autocommit --later', agt, ['autocommit', one, '--later'], repository);
+      const at = `a${made++}`;
+      const from = ['session', 'fork', one, '--at', '@{0}', '--id', at, ...how];
+      time(provider, 'session fork --at', agt, from, repository);
+      must(agt, ['session', 'remove', at], repository);
       time(provider, 'session remove', agt, ['session', 'remove', fork], repository);
       must(agt, ['session', 'remove', one], repository);
     }
