@@ -1,7 +1,8 @@
 /**
- * Compares the providers with git, in turn, on a btrfs that it mounts on a loop device (`--fs ext4`: overlay on an ext4):
- * 100,000 tracked and 20,000 ignored files (`--size 10000` for others, with a fifth as many ignored ones). Prints medians of
- * `--runs N` (default 3) in seconds. It needs root and btrfs-progs.
+ * Compares a provider with git, in turn, on a disk that it makes on a loop device: btrfs, `--provider overlay` on ext4, or
+ * `--provider zfs` on a pool of zfs-fuse, whose daemon must run. It takes 100,000 tracked and 20,000 ignored files (`--size
+ * 10000` for others, with a fifth as many ignored ones), and prints medians of `--runs N` (default 3) in seconds. It needs
+ * root and the tools of that file system.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
@@ -13,13 +14,14 @@ const { values: options } = parseArgs({
   options: {
     size: { type: 'string', default: '100000' },
     runs: { type: 'string', default: '3' },
-    fs: { type: 'string', default: 'btrfs' },
+    provider: { type: 'string', default: 'btrfs' },
   },
 });
 const disk = join(place, 'disk');
 const repository = join(disk, 'project');
-const isBtrfs = options.fs === 'btrfs';
-const PROVIDERS = ['git', isBtrfs ? 'btrfs' : 'overlay'];
+const { provider } = options;
+const PROVIDERS = ['git', provider];
+const POOL = `agt-bench-${process.pid}`;
 const FILES_IN_DIRECTORY = 100;
 const DISK_SIZE = 16 * 2 ** 30;
 let made = 0;
@@ -29,7 +31,8 @@ try {
   makeProject(Number(options.size));
   bench(Number(options.runs));
 } finally {
-  spawnSync('umount', ['--lazy', disk]);
+  if (provider === 'zfs') spawnSync('zpool', ['destroy', '-f', POOL]);
+  else spawnSync('umount', ['--lazy', disk]);
 }
 
 function mountDisk(): void {
@@ -37,7 +40,11 @@ function mountDisk(): void {
   const image = join(place, 'image');
   writeFileSync(image, '');
   truncateSync(image, DISK_SIZE);
-  must(`mkfs.${options.fs}`, ['-q', image], place);
+  if (provider === 'zfs') {
+    must('zpool', ['create', '-m', disk, POOL, image], place);
+    return;
+  }
+  must(provider === 'overlay' ? 'mkfs.ext4' : 'mkfs.btrfs', ['-q', image], place);
   must('mount', ['-o', 'loop', image, disk], place);
 }
 
@@ -81,6 +88,15 @@ function bench(runs: number): void {
       time(provider, 'git status in the fork, first', git, ['status'], sandboxOf(fork));
       time(provider, 'git status in the fork, second', git, ['status'], sandboxOf(fork));
       time(provider, 'first autocommit in the fork', agt, ['autocommit'], sandboxOf(fork));
+      writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed\n');
+      time(provider, 'autocommit, one file changed', agt, ['autocommit', '--session-id', one], repository);
+      writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed once more\n');
+      if (provider === 'btrfs' || provider === 'zfs')
+        time(provider, 'autocommit --later', agt, ['autocommit', one, '--later'], repository);
+      const at = `a${made++}`;
+      const from = ['session', 'fork', one, '--at', '@{0}', '--id', at, ...how];
+      time(provider, 'session fork --at', agt, from, repository);
+      must(agt, ['session', 'remove', at], repository);
       time(provider, 'session remove', agt, ['session', 'remove', fork], repository);
       must(agt, ['session', 'remove', one], repository);
     }
