@@ -17,7 +17,7 @@ import { MOUNT_TYPE } from '../../snapshot/folders.ts';
 export type MountWay = 'files' | 'copy';
 
 export interface MountRecord {
-  /** Of the file, and of the ref. */
+  /** The name of the file and of the ref. */
   readonly name: string;
   readonly session: string;
   readonly commit: string;
@@ -35,7 +35,7 @@ export interface MountRecord {
   readonly complete_at?: number;
 }
 
-/** What the functions here need of a repository. */
+/** The parts of a repository that the functions here need. */
 export type MountPlace = Pick<Repository, 'git' | 'agtDir'>;
 
 /** In the table of mounts, in place of a device; it ends with the common git directory. */
