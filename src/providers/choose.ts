@@ -3,6 +3,7 @@ import { AgtError } from '../errors.ts';
 import { btrfsProvider } from './btrfs/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
+import { overlayProvider } from './overlay/provider.ts';
 import type { Place } from './place.ts';
 import type { Finding, Provider } from './provider.ts';
 import { zfsProvider } from './zfs/provider.ts';
@@ -10,6 +11,7 @@ import { zfsProvider } from './zfs/provider.ts';
 const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
   zfs: zfsProvider,
   btrfs: btrfsProvider,
+  overlay: overlayProvider,
   git: gitProvider,
 };
 

@@ -57,6 +57,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
         mend: `zfs mount ${shellQuote(dataset)}`,
       },
     ];
+  const isMounted = providerOf(token.kind).isMounted?.(token) === true;
+  if (isMounted && !half && !whole)
+    return [{ ...note, problem: 'a mount of a session whose files are gone', fix: remove }];
   if (!half && !whole) return [{ ...note, problem: 'agt holds a lease of a folder that is gone', fix: end }];
   if (half && !whole)
     return [
@@ -75,7 +78,7 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       problem: `a ${token.kind} folder of session "${session}", whose repository ${repository} is gone`,
       mend: isLastCopy
         ? `check what it contains, then delete it with the program ${token.kind}`
-        : `check what it contains, then: rm -rf ${shellQuote(token.path)}`,
+        : `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}rm -rf ${shellQuote(token.path)}`,
     },
   ];
 }

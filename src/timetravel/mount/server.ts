@@ -98,7 +98,7 @@ export class MountServer {
     try {
       writevSync(this.fd, answer === undefined || answer.length === 0 ? [header] : [header, answer]);
     } catch {
-      // Whoever asked has been killed, or the file system is unmounted.
+      // The program that asked has been killed, or the file system is unmounted.
     }
   }
 
