@@ -13,9 +13,10 @@ import {
   symlinkSync,
   utimesSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
+import { frozenView } from '../../src/providers/moment.ts';
 import {
   btrfsProblem,
   type Disk,
@@ -267,7 +268,11 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
 
   test('when the repository is deleted, agt doctor finds its clones from anywhere', () => {
     agtOk(repository, 'session', 'new', 'left');
-    const { folder } = sessionOf(repository, 'left');
+    const { folder, sandbox } = sessionOf(repository, 'left');
+    for (let n = 0; n < 300; n++) write(join(sandbox, `f${n}`), 'many\n');
+    const { commit } = autocommit(sessionOf(repository, 'left'));
+    const owner = { session_id: 'left', sandbox };
+    const moment = frozenView(join(repository, '.git/agt'), owner, commit as string);
     rmSync(repository, { recursive: true });
     const report = run(AGT, ['doctor', '--json'], { cwd: makeTempDir() });
     const { findings } = JSON.parse(report.stdout);
@@ -276,8 +281,13 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
     );
     expect(findings).toContainEqual(expect.objectContaining({ level: 'note', fixable: true }));
     run(AGT, ['doctor', '--fix'], { cwd: makeTempDir() });
-    // An overlay needs the template below it.
-    if (kind !== 'overlay') expect(readdirSync(join(`${repository}.agt`, 'frozen'))).toEqual([]);
+    // An overlay needs the template below it, and freezes nothing.
+    if (kind !== 'overlay') {
+      expect(findings).toContainEqual(
+        expect.objectContaining({ level: 'warning', about: moment, fixable: false }),
+      );
+      expect(readdirSync(join(`${repository}.agt`, 'frozen'))).toEqual([basename(moment as string)]);
+    }
     expect(existsSync(folder)).toBe(true);
   });
 });

@@ -66,7 +66,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       { ...note, about: makingPath(token), problem: 'a killed agt did not finish this folder', fix: remove },
     ];
   const frozen = frozenName(token.path);
-  if (frozen !== undefined)
+  // Once the snapshots are gone, it may have the only copy.
+  const isLastCopy = frozen?.isMoment === true && !existsSync(repository);
+  if (frozen !== undefined && !isLastCopy)
     return [{ ...note, problem: `nobody uses this ${token.kind} ${frozen.what} any more`, fix: remove }];
   if (existsSync(repository)) return []; // agt doctor names the folder there, with what it holds
   return [
@@ -74,7 +76,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       level: 'warning',
       about: token.path,
       problem: `a ${token.kind} folder of session "${session}", whose repository ${repository} is gone`,
-      mend: `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}rm -rf ${shellQuote(token.path)}`,
+      mend: isLastCopy
+        ? `check what it contains, then delete it with the program ${token.kind}`
+        : `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}rm -rf ${shellQuote(token.path)}`,
     },
   ];
 }
@@ -86,11 +90,18 @@ async function unmounted(token: Token): Promise<string | undefined> {
     .catch(() => undefined);
 }
 
+interface FrozenName {
+  readonly what: string;
+  readonly isMoment: boolean;
+  readonly nonce: string;
+}
+
 /** Undefined for a path that is no frozen folder. */
-function frozenName(path: string): { readonly what: string; readonly nonce: string } | undefined {
+function frozenName(path: string): FrozenName | undefined {
   const [, kind, nonce] = /^(template|moment)-(?:.*-)?([0-9a-f]{16})$/.exec(basename(path)) ?? [];
   if (nonce === undefined || basename(dirname(path)) !== FROZEN) return undefined;
-  return { what: kind === 'template' ? 'template' : 'frozen moment', nonce };
+  const isMoment = kind === 'moment';
+  return { what: isMoment ? 'frozen moment' : 'template', isMoment, nonce };
 }
 
 /** Templates and moments that a repository took along when it was moved, or that nobody knows for another reason. */
