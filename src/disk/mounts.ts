@@ -43,9 +43,9 @@ export function mountsIn(directory: string): string[] {
     .filter((point) => point === place || point.startsWith(`${place}/`));
 }
 
-/** @throws AgtError */
-export function refuseMounts(directory: string): void {
-  const [mounted] = mountsIn(directory);
+/** @param isMount the directory itself is a mount of agt's. @throws AgtError */
+export function refuseMounts(directory: string, isMount = false): void {
+  const [mounted] = mountsIn(directory).slice(isMount ? 1 : 0);
   if (mounted === undefined) return;
   throw new AgtError(`${mounted} is a mount point; agt does not delete what is mounted there`, {
     hints: [`umount ${mounted}`, 'then try again'],

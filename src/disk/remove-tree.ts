@@ -24,13 +24,15 @@ export function removeTree(path: string): void {
  * Removes the entries for which `mayRemove` is true, and the directories that are empty then. Asks about anything but
  * directories. `path` is as Node has it; the paths asked about and returned are relative to it, one byte per character.
  *
+ * @param isMount the directory itself is a mount of agt's, and stays
  * @returns the paths that remain, without those of directories that contain them
  */
 export function removeOnly(
   path: string,
   mayRemove: (path: string, stat: Stats) => boolean,
+  isMount = false,
 ): readonly string[] {
-  refuseMounts(path);
+  refuseMounts(path, isMount);
   return removeAt(Buffer.from(path).toString('latin1'), mayRemove);
 }
 
@@ -85,6 +87,7 @@ function removeDirectory(absolute: string, relative: string, remaining: string[]
     rmdirSync(systemPath(absolute));
     return true;
   } catch (error) {
+    if (errorCode(error) === 'EBUSY' && relative === '') return true;
     if (errorCode(error) !== 'ENOTEMPTY') throw error;
     remaining.push(relative);
     return false;

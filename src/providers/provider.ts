@@ -31,7 +31,11 @@ export interface Finding {
 
 export interface Provider {
   readonly kind: ProviderKind;
-  /** Reads only. */
+  /** `auto` neither takes it nor looks for it. */
+  readonly onRequest?: true;
+  /** The folder is a mount, and each mount gives its files other inode numbers. */
+  readonly isMount?: true;
+  /** Changes nothing at the place. */
   readonly find: (place: Place) => Finding;
   /** Makes the folder of the token, which must not exist: empty, or with the content of `from`. */
   readonly prepare: (token: Token, from?: string) => Promise<void>;
@@ -43,4 +47,12 @@ export interface Provider {
   readonly remove: (token: Token, at?: string) => Promise<boolean>;
   /** Paths in a directory that agt has made with this provider. */
   readonly walk: (directory: string) => Token[];
+  /** Gives the folder of the token another path. A folder of other providers can be renamed. */
+  readonly move?: (token: Token, from: string, to: string) => Promise<void>;
+  /** Mounts a folder that is mounted no longer. True if it was not; with `dryRun` it stays so. */
+  readonly ensure?: (token: Token, folder: string, dryRun?: boolean) => boolean;
+  /** A frozen folder that sessions are built on; `remove` leaves it. */
+  readonly isUsed?: (token: Token) => boolean;
+  /** Whether the folder of the token is at a path, where no file tells. */
+  readonly holds?: (path: string, token: Token) => boolean;
 }

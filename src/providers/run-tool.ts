@@ -4,10 +4,15 @@ import { AgtError, errorCode } from '../errors.ts';
 import { SYSTEM_PROGRAMS } from './place.ts';
 
 /** @throws AgtError with the first line of its errors. */
-export async function runTool(program: string, args: readonly string[]): Promise<string> {
+export async function runTool(program: string, args: readonly string[], cwd?: string): Promise<string> {
   const { execa } = await import('execa');
   const env = { LC_ALL: 'C', PATH: [process.env['PATH'] ?? '', ...SYSTEM_PROGRAMS].join(delimiter) };
-  const run = await execa(program, args, { env, reject: false, stdin: 'ignore' });
+  const run = await execa(program, args, {
+    env,
+    reject: false,
+    stdin: 'ignore',
+    ...(cwd === undefined ? {} : { cwd }),
+  });
   if (run.exitCode === 0) return run.stdout;
   const said = run.stderr.split('\n').find((line) => line !== '') ?? '';
   const reason = run.exitCode === undefined ? errorCode(run.cause) : said;

@@ -10,9 +10,10 @@ import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isEnded } from '../../session/state.ts';
+import { ensureWorkspace } from '../../session/workspace/provider.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { checkCapture } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
@@ -31,12 +32,24 @@ export async function checkSession(
   if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
   const { findings, checkRest } = checkIntent(repository, record, finishers);
   if (!checkRest) return findings;
+  const gone = checkMount(repository, record);
+  if (gone !== undefined) return [...findings, gone];
   findings.push(
     ...(await checkRefs(repository, record, refs)),
     ...(isAttached(record) ? [] : await checkWorkBranch(repository, record, refs)),
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
   return findings.length > 0 || !isActive(record) ? findings : checkCapture(repository, record);
+}
+
+/** A folder that is a mount is an empty one after a restart of the machine. */
+function checkMount(repository: Repository, record: SessionRecord): Finding | undefined {
+  if (!isActive(record) || !ensureWorkspace(record, true)) return undefined;
+  const { session_id: about, provider } = record;
+  const problem = `its folder is a mount of ${provider}, and is mounted no longer: ${sessionFolder(record)}`;
+  // Whoever locks a session mounts it.
+  const fix = () => withSessionLock(repository, about, async () => undefined);
+  return { level: 'error', about, problem, mend: `agt autocommit --session-id ${about}`, fix };
 }
 
 /** The shadow branch and agt's own tip: each can be made again from the other. */

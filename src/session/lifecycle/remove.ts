@@ -25,6 +25,7 @@ import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { endMoments } from '../workspace/moments.ts';
+import { isMount } from '../workspace/provider.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -126,7 +127,9 @@ export function removeSession(
   // The current directory may be in the folder that goes.
   process.chdir(repository.commonDir);
   const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
-  return withSessionLock(outside, plan.record.session_id, (session) => removeLocked(session, plan, options));
+  const remove = (session: LockedSession) => removeLocked(session, plan, options);
+  // With --force a session may go whose folder cannot be mounted.
+  return withSessionLock(outside, plan.record.session_id, remove, { mount: !options.force });
 }
 
 /** For a caller that holds the lock and whose current directory is not in the folder. */
@@ -153,7 +156,7 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseOtherFolder(repository, record);
-  refuseMounts(sessionFolder(record));
+  refuseMounts(sessionFolder(record), isMount(record));
 }
 
 /** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */

@@ -2,11 +2,12 @@
  * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
  * when it is complete, so that nobody takes its files for the work of an agent.
  */
-import { readFileSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
+import { withStatOfCopy } from '../../git/files/index-stat.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { gitText, inDirectory } from '../../git/run/git.ts';
 import { startDetached } from '../../git/run/start-detached.ts';
@@ -15,6 +16,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import {
   dropWorkspace,
+  isMount,
   makeWorkspace,
   settleWorkspace,
   type Workspace,
@@ -63,7 +65,7 @@ export async function cloneFolder(
 
 export async function makeFolder(repository: Repository, record: SessionRecord): Promise<void> {
   const workspace = await makeWorkspace(repository, record);
-  if (workspace !== undefined) settleWorkspace(workspace);
+  if (workspace !== undefined) await settleWorkspace(workspace);
   for (const name of ['xdg', 'config']) makeDirectories(join(sessionFolder(record), name));
 }
 
@@ -80,6 +82,7 @@ export async function moveIntoWorktree(
   const clone = join(workspace.path, 'sandbox');
   if (source.index !== undefined) {
     writeClonedIndex(gitDir, source.index);
+    if (isMount(record)) followInodes(gitDir, clone, commit);
     if (source.commit !== commit) {
       const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
       await gitText(repository.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
@@ -91,7 +94,8 @@ export async function moveIntoWorktree(
   writeFileSync(join(clone, '.git'), readFileSync(join(sandbox, '.git')), { flag: 'wx' });
   rmSync(join(sandbox, '.git'));
   for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
-  settleWorkspace(workspace);
+  await settleWorkspace(workspace);
+  if (isMount(record) && source.index !== undefined) followInodes(gitDir, sandbox, commit);
 }
 
 /**
@@ -103,6 +107,14 @@ function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex): void
   writeFileSync(path, bytes);
   const seconds = Math.floor(mtimeMs / 1000);
   utimesSync(path, seconds, seconds);
+}
+
+/** Gives the entries of the index the inode numbers of a new mount. The index keeps its time. */
+function followInodes(gitDir: string, folder: string, commit: string): void {
+  const path = join(gitDir, 'index');
+  const { mtimeMs } = statSync(path);
+  const bytes = withStatOfCopy(readFileSync(path), commit.length / 2, folder);
+  if (bytes !== undefined) writeClonedIndex(gitDir, { bytes, mtimeMs });
 }
 
 /** From here on the kernel takes seconds to read the inodes of a clone: about 10,000 files. */

@@ -1,15 +1,17 @@
 /** The provider of a session, and the life of the folder that it makes for the session. */
+
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import { choose, providerOf } from '../../providers/choose.ts';
 import type { ProviderKind } from '../../providers/kind.ts';
 import { endLease, takeLease } from '../../providers/lease.ts';
 import { readPlace } from '../../providers/place.ts';
 import { makingPath, newToken, parseToken, type Token, tokenText } from '../../providers/token.ts';
+import { departingFolder } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { stateHome } from '../attached/store.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 
 /** The fields of the metadata that say how agt makes the folder of a session. */
@@ -59,10 +61,38 @@ export async function makeWorkspace(
 }
 
 /** Gives the folder its own name. */
-export function settleWorkspace({ token, path }: Workspace): void {
-  renameSync(path, token.path);
+export async function settleWorkspace({ token, path }: Workspace): Promise<void> {
+  await moveWorkspace(token, path, token.path);
   failurePoint('workspace: in place');
 }
+
+/** @throws AgtError if programs are in a folder that is a mount; system errors */
+export async function moveWorkspace(token: Token | undefined, from: string, to: string): Promise<void> {
+  const move = token && providerOf(token.kind).move;
+  if (token === undefined || move === undefined) renameSync(from, to);
+  else await move(token, from, to);
+}
+
+/** Whether the folder is a mount of its provider. */
+export function isMount(record: Pick<SessionRecord, 'token'>): boolean {
+  const token = tokenOf(record);
+  return token !== undefined && providerOf(token.kind).isMount === true;
+}
+
+/**
+ * Mounts the folder of a session that is mounted no longer, as after a restart of the machine. True if it was not; with
+ * `dryRun` it stays so. @throws AgtError if it cannot be mounted
+ */
+export function ensureWorkspace({ sandbox, token: text }: Mounted, dryRun?: boolean): boolean {
+  const token = parseToken(text);
+  const ensure = token && providerOf(token.kind).ensure;
+  if (token === undefined || ensure === undefined) return false;
+  const folder = join(sandbox, '..');
+  const found = [folder, departingFolder(folder)].map((path) => ensure(token, path, dryRun));
+  return found.includes(true);
+}
+
+type Mounted = { readonly sandbox: string; readonly token?: string };
 
 export function lease({ commonDir, git }: Repository, token: Token, session?: string): void {
   const state = stateHome(git.env);

@@ -1,0 +1,92 @@
+/** Whether there is an agentfs program that is sound enough for sessions. */
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
+import { isAgtError } from '../../errors.ts';
+import type { Place } from '../place.ts';
+import type { Finding } from '../provider.ts';
+import { type Measured, measure } from './probe.ts';
+
+const SCORE = 10;
+const DEVICE = '/dev/fuse';
+
+declare const AGT_FAILURE_POINTS: boolean | undefined;
+
+export function findAgentfs(place: Place): Finding {
+  const found = agentfsProgram(place);
+  if (typeof found !== 'string') return found;
+  const { existing, state } = place;
+  try {
+    accessSync(existing, constants.W_OK);
+  } catch {
+    return cannot(`${existing} is not writable`, `let your user write to ${existing}`);
+  }
+  if (state === undefined) return cannot('HOME is not set, and agt keeps its notes there', 'set HOME');
+  try {
+    return judge(found, measure(found, state));
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    return cannot(`agt could not measure it: ${error.message}`, error.hints[0]);
+  }
+}
+
+/** Its real path, or why there is none that could work. */
+export function agentfsProgram({ program, isRoot }: Place): string | Finding {
+  const found = program('agentfs');
+  if (found === undefined)
+    return cannot('there is no agentfs program on PATH', 'see https://github.com/tursodatabase/agentfs');
+  if (!existsSync(DEVICE)) return cannot(`there is no ${DEVICE}`, 'load the kernel module fuse');
+  if (!isRoot && program('fusermount3') === undefined)
+    return cannot('only root mounts without fusermount3', 'install the package fuse3');
+  return realpathSync(found);
+}
+
+function cannot(reason: string, hint?: string): Finding {
+  return {
+    ...{ kind: 'agentfs', score: 0, clone: false, freeze: false, drop: 'slowly' },
+    ...{ notes: [reason], hint },
+  };
+}
+
+function judge(program: string, measured: Measured): Finding {
+  const faults = faultsOf(measured);
+  const { version } = measured;
+  const isTried = faults.length > 0 && isTriedAllTheSame();
+  if (faults.length > 0 && !isTried) {
+    const next = 'agt measures it again once the program has changed; meanwhile: --fs-snapshots git';
+    return cannot(`${program}, version ${version}, is not sound: ${faults.join('; ')}`, next);
+  }
+  const notes = [
+    `version ${version} mounts a clone of a session; ask for it with --fs-snapshots agentfs`,
+    ...(isTried ? [`a test uses it all the same: ${faults.join('; ')}`] : []),
+  ];
+  return { kind: 'agentfs', score: SCORE, clone: true, freeze: false, drop: 'at once', notes };
+}
+
+function faultsOf({ files, descriptors, read, copied, compared, changed }: Measured): string[] {
+  const faults: string[] = [];
+  if (descriptors > files / 2)
+    faults.push(
+      `after a look at ${files} files it has ${descriptors} descriptors open (limit: ${descriptorLimit()})`,
+    );
+  if (copied > read / 2)
+    faults.push(`reading a file of ${megabytes(read)} adds ${megabytes(copied)} to its database`);
+  if (changed > 0)
+    faults.push(
+      `after a second mount ${changed} of ${compared} files ${changed === 1 ? 'is' : 'are'} missing or ${changed === 1 ? 'has' : 'have'} other content`,
+    );
+  return faults;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
+
+/** agentfs raises its own limit to the hard one. */
+function descriptorLimit(): string {
+  return /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 'unknown';
+}
+
+/** No version is sound so far, so only tests reach what comes after this. A release has no such variable. */
+function isTriedAllTheSame(): boolean {
+  const isTest = typeof AGT_FAILURE_POINTS !== 'undefined' && AGT_FAILURE_POINTS;
+  return isTest && process.env['AGT_TEST_AGENTFS_UNSOUND'] === '1';
+}
