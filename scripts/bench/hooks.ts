@@ -1,12 +1,14 @@
 /**
- * The time that an agent waits after a call of a tool: `agt autocommit` and `agt hook` through the front and by the executable
- * alone, and `git status` beside them, in turn, on generated trees of 1,000, 10,000 and 100,000 files (`--sizes`). Prints
- * medians of `--runs N` (default 15) in milliseconds, and the ratio to `git status`. jj takes part if it is installed.
+ * The time that an agent waits after a call of a tool: `agt autocommit` and `agt hook` through the front, through the front
+ * with a watcher that answers, and by the executable alone, and `git status` beside them, in turn, on generated trees of
+ * 1,000, 10,000 and 100,000 files (`--sizes`). Prints medians of `--runs N` (default 15) in milliseconds, and the ratio to
+ * `git status`. opencode's algorithm takes part, and jj if it is installed.
  */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { agt, type Call, git, makeTree, measure, median, must, pathOf, place } from './harness.ts';
+import { agt, type Call, env, git, makeTree, measure, median, must, pathOf, place } from './harness.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -29,8 +31,10 @@ interface Subject extends Call {
 }
 
 function bench(size: number): void {
-  const repository = makeTree(size);
-  const subjects = subjectsIn(repository);
+  const repositories = ['', 'watched', 'one'].map((name) => makeTree(size, `files-${size}${name}`));
+  const [repository = '', watched = '', one = ''] = repositories;
+  const subjects = [...subjectsIn(repository), ...watchedSubjectsIn(watched), allSessionsOf(one)];
+  const watcher = watch(watched);
   for (const subject of subjects) settle(subject);
   console.log(`\n${size} files`);
   for (const changed of CHANGES) {
@@ -51,31 +55,70 @@ function bench(size: number): void {
       `  ${`${changed} changed`.padEnd(12)} git status ${reference.toFixed(1)}   ${cells.join('   ')}`,
     );
   }
-  rmSync(repository, { recursive: true });
-  rmSync(`${repository}.agt`, { recursive: true });
+  watcher.kill('SIGKILL');
+  for (const path of repositories.flatMap((path) => [path, `${path}.agt`])) rmSync(path, { recursive: true });
+}
+
+/** It captures when it is asked, and not by itself. */
+function watch(cwd: string): ChildProcess {
+  const watcher = spawn(agt, ['watch', '--debounce', '3600', '--interval', '3600'], {
+    cwd,
+    env,
+    stdio: 'ignore',
+  });
+  for (let i = 0; i < 500 && !existsSync(join(cwd, '.git/agt/front/.watcher')); i++)
+    spawnSync('sleep', ['0.02']);
+  return watcher;
+}
+
+function sandboxIn(repository: string, id: string): string {
+  must(agt, ['session', 'new', '--id', id], repository);
+  return join(`${repository}.agt`, 'sessions', id, 'sandbox');
+}
+
+function autocommit(repository: string, name: string, program: string): Subject {
+  const cwd = sandboxIn(repository, `${name}-autocommit`);
+  return { name: `${name} autocommit`, program, args: ['autocommit'], cwd };
+}
+
+function hook(repository: string, name: string, program: string): Subject {
+  const cwd = sandboxIn(repository, `${name}-hook`);
+  const input = JSON.stringify({ session_id: 'c', cwd, hook_event_name: 'PostToolUse', tool_name: 'Bash' });
+  return { name: `${name} hook`, program, args: ['hook', 'claude-code'], cwd, input };
 }
 
 function subjectsIn(repository: string): Subject[] {
-  const sandbox = (id: string) => {
-    must(agt, ['session', 'new', '--id', id], repository);
-    return join(`${repository}.agt`, 'sessions', id, 'sandbox');
-  };
-  const autocommit = (name: string, program: string): Subject => {
-    return { name: `${name} autocommit`, program, args: ['autocommit'], cwd: sandbox(`${name}-autocommit`) };
-  };
-  const hook = (name: string, program: string): Subject => {
-    const cwd = sandbox(`${name}-hook`);
-    const input = JSON.stringify({ session_id: 'c', cwd, hook_event_name: 'PostToolUse', tool_name: 'Bash' });
-    return { name: `${name} hook`, program, args: ['hook', 'claude-code'], cwd, input };
-  };
   return [
-    { name: 'git status', program: git, args: ['status', '--porcelain'], cwd: sandbox('git') },
-    autocommit('front', front),
-    hook('front', front),
-    autocommit('agt', agt),
-    hook('agt', agt),
+    { name: 'git status', program: git, args: ['status', '--porcelain'], cwd: sandboxIn(repository, 'git') },
+    autocommit(repository, 'front', front),
+    hook(repository, 'front', front),
+    autocommit(repository, 'agt', agt),
+    hook(repository, 'agt', agt),
+    opencodeIn(repository),
     ...(jj === undefined ? [] : [jjIn(repository)]),
   ];
+}
+
+function watchedSubjectsIn(repository: string): Subject[] {
+  return [autocommit(repository, 'watcher', front), hook(repository, 'watcher', front)];
+}
+
+/** For cron. The repository has one session. */
+function allSessionsOf(repository: string): Subject {
+  return {
+    ...autocommit(repository, 'all', agt),
+    name: 'agt autocommit --all',
+    args: ['autocommit', '--all'],
+  };
+}
+
+/** A git directory beside the files, and the tree of all of them. */
+function opencodeIn(repository: string): Subject {
+  const cwd = sandboxIn(repository, 'opencode');
+  const gitDir = `${repository}.agt/opencode.git`;
+  must(git, ['init', '-q', '--bare', gitDir], place);
+  const run = `'${git}' --git-dir '${gitDir}' --work-tree .`;
+  return { name: 'opencode', program: 'sh', args: ['-c', `${run} add -A . && ${run} write-tree`], cwd };
 }
 
 function jjIn(repository: string): Subject {

@@ -4,6 +4,7 @@ import type { Repository } from '../repository/repository.ts';
 import { newSessionInPlace } from '../session/in-place/new.ts';
 import { type NewSession, newSession } from '../session/lifecycle/new.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { usersPath } from '../session/workspace/namespace.ts';
 import type { Context } from './context.ts';
 
 interface Wanted {
@@ -16,7 +17,7 @@ interface Wanted {
   readonly showProgress: boolean;
   /** Revert an earlier session in the same checkout. */
   readonly replace: boolean;
-  /** `in-place` or `worktree`; undefined: as fs.workingCopy says. */
+  /** `in-place`, `worktree` or `cow-overlay`; undefined: as fs.workingCopy says. */
   readonly workingCopy: string | undefined;
   /** A value of fs.snapshots; undefined: as the setting says. */
   readonly snapshots: string | undefined;
@@ -37,7 +38,8 @@ export async function createWanted(
   if (await isInPlace(context, wanted.workingCopy))
     return { record: await createInPlace(context, repository, wanted), files: undefined };
   const snapshots = wanted.snapshots ?? (await snapshotsSetting(context));
-  const request = { ...wanted, snapshots, cwd, now: context.now() };
+  const standsAt = await overlayPath(context, repository, wanted.workingCopy);
+  const request = { ...wanted, snapshots, standsAt, cwd, now: context.now() };
   const { record, ...files } = await newSession(repository, request);
   return { record, files };
 }
@@ -47,10 +49,22 @@ export async function snapshotsSetting(context: Context): Promise<string | undef
 }
 
 /** Whether a new session works in the user's own checkout. */
-export async function isInPlace(context: Context, workingCopy: string | undefined): Promise<boolean> {
-  const setting = async () =>
-    (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
-  return (workingCopy ?? (await setting())) === 'in-place';
+export async function isInPlace(context: Context, asked: string | undefined): Promise<boolean> {
+  return (await workingCopy(context, asked)) === 'in-place';
+}
+
+/** The user's own path, if the sandbox is to stand there for its commands; otherwise undefined. */
+export async function overlayPath(
+  context: Context,
+  repository: Repository,
+  asked: string | undefined,
+): Promise<string | undefined> {
+  const isOverlay = (await workingCopy(context, asked)) === 'cow-overlay';
+  return isOverlay ? usersPath(repository, context.cwd) : undefined;
+}
+
+async function workingCopy(context: Context, asked: string | undefined): Promise<string | undefined> {
+  return asked ?? (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
 }
 
 const NO_PROVIDER = 'leave out --fs-snapshots';
@@ -64,7 +78,7 @@ async function createInPlace(
     throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
-  if (asked === 'btrfs' || asked === 'agentfs')
+  if (asked !== undefined && ['btrfs', 'zfs', 'agentfs'].includes(asked))
     throw usageError('a session in place works in your checkout, which agt does not clone', NO_PROVIDER);
   const snapshots = asked ?? (await snapshotsSetting(context));
   const request = { id, profile, replace, snapshots, now: context.now() };

@@ -1,5 +1,5 @@
 /** Arguments and output that the commands share that run a program in a session. */
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { isIsolated, readProfile, type Variables } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
@@ -10,6 +10,7 @@ import { findIntegration } from '../integrations/tools.ts';
 import { applyChanges, type EnvironmentChanges, sessionEnvironment } from '../running/environment.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
+import type { Namespace } from '../session/workspace/namespace.ts';
 import { pathspecArguments } from './command-line/pathspec-arguments.ts';
 import type { Context } from './context.ts';
 import { gitDirectory } from './write-shim.ts';
@@ -59,18 +60,20 @@ export async function changesFor(
   context: Context,
   record: SessionRecord,
   profile: string | undefined,
+  namespace?: Namespace,
 ): Promise<EnvironmentChanges> {
   const parts = {
-    gitDirectory: await shimIfPossible(context),
+    gitDirectory: await shimIfPossible(context, namespace?.bin),
+    sandbox: namespace?.path,
     profile: await variablesOf(context, record, profile),
   };
   return sessionEnvironment(record, parts, context.env);
 }
 
 /** A full disk has no room for the shim; the command runs all the same. */
-async function shimIfPossible(context: Context): Promise<string | undefined> {
+async function shimIfPossible(context: Context, bin: string | undefined): Promise<string | undefined> {
   try {
-    return await gitDirectory(context);
+    return await gitDirectory(context, bin);
   } catch (error) {
     const reason = systemFailure(error);
     if (reason === undefined) throw error;
@@ -83,8 +86,9 @@ export async function environmentFor(
   context: Context,
   record: SessionRecord,
   profile: string | undefined,
+  namespace?: Namespace,
 ): Promise<NodeJS.ProcessEnv> {
-  return applyChanges(context.env, await changesFor(context, record, profile));
+  return applyChanges(context.env, await changesFor(context, record, profile, namespace));
 }
 
 /** Sessions had profiles as mere names before, so only a profile that is asked for must exist. */
@@ -111,13 +115,21 @@ async function variablesOf(
 }
 
 /** The current directory if it is in the sandbox, otherwise the sandbox. */
-export function directoryFor({ cwd }: Context, record: SessionRecord): string {
+export function directoryFor({ cwd }: Context, record: SessionRecord, namespace?: Namespace): string {
   const sandbox = record.checkout ?? record.sandbox;
+  if (namespace !== undefined) return directoryIn(namespace, cwd, sandbox);
   try {
     return `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`) ? cwd : sandbox;
   } catch {
     return sandbox;
   }
+}
+
+/** The current directory as the command sees it, if that is in the sandbox, or in the checkout and the sandbox has it. */
+function directoryIn({ path }: Namespace, cwd: string, sandbox: string): string {
+  const from = [path, sandbox].find((top) => `${cwd}/`.startsWith(`${top}/`));
+  const inside = from === undefined ? '' : cwd.slice(from.length);
+  return statSync(sandbox + inside, { throwIfNoEntry: false })?.isDirectory() === true ? path + inside : path;
 }
 
 /** Tells of an autocommit that failed. The exit code stays that of the command. */

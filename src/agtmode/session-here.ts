@@ -2,7 +2,7 @@
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type AttachedSession, findAttached, folderAt, settingsFile } from '../session/attached/store.ts';
-import { namedSession, sessionContaining } from '../session/find-session.ts';
+import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import type { SessionId } from '../session/id.ts';
 import { idProblem } from '../session/id.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
@@ -20,6 +20,7 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   if (given === undefined) {
     const found = await sessionIfAny(context);
     if (found !== undefined) return found;
+    if (user !== undefined) refuseMoved(user, context.cwd);
     if (user === undefined) {
       throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
         hints: ['to take one: agt snapshot', 'for sessions, change to a repository, or: agt clone <url>'],

@@ -38,9 +38,9 @@ export async function writeShim(dir: string, context: Context): Promise<void> {
 }
 
 /** The directory to put first on PATH so that `git` is agt's; undefined if it is already. */
-export async function gitDirectory(context: Context): Promise<string | undefined> {
+export async function gitDirectory(context: Context, bin?: string): Promise<string | undefined> {
   if (firstGitIsAgt(context.env['PATH'], ownFiles(packed))) return undefined;
-  const dir = binDirectory((await context.repository()).agtDir);
+  const dir = bin ?? binDirectory((await context.repository()).agtDir);
   await writeShim(dir, context);
   return dir;
 }

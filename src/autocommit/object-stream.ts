@@ -9,8 +9,13 @@ import { removeAbandoned } from '../git/objects/fast-import-cleanup.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { type Content, streamContent } from './scan/content.ts';
 
+/** In bytes. */
+const MOST_ROOM = 1024 * 1024;
+
 export class ObjectStream {
   private stream: FastImport | undefined;
+  /** So many bytes are known to fit on the disk. */
+  private room = 0;
   private readonly git: Git;
   private readonly commonDir: string;
 
@@ -43,12 +48,19 @@ export class ObjectStream {
   /** Stores content as a blob. False if the file changed meanwhile. `path` is absolute, one byte per character. */
   async store(path: string, content: Content, isInside: IsInside): Promise<boolean> {
     const stream = this.open();
-    requireSpace(this.commonDir, content.stat.size);
+    this.requireSpaceFor(content.stat.size);
     if (content.bytes === undefined) return streamContent(path, content, stream, isInside);
     await stream.write('blob\n');
     await stream.data(content.bytes);
     failurePoint('capture: blob written');
     return true;
+  }
+
+  /** Asks the system only now and then: for small files that would take longer than to store them. */
+  private requireSpaceFor(bytes: number): void {
+    this.room -= bytes;
+    if (this.room >= 0) return;
+    this.room = Math.min(requireSpace(this.commonDir, bytes) / 2, MOST_ROOM);
   }
 
   /** Drops everything that is not part of a commit yet. */

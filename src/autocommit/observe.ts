@@ -51,6 +51,7 @@ export async function observeFolder(
   options: CaptureOptions,
   objects?: ObjectStream,
 ): Promise<Observation> {
+  if (target.past !== undefined) return observe(git, target, options, { objects, freezes: 'now' });
   if (target.freeze === undefined || objects === undefined)
     return observe(git, target, options, { objects, freezes: 'never' });
   try {
@@ -88,15 +89,15 @@ async function observe(
   const refresh = () =>
     loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
   const before = freezes === 'now' ? undefined : refresh();
-  const refs = await refsRead;
+  const refs = { ...(await refsRead), ...pastRefs(target) };
 
   const last = await readLastSnapshot(git, target, refs, loaded);
   const workGit = inDirectory(git, directoryForGit(git, target));
   const index =
     attached === undefined
-      ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last)
+      ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last, target.past?.index)
       : NO_INDEX;
-  const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
+  const frozen = freezes === 'now' ? (target.past ?? (await target.freeze?.())) : undefined;
   // An entry that is still as it was is so in the frozen folder, too.
   const upToDate = freezes === 'now' ? refresh() : before;
   if (upToDate === undefined) threads.stop();
@@ -130,6 +131,10 @@ async function observe(
   });
   const clock = frozen?.clock ?? liveClock;
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
+}
+
+function pastRefs({ past }: CaptureTarget): Partial<Pick<RefsAtStart, 'head' | 'gitDirFiles'>> {
+  return past === undefined ? {} : { head: past.head, gitDirFiles: past.gitDirFiles };
 }
 
 /** The files that git ignores in an attached folder. git has been started when the function returns. */

@@ -1,8 +1,10 @@
 /** The request for a capture: the folder, the refs and the options. */
 
+import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { ToolCall } from '../snapshot/history.ts';
+import type { RecordedHead } from '../snapshot/manifest.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
-import type { Freeze } from './source.ts';
+import type { Freeze, FrozenFolder } from './source.ts';
 
 /** Paths are absolute. */
 export interface CaptureTarget {
@@ -27,6 +29,16 @@ export interface CaptureTarget {
   readonly attached?: AttachedFolder | undefined;
   /** Undefined if no provider can freeze the folder. */
   readonly freeze?: Freeze | undefined;
+  /** The capture is of this moment, which is past, and not of the folder as it is now. */
+  readonly past?: PastMoment | undefined;
+}
+
+/** A frozen session folder, with what git had for the sandbox then. */
+export interface PastMoment extends FrozenFolder {
+  readonly head: RecordedHead;
+  readonly gitDirFiles: GitDirFiles;
+  /** The path of the index of then; there need not be one. */
+  readonly index: string;
 }
 
 /** A folder of the user, with or without a repository of the user's. agt captures its files and nothing of git. */

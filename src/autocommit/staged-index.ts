@@ -28,18 +28,19 @@ export interface IndexContent {
   readonly hasMoreThanTree: boolean;
 }
 
-/** `gitDir` is the sandbox's own. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
+/** `gitDir` is the sandbox's own, `file` the index if not the one in it. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
 export async function readStagedIndex(
   git: Git,
   gitDir: string,
   oidLength: number,
   { cache, indexDigest }: Pick<LastSnapshot, 'cache' | 'indexDigest'>,
+  file = join(gitDir, 'index'),
 ): Promise<StagedIndex> {
-  const stat = statText(gitDir, cache?.clock);
+  const stat = statText(file, cache?.clock);
   if (cache !== undefined && stat !== '' && stat === cache.index.stat)
     return { content: undefined, digest: cache.index.digest, stat, warnings: [] };
   try {
-    return { ...(await readIndex(git, gitDir, oidLength)), stat, warnings: [] };
+    return { ...(await readIndex(git, gitDir, oidLength, file)), stat, warnings: [] };
   } catch (error) {
     const warning = `the index of the sandbox ${damage(error)}; the snapshot has the last one`;
     return { content: undefined, digest: indexDigest ?? '', stat: '', warnings: [warning] };
@@ -50,8 +51,9 @@ async function readIndex(
   git: Git,
   gitDir: string,
   oidLength: number,
+  file: string,
 ): Promise<Pick<StagedIndex, 'content' | 'digest'>> {
-  const found = readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+  const found = readNoFollow(Buffer.from(file).toString('latin1'));
   if (found === undefined) return { content: { raw: Buffer.alloc(0), hasMoreThanTree: false }, digest: '' };
   if (found.length === 0) throw new SyntaxError('no bytes');
   const summary = summarizeIndex(found, oidLength);
@@ -68,8 +70,8 @@ function damage(error: unknown): string {
 }
 
 /** Empty if the file may have changed in the clock tick of the last scan: its stat data would not show it. */
-function statText(gitDir: string, clock = 0): string {
-  const stat = lstatSync(join(gitDir, 'index'), { throwIfNoEntry: false });
+function statText(file: string, clock = 0): string {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return 'none';
   const { mtimeMs, ctimeMs, size, ino } = stat;
   return clock !== 0 && ctimeMs >= clock ? '' : `${mtimeMs} ${ctimeMs} ${size} ${ino}`;

@@ -27,6 +27,8 @@ export interface CheckoutPlan {
   /** Directories that must exist, parents first, with the permission bits for those that do not exist yet. */
   readonly directories: ReadonlyMap<string, number>;
   readonly writes: readonly FileToWrite[];
+  /** Empty directories that come or go. */
+  readonly emptyDirectories: { readonly made: readonly string[]; readonly removed: readonly string[] };
   /** Permission bits to set on files and directories that stay. */
   readonly modes: ReadonlyMap<string, number>;
   /** The owners of files with a set-user-ID or set-group-ID bit, as far as the snapshot records them. */
@@ -64,9 +66,15 @@ export function planCheckout(request: CheckoutRequest): CheckoutPlan {
   const emptyDirectories = to.emptyDirectories.filter(
     (path) => isUnder(path, scope) && !obstacles.block(path),
   );
+  const emptied = emptiedDirectories(request, deletions);
+  const emptyBefore = new Set(from?.emptyDirectories);
   return {
     deletions,
-    emptiedDirectories: emptiedDirectories(request, deletions),
+    emptiedDirectories: emptied,
+    emptyDirectories: {
+      made: emptyDirectories.filter((path) => !request.directoriesBefore.has(path)),
+      removed: emptied.filter((path) => emptyBefore.has(path)),
+    },
     directories: directoriesToMake(writes, emptyDirectories, to),
     writes,
     modes: changedModes(request, changes),
@@ -86,6 +94,7 @@ export function possibleDirectories({
   const emptyDirectories = from?.emptyDirectories ?? [];
   return new Set([
     ...TOP_FOLDERS,
+    ...to.emptyDirectories,
     ...deletions.flatMap(parentDirectories),
     ...emptyDirectories.flatMap((path) => [path, ...parentDirectories(path)]),
     ...to.modes.others.keys(),

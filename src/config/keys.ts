@@ -163,10 +163,10 @@ export const SETTING_KEYS = [
     env: 'AGT_FS_SNAPSHOTS',
     agtModeOnly: true,
     summary:
-      'by which file system new sessions are made: btrfs clones them, git copies files, auto takes the best that works ' +
+      'by which file system new sessions are made: btrfs and zfs clone them, git copies files, auto takes the best that works ' +
       '(agt doctor); agentfs: by that program, only where you ask for it; disable: as auto, and only commands that you ' +
       'give make snapshots',
-    check: supported('auto', 'git', 'btrfs', 'agentfs', 'disable'),
+    check: supported('auto', 'git', 'btrfs', 'zfs', 'agentfs', 'disable'),
   },
   {
     name: 'fs.keep',
@@ -183,8 +183,8 @@ export const SETTING_KEYS = [
     env: 'AGT_WORKING_COPY',
     agtModeOnly: true,
     summary:
-      'where the agent of a new session works: in a worktree of its own (worktree or auto), or in your checkout (in-place)',
-    check: supported('auto', 'worktree', 'in-place'),
+      'where the agent of a new session works: in a worktree of its own (worktree or auto), in your checkout (in-place), or in a worktree that its commands see at the path of your checkout (cow-overlay)',
+    check: supported('auto', 'worktree', 'in-place', 'cow-overlay'),
   },
 ] as const satisfies readonly SettingKey[];
 

@@ -2,8 +2,21 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { systemPath } from './long-path.ts';
 
-export function entriesOf(directory: string): Dirent<string>[] {
-  return readdirSync(systemPath(directory), { withFileTypes: true, encoding: 'latin1' as BufferEncoding });
+export interface Entry extends Pick<Dirent, 'isDirectory' | 'isSymbolicLink' | 'isFile'> {
+  readonly name: string;
+}
+
+/**
+ * If a file system does not tell the kinds of entries, Node asks for each by its path, and it takes names in latin1 for
+ * UTF-8 then. So agt reads names as bytes.
+ */
+export function entriesOf(directory: string): Entry[] {
+  return readdirSync(systemPath(directory), { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({
+    name: entry.name.toString('latin1'),
+    isDirectory: () => entry.isDirectory(),
+    isSymbolicLink: () => entry.isSymbolicLink(),
+    isFile: () => entry.isFile(),
+  }));
 }
 
 /** Whether anything but directories is in or below `path`, an absolute path as Node has it. */

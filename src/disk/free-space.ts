@@ -12,13 +12,16 @@ const OF_CAPTURE = [
   'free some space, or leave files out (.agtignore in the session folder, agt.maxFileSize)',
 ];
 
-/** @throws AgtError if writing `bytes` more below `path` would leave too little free space. */
-export function requireSpace(path: string, bytes: number, hints: readonly string[] = OF_CAPTURE): void {
+/**
+ * The bytes that are free beyond `bytes` and the reserve.
+ * @throws AgtError if writing `bytes` more below `path` would leave too little free space
+ */
+export function requireSpace(path: string, bytes: number, hints: readonly string[] = OF_CAPTURE): number {
   const { bavail, blocks, bsize } = statfsSync(path);
-  if (blocks === 0) return; // the file system does not tell
+  if (blocks === 0) return 0; // the file system does not tell
   const free = bavail * bsize;
   const reserved = reservedSpace(blocks * bsize);
-  if (free - bytes >= reserved) return;
+  if (free - bytes >= reserved) return free - bytes - reserved;
   throw new AgtError(
     `not enough space in ${path}: ${inMib(bytes)} to write, ${inMib(free)} free, ${inMib(reserved)} of it reserved`,
     { hints: [...hints] },

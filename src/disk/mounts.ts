@@ -43,13 +43,22 @@ export function mountsIn(directory: string): string[] {
     .filter((point) => point === place || point.startsWith(`${place}/`));
 }
 
-/** @param isMount the directory itself is a mount of agt's. @throws AgtError */
-export function refuseMounts(directory: string, isMount = false): void {
-  const [mounted] = mountsIn(directory).slice(isMount ? 1 : 0);
+/** `isOwn`: the directory itself may be a mount point, and what is mounted there may go. @throws AgtError */
+export function refuseMounts(directory: string, isOwn = false): void {
+  const [own, inside] = [[directory, realPath(directory)], mountsIn(directory)];
+  const mounted = inside.find((point) => !isOwn || !own.includes(point));
   if (mounted === undefined) return;
   throw new AgtError(`${mounted} is a mount point; agt does not delete what is mounted there`, {
     hints: [`umount ${mounted}`, 'then try again'],
   });
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** The table has blanks, line breaks and backslashes as octal numbers: proc_pid_mountinfo(5). */

@@ -23,23 +23,24 @@ export function removeTree(path: string): void {
 /**
  * Removes the entries for which `mayRemove` is true, and the directories that are empty then. Asks about anything but
  * directories. `path` is as Node has it; the paths asked about and returned are relative to it, one byte per character.
+ * `isOwnMount`: agt has mounted something at the path itself, which the caller unmounts.
  *
- * @param isMount the directory itself is a mount of agt's, and stays
  * @returns the paths that remain, without those of directories that contain them
  */
 export function removeOnly(
   path: string,
   mayRemove: (path: string, stat: Stats) => boolean,
-  isMount = false,
+  isOwnMount = false,
 ): readonly string[] {
-  refuseMounts(path, isMount);
-  return removeAt(Buffer.from(path).toString('latin1'), mayRemove);
+  refuseMounts(path, isOwnMount);
+  return removeAt(Buffer.from(path).toString('latin1'), mayRemove, isOwnMount);
 }
 
 /** As removeOnly, for a path with one byte per character in which nothing can be mounted. */
 export function removeAt(
   top: string,
   mayRemove: (path: string, stat: Stats) => boolean = () => true,
+  isOwnMount = false,
 ): readonly string[] {
   const remaining: string[] = [];
   let removed = 0;
@@ -60,6 +61,7 @@ export function removeAt(
     const isEmpty = entriesOf(absolute)
       .map(({ name }) => remove(`${absolute}/${name}`, prefix + name))
       .every(Boolean);
+    if (isOwnMount && relative === '') return isEmpty;
     return isEmpty && removeDirectory(absolute, relative, remaining);
   };
   remove(top, '');
@@ -87,7 +89,6 @@ function removeDirectory(absolute: string, relative: string, remaining: string[]
     rmdirSync(systemPath(absolute));
     return true;
   } catch (error) {
-    if (errorCode(error) === 'EBUSY' && relative === '') return true;
     if (errorCode(error) !== 'ENOTEMPTY') throw error;
     remaining.push(relative);
     return false;

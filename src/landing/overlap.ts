@@ -2,7 +2,9 @@
  * Finds uncommitted work of the user in the way of a change of the branch. git itself protects tracked and untracked
  * files, but overwrites ignored ones.
  */
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+
+import { lstatSync, type Stats } from 'node:fs';
+import { entriesOf } from '../disk/folder-entries.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
@@ -99,8 +101,7 @@ function inTheWay(worktree: string, path: string, goes: ReadonlySet<string>): st
 }
 
 function filesBelow(worktree: string, directory: string): string[] {
-  const absolute = systemPath(`${Buffer.from(worktree).toString('latin1')}/${directory}`);
-  return readdirSync(absolute, { encoding: 'latin1', withFileTypes: true }).flatMap((entry) => {
+  return entriesOf(`${Buffer.from(worktree).toString('latin1')}/${directory}`).flatMap((entry) => {
     const path = `${directory}/${entry.name}`;
     return entry.isDirectory() ? filesBelow(worktree, path) : [path];
   });

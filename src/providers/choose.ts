@@ -6,8 +6,10 @@ import { gitProvider } from './git/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
 import type { Place } from './place.ts';
 import type { Finding, Provider } from './provider.ts';
+import { zfsProvider } from './zfs/provider.ts';
 
 const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
+  zfs: zfsProvider,
   btrfs: btrfsProvider,
   git: gitProvider,
   agentfs: agentfsProvider,

@@ -57,6 +57,15 @@ export function momentNumbers(agtDir: string, id: string): number[] {
   }
 }
 
+/** Of all frozen folders that the records of a session name, also of those that wait to be captured. */
+export function momentTokens(agtDir: string, { session_id: id, sandbox }: MomentOwner): Token[] {
+  const frozen = frozenDirectory(dirname(dirname(sandbox)));
+  return momentNumbers(agtDir, id).flatMap((number) => {
+    const token = parseToken(readRecord(agtDir, id, number)?.token);
+    return token === undefined ? [] : [{ ...token, path: join(frozen, basename(token.path)) }];
+  });
+}
+
 /** Not flushed: after a power cut the lease still names the folder. */
 export function writeMoment(agtDir: string, id: string, { number, token, made, commit }: Moment): void {
   const text = JSON.stringify({ token: tokenText(token), made, commit });

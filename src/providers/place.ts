@@ -52,7 +52,7 @@ function fileSystemOf(path: string): number | undefined {
 }
 
 /** The mount that a directory is on: the longest mount point above it, and of equal ones the last. */
-function mountOf(path: string): Mount | undefined {
+export function mountOf(path: string): Mount | undefined {
   let table: string;
   try {
     table = readFileSync('/proc/self/mountinfo', 'latin1');

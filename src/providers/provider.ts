@@ -33,12 +33,16 @@ export interface Provider {
   readonly kind: ProviderKind;
   /** `auto` neither takes it nor looks for it. */
   readonly onRequest?: true;
-  /** The folder is a mount, and each mount gives its files other inode numbers. */
-  readonly isMount?: true;
+  /** Its folders are mount points: no rename moves them. */
+  readonly mounts?: boolean;
+  /** Each mount gives the files other inode numbers. */
+  readonly newInodes?: true;
   /** Changes nothing at the place. */
   readonly find: (place: Place) => Finding;
-  /** Makes the folder of the token, which must not exist: empty, or with the content of `from`. */
+  /** Makes the folder of the token, which must not exist, at its temporary path: empty, or with the content of `from`. */
   readonly prepare: (token: Token, from?: string) => Promise<void>;
+  /** Gives the folder its own path. Without it a rename does. */
+  readonly settle?: (token: Token) => Promise<void>;
   /** Keeps the content of `folder`, which goes on, under the path of the token. */
   readonly freeze: (folder: string, token: Token) => Promise<void>;
   /** Nobody can write to a closed folder. */
@@ -55,4 +59,6 @@ export interface Provider {
   readonly isUsed?: (token: Token) => boolean;
   /** Whether the folder of the token is at a path, where no file tells. */
   readonly holds?: (path: string, token: Token) => boolean;
+  /** The name of what the token stands for, if it is there and not mounted. */
+  readonly unmounted?: (token: Token) => Promise<string | undefined>;
 }

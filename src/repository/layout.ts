@@ -123,6 +123,15 @@ export function frontSeenFile(agtDir: string, sessionId: string): string {
   return join(frontDirectory(agtDir), `${FRONT_TIMES.seen}${sessionId}`);
 }
 
+/** The `agt watch` that answers the front, and the pipe for questions. No session id begins with a dot. */
+export function watcherFile(agtDir: string): string {
+  return join(frontDirectory(agtDir), '.watcher');
+}
+
+export function questionsPipe(agtDir: string): string {
+  return join(frontDirectory(agtDir), '.questions');
+}
+
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionCaches(agtDir: string, sessionId: string): string[] {
   return [
@@ -238,9 +247,9 @@ export function momentFiles(
   agtDir: string,
   sessionId: string,
   number: number,
-): { readonly record: string; readonly statCache: string } {
-  const directory = momentsDirectory(agtDir, sessionId);
-  return { record: join(directory, `${number}.json`), statCache: join(directory, `${number}.scan`) };
+): { readonly record: string; readonly statCache: string; readonly index: string } {
+  const file = (end: string) => join(momentsDirectory(agtDir, sessionId), `${number}.${end}`);
+  return { record: file('json'), statCache: file('scan'), index: file('index') };
 }
 
 /** The start of the name of a frozen moment; its nonce is the end. */

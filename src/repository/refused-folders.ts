@@ -5,6 +5,7 @@
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { AgtError } from '../errors.ts';
+import { folderOfNamespace } from './namespace-files.ts';
 import type { Repository } from './repository.ts';
 
 /** @throws AgtError if the worktree of the repository is `/` or the home directory. */
@@ -22,6 +23,7 @@ export function refuseHomeAndRoot({ git, worktree }: Repository): void {
 
 /** @throws AgtError if the repository is inside the session folder: each snapshot would contain all earlier ones. */
 export function refuseRepositoryInside({ commonDir }: Repository, sessionFolder: string): void {
+  if (folderOfNamespace(commonDir) !== undefined) return; // it only stands there, for one command
   if (!`${commonDir}${sep}`.startsWith(`${realPath(sessionFolder) ?? sessionFolder}${sep}`)) return;
   throw new AgtError(`the repository "${commonDir}" is inside the session folder "${sessionFolder}"`, {
     hints: [

@@ -8,9 +8,11 @@ import type { Settings } from '../config/settings.ts';
 import type { AllPrefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
+import { readSmallFile } from '../git/files/read-small-file.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import type { FoundRepository } from './find-repository.ts';
 import { agtDirectory, areaSessions } from './layout.ts';
+import { folderOfNamespace, namespaceFiles } from './namespace-files.ts';
 
 export interface Repository {
   /** Runs in the main worktree, since relative URLs of remotes depend on it; in a bare repository, in the repository. */
@@ -88,6 +90,9 @@ async function siblingSessionsDir(git: Git, main: string): Promise<string> {
 
 /** The worktree that the repository was made with; for a bare repository, the repository itself. */
 function mainWorktree(commonDir: string): string {
+  const folder = folderOfNamespace(commonDir);
+  const users = folder === undefined ? undefined : readSmallFile(namespaceFiles(folder).path);
+  if (users !== undefined) return users;
   const configured = lastValue(readRepositoryConfig(commonDir), 'core.worktree');
   if (configured !== undefined) return resolve(commonDir, configured);
   return basename(commonDir) === '.git' ? dirname(commonDir) : commonDir;

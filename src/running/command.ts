@@ -1,6 +1,7 @@
 /** A command that agt runs for the user: its streams, signals and exit code are its own. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { readIfThere } from '../disk/lock-owner.ts';
 import { isInForeground, isStopped } from '../disk/processes.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { isTerminal } from '../process/terminal.ts';
@@ -12,6 +13,8 @@ export interface CommandLine {
   readonly env: NodeJS.ProcessEnv;
   /** Put before each line of its output. Then it reads nothing from standard input. */
   readonly prefix?: string | undefined;
+  /** The program starts the command as its child, and passes no signals on. */
+  readonly signalsToChild?: boolean;
 }
 
 export interface CommandEnd {
@@ -27,7 +30,7 @@ export interface RunningCommand {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-export function startCommand({ words, cwd, env, prefix }: CommandLine): RunningCommand {
+export function startCommand({ words, cwd, env, prefix, signalsToChild }: CommandLine): RunningCommand {
   const [program = '', ...args] = words;
   const stdio: StdioOptions = prefix === undefined ? 'inherit' : ['ignore', 'pipe', 'pipe'];
   const child: ChildProcess = spawn(program, args, { cwd, env: { ...env, PWD: cwd }, stdio });
@@ -44,7 +47,18 @@ export function startCommand({ words, cwd, env, prefix }: CommandLine): RunningC
       resolve({ exitCode: code ?? 128 + number, signal: (signal as NodeJS.Signals | null) ?? undefined });
     });
   }).finally(() => clearInterval(followStops));
-  return { pid: child.pid, ended, kill: (signal) => void child.kill(signal) };
+  const kill = (signal: NodeJS.Signals) => {
+    if (signalsToChild !== true || !signalChildren(child.pid, signal)) child.kill(signal);
+  };
+  return { pid: child.pid, ended, kill };
+}
+
+/** False if it has none. */
+function signalChildren(pid: number | undefined, signal: NodeJS.Signals): boolean {
+  const children = readIfThere(`/proc/${pid}/task/${pid}/children`).trim();
+  if (children === '') return false;
+  for (const child of children.split(' ')) process.kill(Number(child), signal);
+  return true;
 }
 
 /** Exit codes of a shell. */

@@ -14,18 +14,20 @@ export interface EnvironmentParts {
   /** The directory of agt's git; undefined if that is first on PATH already. */
   readonly gitDirectory: string | undefined;
   readonly profile: Variables;
+  /** Where the command sees the sandbox; undefined for its own place. */
+  readonly sandbox?: string | undefined;
 }
 
 export function sessionEnvironment(
   record: SessionRecord,
-  { gitDirectory, profile }: EnvironmentParts,
+  { gitDirectory, profile, sandbox }: EnvironmentParts,
   env: NodeJS.ProcessEnv,
 ): EnvironmentChanges {
   const folder = sessionFolder(record);
   const places = {
     id: record.session_id,
     folder,
-    sandbox: record.checkout ?? record.sandbox,
+    sandbox: sandbox ?? record.checkout ?? record.sandbox,
     xdg: join(folder, 'xdg'),
     config: join(folder, 'config'),
     path: env['PATH'] ?? '',

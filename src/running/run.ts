@@ -19,6 +19,8 @@ import { markFailed } from './mark-failed.ts';
 export interface RunRequest extends CommandLine {
   /** Milliseconds between two autocommits; undefined: only at the end. */
   readonly everyMs: number | undefined;
+  /** The name of the command, if the first word is that of a program which becomes it. */
+  readonly program?: string | undefined;
   readonly now: () => Date;
   /** Is told of problems with autocommits when the command has ended: meanwhile the terminal is its own. */
   readonly onProblem: (record: SessionRecord, error: unknown) => void;
@@ -72,7 +74,7 @@ class Run {
     this.request = request;
     this.command = startCommand(request);
     const { pid } = this.command;
-    const [program = ''] = request.words;
+    const program = request.program ?? request.words[0] ?? '';
     this.owner = pid === undefined ? undefined : ownerOf(pid, program.replace(/^.*\//s, ''), request.now());
     this.enqueue(() => this.own());
     this.startTimer();

@@ -16,6 +16,7 @@ import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
 import { lostGitDir, requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
 import { Freezer } from './workspace/moments.ts';
+import { captureWaiting, freezeForLater, listWaiting } from './workspace/waiting.ts';
 
 export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
   /** The agent works: a turn that failed before is past. */
@@ -48,17 +49,46 @@ export async function captureSession(
   record: SessionRecord,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
-  const freezer = options.isLast ? undefined : new Freezer(session.repository, record);
+  const { repository } = session;
+  const waited = await captureWaitingMoments(session, record);
+  const freezer = options.isLast ? undefined : new Freezer(repository, record);
   let whole: string | undefined;
   try {
-    const result = await runCapture(session.repository, record, options, freezer?.freeze);
+    const result = await runCapture(repository, record, options, freezer?.freeze);
     const captured = result.outcome === 'committed' ? result.commit : undefined;
     if (captured !== undefined) await recordAddedBytes(session, captured);
     if (result.failed.length === 0) whole = captured;
-    return { ...result, warnings: [...result.warnings, ...(freezer?.warnings ?? [])] };
+    return { ...result, warnings: [...waited, ...result.warnings, ...(freezer?.warnings ?? [])] };
   } finally {
     await freezer?.settle(whole);
   }
+}
+
+/** They are older than what is in the folder. Returns warnings. */
+async function captureWaitingMoments(
+  session: LockedSession,
+  record: SessionRecord,
+): Promise<readonly string[]> {
+  const { repository } = session;
+  if (record.token === undefined || listWaiting(repository, record).length === 0) return [];
+  const { agentEmail, maxFileSize } = repository.settings;
+  const target = captureTarget(repository, record);
+  const { commits, warnings } = await captureWaiting(repository, record, target, { agentEmail, maxFileSize });
+  for (const commit of commits) await recordAddedBytes(session, commit);
+  return warnings;
+}
+
+/**
+ * Freezes the session folder for the next capture, and returns. False if no provider can: then nothing has happened.
+ * @throws AgtError as captureSession
+ */
+export async function freezeSession(
+  { repository }: LockedSession,
+  record: SessionRecord,
+  named: { readonly label?: string; readonly tool?: string },
+): Promise<boolean> {
+  requireCapturable(repository, record, true);
+  return freezeForLater(repository, record, captureTarget(repository, record), named);
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */
@@ -76,6 +106,14 @@ function runCapture(
   options: AutocommitOptions,
   freeze?: Freeze,
 ): Promise<CaptureResult> {
+  requireCapturable(repository, record, options.dryRun !== true);
+  const { agentEmail, maxFileSize } = repository.settings;
+  const target = { ...captureTarget(repository, record), freeze };
+  return capture(repository.git, target, { agentEmail, maxFileSize, ...options });
+}
+
+/** @throws AgtError */
+function requireCapturable(repository: Repository, record: SessionRecord, mayMend: boolean): void {
   if (!isActive(record)) {
     throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
       hints: ['see: agt session list --all'],
@@ -83,10 +121,7 @@ function runCapture(
   }
   if (lostGitDir(repository, record) === undefined) requireSandbox(repository, record);
   const gitDir = record.checkout === undefined ? worktreeGitDir(record.sandbox) : undefined;
-  if (gitDir !== undefined && options.dryRun !== true) reconnectIfCutOff(gitDir);
+  if (gitDir !== undefined && mayMend) reconnectIfCutOff(gitDir);
   const folder = isAttached(record) ? record.checkout : undefined;
   refuseRepositoryInside(repository, folder ?? sessionFolder(record));
-  const { agentEmail, maxFileSize } = repository.settings;
-  const target = { ...captureTarget(repository, record), freeze };
-  return capture(repository.git, target, { agentEmail, maxFileSize, ...options });
 }

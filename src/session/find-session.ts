@@ -1,10 +1,12 @@
 /** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
-import { realpathSync } from 'node:fs';
-import { sep } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, sep } from 'node:path';
+import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
-import { checkId } from './id.ts';
+import { checkId, idProblem, type SessionId } from './id.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
+import { isEnded } from './state.ts';
 
 /** Ids that a hint lists; the newest ones. */
 const LISTED_IDS = 10;
@@ -26,9 +28,23 @@ export function namedSession(repository: Repository, id: string): SessionRecord 
 function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
+  refuseMoved(repository, cwd);
   throw new AgtError('no session given, and the current directory belongs to none', {
     hints: ['give a session id (see: agt session list), or change to the folder of a session'],
   });
+}
+
+/** @throws AgtError if `cwd` is in the folder of a session that agt knows at another place. */
+export function refuseMoved(repository: Repository, cwd: string): void {
+  for (let folder = withoutSymlinks(cwd); folder !== dirname(folder); folder = dirname(folder)) {
+    const id = basename(folder);
+    if (basename(dirname(folder)) !== 'sessions' || idProblem(id) !== undefined) continue;
+    const record = readRecord(repository, id as SessionId);
+    if (record === undefined || isEnded(record) || existsSync(record.sandbox)) continue;
+    throw new AgtError(`session "${id}" has moved here from ${sessionFolder(record)}`, {
+      hints: ['connect it again: agt doctor --fix'],
+    });
+  }
 }
 
 export function sessionContaining(repository: Repository, cwd: string): SessionRecord | undefined {
@@ -37,8 +53,19 @@ export function sessionContaining(repository: Repository, cwd: string): SessionR
   const { records } = listRecords(repository);
   return (
     records.find((record) => isIn(sessionFolder(record))) ??
-    records.find(({ checkout }) => checkout !== undefined && isIn(checkout))
+    records.find(({ checkout }) => checkout !== undefined && isIn(checkout)) ??
+    sessionAt(records, repository.worktree, isIn)
   );
+}
+
+/** The session whose sandbox stands at the path of the user's worktree (workspace/namespace.ts). */
+function sessionAt(
+  records: readonly SessionRecord[],
+  worktree: string | undefined,
+  isIn: (folder: string) => boolean,
+): SessionRecord | undefined {
+  if (worktree === undefined || !isIn(worktree)) return undefined;
+  return records.find(({ sandbox }) => isSameDirectory(sandbox, worktree));
 }
 
 function withoutSymlinks(path: string): string {

@@ -2,7 +2,7 @@
  * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
  * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
  */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
@@ -10,6 +10,7 @@ import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { readSessionFile } from '../filter/session-file.ts';
 import { breakStaleRefLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
+import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
@@ -52,6 +53,7 @@ export async function withSessionLock<T>(
   action: (session: LockedSession) => Promise<T>,
   { mount = true } = {},
 ): Promise<T> {
+  refuseFromNamespace(repository, id);
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
@@ -78,6 +80,15 @@ function mountAgain({ agtDir }: Repository, id: SessionId): void {
   const record = readSessionFile(agtDir, id);
   if (record?.token === undefined || record.state === 'creating') return;
   ensureWorkspace(record);
+}
+
+/** Where the git directory stands at another path, git would write that path into other sandboxes. @throws AgtError */
+function refuseFromNamespace({ commonDir }: Repository, id: SessionId): void {
+  const folder = folderOfNamespace(commonDir);
+  if (folder === undefined || basename(folder) === id) return;
+  throw new AgtError(`session "${id}" cannot be changed from inside of "${basename(folder)}"`, {
+    hints: [`a command of that session runs at the user's own path; call agt outside of it`],
+  });
 }
 
 /** A killed agt or git may have left git's locks on the refs of this session. Now nobody else changes them. */

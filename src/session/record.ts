@@ -45,7 +45,9 @@ export interface SessionRecord {
   readonly token?: string;
   /** Nothing captures it by itself; commands that a person gives do. */
   readonly captures?: 'by command';
-  readonly working_copy: 'worktree' | 'in-place' | 'attached';
+  readonly working_copy: 'worktree' | 'in-place' | 'attached' | 'cow-overlay';
+  /** For `cow-overlay`: the user's own path, where the sandbox stands for commands of `agt session run`. */
+  readonly stands_at?: string;
   /** The user's own checkout, in which the session works, or an attached folder: the sandbox is a link to it. */
   readonly checkout?: string;
   /** By this agt knows an attached folder again after a move. */

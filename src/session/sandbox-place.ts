@@ -3,8 +3,9 @@
  * worktree names the registration in the repository, and the registration's `gitdir` names the worktree. One of them is
  * wrong after a move; after a copy, the copy's links still lead to the original.
  */
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
@@ -43,7 +44,7 @@ export function sandboxPlace(
   if (gitDir === undefined) return 'no link';
   if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
   if (isOfAnother(gitDir, sandbox)) return 'taken';
-  return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+  return isSameDirectory(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
 }
 
 function attachedPlace(folder: string): SandboxPlace {
@@ -53,10 +54,10 @@ function attachedPlace(folder: string): SandboxPlace {
 }
 
 function checkoutPlace(commonDir: string, sandbox: string, checkout: string): SandboxPlace {
-  if (!isSame(sandbox, checkout)) return 'not a directory';
+  if (!isSameDirectory(sandbox, checkout)) return 'not a directory';
   const gitDir = gitDirOf(checkout);
   if (gitDir === undefined) return 'no link';
-  return isSame(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+  return isSameDirectory(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
 }
 
 /** Whether the registration leads to another worktree, and that one back to it. */
@@ -64,22 +65,14 @@ function isOfAnother(gitDir: string, sandbox: string): boolean {
   const gitFile = readSmallFile(join(gitDir, 'gitdir'));
   if (gitFile === undefined) return false;
   const worktree = dirname(resolve(gitDir, gitFile));
-  if (isSame(worktree, sandbox)) return false;
+  if (isSameDirectory(worktree, sandbox)) return false;
   const other = worktreeGitDir(worktree);
-  return other !== undefined && isSame(other, gitDir);
+  return other !== undefined && isSameDirectory(other, gitDir);
 }
 
 /** A power cut may have emptied the file of a linked worktree. */
 function commonDirOf(gitDir: string): string {
   return resolve(gitDir, (readSmallFile(join(gitDir, 'commondir')) ?? '.') || '../..');
-}
-
-function isSame(a: string, b: string): boolean {
-  try {
-    return a === b || realpathSync(a) === realpathSync(b);
-  } catch {
-    return false;
-  }
 }
 
 /** Whether the sandbox is a worktree of this repository. */

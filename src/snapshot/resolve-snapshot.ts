@@ -28,7 +28,7 @@ export async function findSnapshot(
 ): Promise<Snapshot> {
   const found = await findByName(git, history, spec, now);
   if (typeof found !== 'string') return found;
-  throw new AgtError(`no snapshot "${spec}" in session "${refs.session}": ${found}`, {
+  throw new AgtError(`no snapshot "${spec}" of "${refs.session}": ${found}`, {
     hints: [`see: agt session log ${refs.session}`],
   });
 }

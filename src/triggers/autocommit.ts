@@ -4,7 +4,12 @@ import { autoRepack } from '../maintenance/retention/auto-repack.ts';
 import { enforceBudget } from '../maintenance/retention/budget.ts';
 import type { Repository } from '../repository/repository.ts';
 import { identityOf } from '../session/attached/moved.ts';
-import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
+import {
+  type AutocommitOptions,
+  captureSession,
+  freezeSession,
+  previewCapture,
+} from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
@@ -22,6 +27,18 @@ export async function autocommit(
   );
   if (result.outcome === 'committed') await autoRepack(repository);
   return result;
+}
+
+/** Freezes the folder for the next capture; undefined. Where that is not possible, it captures at once. */
+export async function autocommitLater(
+  repository: Repository,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult | undefined> {
+  const isFrozen = await withSessionLock(repository, record.session_id, (session) =>
+    freezeSession(session, session.read() ?? record, options),
+  );
+  return isFrozen ? undefined : autocommit(repository, record, options);
 }
 
 async function autocommitLocked(

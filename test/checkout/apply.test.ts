@@ -24,6 +24,7 @@ test.each(['sandbox/d', 'sandbox/d/e'])(
     const plan: CheckoutPlan = {
       deletions: [deleted],
       emptiedDirectories: [],
+      emptyDirectories: { made: [], removed: [] },
       directories: new Map([['sandbox/d/new', 0o755]]),
       writes: paths
         .filter((path) => path !== deleted)

@@ -71,8 +71,8 @@ describe('agt config', () => {
     [['config', 'set', 'agt.branchPrefix', 'x'], /must end with a slash/],
     [['config', 'set', 'agt.agentEmail', 'nobody'], /not an email address/],
     [
-      ['config', 'set', 'fs.snapshots', 'zfs'],
-      /^error: invalid value "zfs" for fs\.snapshots: not supported; supported values are auto, git, btrfs and disable\n/,
+      ['config', 'set', 'fs.snapshots', 'tape'],
+      /^error: invalid value "tape" for fs\.snapshots: not supported; supported values are auto, git, btrfs, zfs and disable\n/,
     ],
     [
       ['config', 'set', 'fs.workingCopy', 'cow-overlay'],
@@ -102,7 +102,7 @@ describe('agt config', () => {
   });
 
   test.each([
-    ['fs.snapshots', 'AGT_FS_SNAPSHOTS', ['auto', 'git', 'btrfs', 'disable'], ['zfs', 'agentfs', 'tape']],
+    ['fs.snapshots', 'AGT_FS_SNAPSHOTS', ['auto', 'git', 'btrfs', 'zfs', 'disable'], ['agentfs', 'tape']],
     ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree', 'in-place'], ['cow-overlay']],
   ])('%s accepts only values that agt acts on', (name, variable, supported, unsupported) => {
     const repository = makeRepository();
@@ -130,7 +130,7 @@ describe('agt config', () => {
   test('an unsupported value stops no git command, and the hint restores the default', () => {
     const repository = makeRepository();
     const file = join(repository, '.git/agt/config');
-    write(file, '[fs]\n\tsnapshots = zfs\n');
+    write(file, '[fs]\n\tsnapshots = tape\n');
     const env = { AGT_WORKING_COPY: 'cow-overlay' };
     expect(run(GIT_MODE, ['status', '--short', '--branch'], { cwd: repository, env })).toEqual({
       exitCode: 0,
@@ -138,7 +138,7 @@ describe('agt config', () => {
       stderr: '',
     });
     const { stderr } = agt(repository, 'session', 'list');
-    expect(stderr).toContain(`invalid value "zfs" for fs.snapshots (${file}): not supported`);
+    expect(stderr).toContain(`invalid value "tape" for fs.snapshots (${file}): not supported`);
     const command = /hint: go back to the default: agt (.*)\n/.exec(stderr)?.[1] ?? '';
     agtOk(repository, ...command.split(' '));
     expect(agt(repository, 'session', 'list')).toEqual({ exitCode: 0, stdout: '', stderr: '' });

@@ -99,6 +99,18 @@ describe('agt session new and the uncommitted work of the user', () => {
     expect(agtOk(repository, 'list')).not.toContain('s5');
   });
 
+  test('with a damaged index agt makes the session, and says that it could not look', () => {
+    const repository = makeRepository(FILES);
+    writeFileSync(join(repository, '.git/index'), 'damaged');
+    const { exitCode, stderr, stdout } = agt(repository, 'session', 'new', 's1', '--json');
+    expect([exitCode, JSON.parse(stdout).left_behind]).toEqual([0, null]);
+    expect(agt(repository, 'session', 'new', 's2').stderr).toMatch(
+      /^note: agt could not look for uncommitted work in your worktree: .*index/,
+    );
+    expect(stderr).toBe('');
+    expect(agt(repository, 'session', 'new', 's3', '--with-changes').exitCode).not.toBe(0);
+  });
+
   test('agt.setup runs in the sandbox; a file of the worktree cannot set it; --quiet prints nothing', () => {
     const repository = makeRepository({ '.agt/config': '[agt]\n\tsetup = touch stranger\n' });
     agtOk(

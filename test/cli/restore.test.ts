@@ -102,6 +102,7 @@ describe('agt session restore', () => {
     expect(stdout.split('\n').slice(0, -2)).toEqual([
       'M sandbox/a',
       'A sandbox/committed',
+      'A sandbox/empty/inner',
       'A sandbox/link',
       'D sandbox/new',
       'A sandbox/secret.env',
@@ -113,7 +114,7 @@ describe('agt session restore', () => {
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);
     const json = agtOk(session.repository, 'session', 'restore', 's1', '--to', 'then', '--dry-run', '--json');
-    expect(JSON.parse(json).changes).toHaveLength(9);
+    expect(JSON.parse(json).changes).toHaveLength(10);
   });
 
   test('--path restores only these paths, relative to the current directory in the session', () => {
@@ -265,7 +266,7 @@ describe('agt session restore', () => {
     const refs = git(session.repository, 'for-each-ref');
     const wrong = agt(session.repository, 'session', 'restore', 's1', '--to', 'nowhere');
     expect(wrong.exitCode).toBe(1);
-    expect(wrong.stderr).toMatch(/^error: no snapshot "nowhere" in session "s1"/);
+    expect(wrong.stderr).toMatch(/^error: no snapshot "nowhere" of "s1"/);
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);
   });

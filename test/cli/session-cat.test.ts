@@ -79,7 +79,7 @@ describe('agt session cat', () => {
 
   test.each([
     ['src/a.c', 2, /^error: no snapshot given in "src\/a.c"\n/],
-    ['nope:src/a.c', 1, /^error: no snapshot "nope" in session "s1"/],
+    ['nope:src/a.c', 1, /^error: no snapshot "nope" of "s1"/],
     ['@:../../etc/passwd', 2, /^error: "..\/..\/etc\/passwd" is not in session "s1"\n/],
   ])('refuses %s', (file, exitCode, message) => {
     const outcome = cat(twoStates(), file);

@@ -47,7 +47,7 @@ describe('agt session undo and redo', () => {
     expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
     const first = agt(session.repository, 'session', 'undo', 's1');
     expect(first.exitCode).toBe(1);
-    expect(first.stderr).toMatch(/^error: nothing to undo: all earlier snapshots of "s1"/);
+    expect(first.stderr).toMatch(/^error: nothing to undo: "s1" has no earlier snapshot\n/);
     expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
     expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
     expect(step('undo')).toBe('3');

@@ -25,7 +25,7 @@ test.each([
   ['agt.snapshotRetention', '7 days', 'soon'],
   ['agt.budget', '10g', 'much'],
   ['agt.guard', 'off', 'perhaps'],
-  ['fs.snapshots', 'git', 'zfs'],
+  ['fs.snapshots', 'git', 'tape'],
   ['fs.workingCopy', 'worktree', 'cow-overlay'],
 ])('%s accepts "%s", but not "%s"', (name, valid, invalid) => {
   expect(findKey(name)?.check(valid)).toBeUndefined();

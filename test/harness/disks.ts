@@ -1,6 +1,6 @@
 /** File systems on loop devices: a sparse file, mounted in a directory of the tests. They need root. */
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from './world.ts';
 
@@ -33,6 +33,43 @@ export function mountBtrfs(...options: string[]): Disk {
   const words = ['-c', script, 'sh', String(process.pid), path];
   spawn('sh', words, { detached: true, stdio: 'ignore' }).unref();
   return { path, unmount };
+}
+
+/** A pool of its own, by zfs-fuse. Its daemon ends with the last test that needs it, or with the test run. */
+export function mountZfs(): Disk {
+  const directory = makeTempDir('disk');
+  const image = join(directory, 'image');
+  const path = makeTempDir('zfs');
+  const pool = `agt-test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`;
+  writeFileSync(image, '');
+  truncateSync(image, SIZE);
+  startZfs();
+  tool('zpool', 'create', '-m', path, pool, image);
+  const script = 'tail --pid="$1" -f /dev/null; zpool destroy -f "$2" 2>/dev/null';
+  spawn('sh', ['-c', script, 'sh', String(process.pid), pool], { detached: true, stdio: 'ignore' }).unref();
+  return { path, unmount: () => spawnSync('zpool', ['destroy', '-f', pool]) };
+}
+
+/** The daemon serves all pools of the machine. It stays, as other tests may use it. */
+function startZfs(): void {
+  if (spawnSync('zpool', ['list']).status === 0) return;
+  spawn('zfs-fuse', ['--no-daemon', '--no-kstat-mount'], { detached: true, stdio: 'ignore' }).unref();
+  for (let tries = 0; tries < 100 && spawnSync('zpool', ['list']).status !== 0; tries++)
+    spawnSync('sleep', ['0.1']);
+}
+
+/** Why there is no ZFS here; undefined if there is. */
+export function zfsProblem(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root can make a pool';
+  if (spawnSync('sh', ['-c', 'command -v zfs-fuse']).status !== 0)
+    return 'there is no zfs-fuse(8): install zfs-fuse';
+  if (!existsSync('/dev/fuse')) return 'there is no /dev/fuse';
+  try {
+    mountZfs().unmount();
+    return undefined;
+  } catch (error) {
+    return `no pool can be made: ${(error as Error).message}`;
+  }
 }
 
 function isMounted(path: string): boolean {

@@ -47,6 +47,11 @@ export class Front {
     return started[0] === true;
   }
 
+  /** Whether one shell would start agt. */
+  startsIn(shell: string, cwd: string): boolean {
+    return run(join(this.directory, shell), ['autocommit'], { cwd }).stdout === `${STARTED}\n`;
+  }
+
   /** The same for a tool of an agent in `cwd`. */
   startsForTool(cwd: string, count = SHELLS.length): boolean {
     return this.starts(cwd, ['hook', 'claude-code'], { input: toolEvent(cwd) }, count);

@@ -1,10 +1,10 @@
 /** Prompts that are commands of agt. */
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { write } from '../harness/world.ts';
-import { say, silent, toolOf } from './hooks.ts';
+import { agt, agtOk, makeTempDir, write } from '../harness/world.ts';
+import { failures, say, silent, toolOf } from './hooks.ts';
 
 test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
   const session = makeSession({ a: 'a\n' });
@@ -42,4 +42,25 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
     'agt accept',
   ])
     expect(say(sandbox, other)).toEqual(silent);
+});
+
+test('a session that was moved is named, and the command that connects it again', () => {
+  const parent = makeTempDir('parent');
+  const session = makeSession({ a: 'a\n' });
+  const [repository, folder] = [join(parent, 'moved'), join(parent, 'moved.agt/sessions/s1')];
+  renameSync(session.repository, repository);
+  renameSync(join(session.folder, '../..'), `${repository}.agt`);
+  const sandbox = join(folder, 'sandbox');
+  const moved = `error: session "s1" has moved here from ${session.folder}\nhint: connect it again: agt doctor --fix`;
+  write(join(sandbox, 'b'), 'b\n');
+  expect(toolOf(sandbox, 'Write', { file_path: 'b' })).toEqual(silent);
+  expect(failures()).toMatchObject([{ reason: expect.stringContaining('session "s1" has moved here') }]);
+  expect(JSON.parse(say(sandbox, 'agt undo').stdout)).toMatchObject({ decision: 'block', reason: moved });
+  for (const command of [['undo'], ['autocommit'], ['session', 'show']])
+    expect(agt(sandbox, ...command).stderr.trimEnd()).toBe(moved);
+  agtOk(repository, 'doctor', '--fix');
+  expect(say(sandbox, 'go on')).toEqual(silent);
+  write(join(sandbox, 'c'), 'c\n');
+  expect(toolOf(sandbox, 'Write', { file_path: 'c' })).toEqual(silent);
+  expect(JSON.parse(say(sandbox, 'agt undo').stdout).reason).toMatch(/^s1: restored 1 path, verified/);
 });

@@ -12,18 +12,29 @@ export const THROUGH_FRONT = Boolean(process.env['AGT_TEST_FRONT']);
 
 const STARTED = 'agt is started';
 
-let installed: { front: string; asking: string } | undefined;
+interface Programs {
+  readonly front: string;
+  /** Says in place of starting agt that it would do so. */
+  readonly saying: string;
+  /** The same, and asks no watcher. */
+  readonly alone: string;
+}
 
-function programs(): { front: string; asking: string } {
+let installed: Programs | undefined;
+
+function programs(): Programs {
   if (installed !== undefined) return installed;
   const directory = makeDirectory('front');
   ok(AGT, ['shim', 'install', '--dir', directory], '/');
   const front = join(directory, 'agt');
-  const asking = join(directory, 'asking');
+  const saying = join(directory, 'saying');
+  const alone = join(directory, 'alone');
   const says = `cat >/dev/null; echo '${STARTED}'; exit`;
   const text = readFileSync(front, 'utf8').replaceAll('exec "$agt_full"', `${says}; exec "$agt_full"`);
-  writeFileSync(asking, text.replace('| "$agt_full"', `| { ${says}; }; exit; "$agt_full"`), { mode: 0o755 });
-  installed = { front, asking };
+  const saysToo = text.replace('| "$agt_full"', `| { ${says}; }; exit; "$agt_full"`);
+  writeFileSync(saying, saysToo, { mode: 0o755 });
+  writeFileSync(alone, saysToo.replace('agt_watches() {', 'agt_watches() {\n  return 1'), { mode: 0o755 });
+  installed = { front, saying, alone };
   return installed;
 }
 
@@ -37,17 +48,19 @@ export function throughFront(command: readonly string[]): readonly string[] {
 function saysUnchanged({ sandbox }: LifeSession): boolean {
   const event = { cwd: sandbox, hook_event_name: 'PostToolUse', tool_name: 'Bash' };
   const args = ['hook', 'claude-code'];
-  const { exitCode, stdout, stderr } = run(programs().asking, args, sandbox, JSON.stringify(event));
+  const { exitCode, stdout, stderr } = run(programs().alone, args, sandbox, JSON.stringify(event));
   if (exitCode !== 0 || stderr !== '') throw new Error(`the front fails: ${exitCode} ${stderr}`);
   return !stdout.includes(STARTED);
 }
 
-/** Captures each session until the front knows it. */
+/** Captures each session until the front knows it. A watcher answers if there is one. */
 export function settleFront(life: Life): void {
   for (const session of life.active()) {
     for (let attempt = 0; attempt < 5 && !saysUnchanged(session); attempt++) {
       const before = life.look(session);
-      run(programs().front, ['autocommit', '--session-id', session.id], life.repository);
+      const args = ['autocommit', '--session-id', session.id];
+      if (!run(programs().saying, args, life.repository).stdout.includes(STARTED)) life.counts.answered++;
+      else run(programs().front, args, life.repository);
       life.look(session);
       life.takeIn(session, before);
     }

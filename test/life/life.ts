@@ -34,7 +34,7 @@ export class Life {
   readonly sessions: LifeSession[] = [];
   /** The content of the disk when agt made the snapshot. */
   readonly snapshots = new Map<string, Facts>();
-  readonly counts = { steps: 0, snapshots: 0, restores: 0, guarded: 0, unchanged: 0 };
+  readonly counts = { steps: 0, snapshots: 0, restores: 0, guarded: 0, unchanged: 0, answered: 0 };
   refs: Refs = new Map();
   private readonly log: string[] = [];
 

@@ -3,23 +3,28 @@ import { AGT_STEPS, promisesHold } from './agt-acts.ts';
 import { FILE_STEPS, FileScene } from './file-steps.ts';
 import { frontIsRight, settleFront, THROUGH_FRONT } from './front.ts';
 import { gitAct } from './git-acts.ts';
-import { Life } from './life.ts';
+import { Life, type LifeSession } from './life.ts';
+import { LifeWatcher, WITH_WATCHER } from './watcher.ts';
 
 const PROMISES_EVERY = 25;
 const FILE_SHARE = 0.35;
 const GIT_SHARE = 0.4;
 
 /** @throws Error that says how to live this life again. */
-export function live(seed: number, steps: number, asksFront = THROUGH_FRONT): Life['counts'] {
+export function live(seed: number, steps: number, asksFront = THROUGH_FRONT || WITH_WATCHER): Life['counts'] {
   const life = new Life(seed);
+  const watcher = WITH_WATCHER ? new LifeWatcher(life) : undefined;
   try {
     life.newSession();
     for (let step = 1; step <= steps; step++) {
       if (asksFront) settleFront(life);
+      watcher?.noTrouble();
+      watcher?.begin(life.active()[0] as LifeSession);
       act(life, step);
       life.counts.steps++;
       if (asksFront) life.counts.unchanged += frontIsRight(life);
       if (step % PROMISES_EVERY === 0) promisesHold(life);
+      watcher?.trouble();
     }
     promisesHold(life);
     return life.counts;
@@ -28,6 +33,8 @@ export function live(seed: number, steps: number, asksFront = THROUGH_FRONT): Li
     throw new Error(`${(error as Error).message}\n\n${howAgain(life, steps)}\n\n${life.story()}`, {
       cause: error,
     });
+  } finally {
+    watcher?.end();
   }
 }
 

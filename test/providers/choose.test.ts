@@ -15,7 +15,7 @@ function place(changed: Partial<Place> = {}): Place {
   return {
     ...{ directory, existing: directory, fileSystem: BTRFS, isRoot: true, state: undefined },
     mount: { point: '/', type: 'btrfs', source: '/dev/sda1', options: ['rw'] },
-    program: (name) => (name === 'btrfs' ? '/usr/bin/btrfs' : undefined),
+    program: (name) => (name === 'agentfs' ? undefined : `/usr/bin/${name}`),
     ...changed,
   };
 }
@@ -23,59 +23,33 @@ function place(changed: Partial<Place> = {}): Place {
 const mount = (...options: string[]) => ({ point: '/', type: 'btrfs', source: '/dev/sda1', options });
 
 describe('the best provider at a place', () => {
-  test.each<[string, Partial<Place>, [string, number][]]>([
-    [
-      'btrfs, as root',
-      {},
-      [
-        ['btrfs', 80],
-        ['git', 50],
-      ],
-    ],
-    [
-      'btrfs, as its owner',
-      { isRoot: false },
-      [
-        ['btrfs', 60],
-        ['git', 50],
-      ],
-    ],
+  const zfs = (type: string) => ({
+    fileSystem: 0,
+    mount: { point: '/', type, source: 'tank/a', options: [] },
+  });
+
+  // The providers that can work there; the others say why not.
+  test.each<[string, Partial<Place>, Record<string, number>]>([
+    ['btrfs, as root', {}, { btrfs: 80, git: 50 }],
+    ['btrfs, as its owner', { isRoot: false }, { btrfs: 60, git: 50 }],
     [
       'btrfs that lets its owner drop',
       { isRoot: false, mount: mount('user_subvol_rm_allowed') },
-      [
-        ['btrfs', 80],
-        ['git', 50],
-      ],
+      { btrfs: 80, git: 50 },
     ],
-    [
-      'btrfs without its program',
-      { program: () => undefined },
-      [
-        ['git', 50],
-        ['btrfs', 0],
-      ],
-    ],
-    [
-      'ext4',
-      { fileSystem: 0xef53 },
-      [
-        ['git', 50],
-        ['btrfs', 0],
-      ],
-    ],
-    [
-      'a system that cannot tell',
-      { fileSystem: undefined, mount: undefined },
-      [
-        ['git', 50],
-        ['btrfs', 0],
-      ],
-    ],
+    ['btrfs without its program', { program: () => undefined }, { git: 50 }],
+    ["the kernel's ZFS, as root", zfs('zfs'), { zfs: 90, git: 50 }],
+    ['zfs-fuse, as root', zfs('fuse.zfs'), { zfs: 90, git: 50 }],
+    ['ZFS without root', { ...zfs('zfs'), isRoot: false }, { git: 50 }],
+    ['ZFS without its program', { ...zfs('zfs'), program: () => undefined }, { git: 50 }],
+    ['ext4', { fileSystem: 0xef53, mount: { ...mount(), type: 'ext4' } }, { git: 50 }],
+    ['a system that cannot tell', { fileSystem: undefined, mount: undefined }, { git: 50 }],
   ])('%s', (_, changed, expected) => {
-    const found = findAll(place(changed)).filter(({ kind }) => kind !== 'agentfs');
-    expect(found.map(({ kind, score }) => [kind, score])).toEqual(expected);
-    expect(choose(place(changed), 'auto').provider.kind).toBe(expected[0]?.[0]);
+    const found = findAll(place(changed));
+    const scores = found.map(({ kind, score }) => [kind, score] as const);
+    expect(Object.fromEntries(scores.filter(([, score]) => score > 0))).toEqual(expected);
+    expect(scores.map(([, score]) => score)).toEqual(scores.map(([, score]) => score).sort((a, b) => b - a));
+    expect(choose(place(changed), 'auto').provider.kind).toBe(Object.keys(expected)[0]);
     expect(choose(place(changed), 'git').provider.kind).toBe('git');
     for (const { notes } of found) expect(notes.length).toBeGreaterThan(0);
   });
@@ -100,7 +74,7 @@ describe('the best provider at a place', () => {
 
   test('agt doctor prints each with its score and the reason', () => {
     const printed = agtOk(makeRepository(), 'doctor');
-    expect(printed).toMatch(/^providers\n(?: {2}\w+ +\d+ +\S.*\n){2}/m);
+    expect(printed).toMatch(/^providers\n(?: {2}\w+ +\d+ +\S.*\n){3}/m);
   });
 });
 

@@ -1,12 +1,21 @@
 /** Captures of a frozen folder on btrfs, while an agent writes. */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
 import { frozenView, listMoments } from '../../src/providers/moment.ts';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
-import { autocommit, onDisk, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
+import {
+  autocommit,
+  onDisk,
+  snapshotFolder,
+  snapshotTree,
+  type TestSession,
+  tryAutocommit,
+} from '../harness/session.ts';
 import { AGT, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 const problem = btrfsProblem();
@@ -31,6 +40,8 @@ function writeMany(directory: string, text: string, count = 300): void {
   mkdirSync(directory, { recursive: true });
   for (let n = 0; n < count; n++) writeFileSync(join(directory, `f${n}`), `${text} ${n}\n`);
 }
+
+const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
 
 describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
   let disk: Disk;
@@ -261,5 +272,24 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
     for (const id of ['lost-fork', 's1']) agtOk(repository, 'session', 'remove', id);
     expect(btrfsProvider.walk(join(`${repository}.agt`, 'sessions'))).toEqual([]);
+  });
+
+  test('on a full disk agt says so, the last snapshot stands, and nothing is left', () => {
+    agtOk(repository, 'session', 'new', 'full');
+    const own = sessionOf('full');
+    const { commit } = autocommit(own);
+    for (let n = 0; n < 300; n++) writeFileSync(join(own.sandbox, `f${n}`), randomBytes(100_000));
+    const filler = join(disk.path, 'filler');
+    for (let size = 256 * 1024 * 1024; size > 4096; size /= 2)
+      while (spawnSync('fallocate', ['-o', String(sizeOf(filler)), '-l', String(size), filler]).status === 0);
+    const refused = tryAutocommit(own);
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/^error: .*(space|full)/i)]);
+    expect(git(repository, 'rev-parse', 'agtsessions/full')).toBe(commit);
+    rmSync(filler);
+    expect(moments(own)).toEqual([]);
+    expect(autocommit(own).changes).toHaveLength(300);
+    expect(snapshotTree(own, 'agtsessions/full')).toEqual(onDisk(own));
+    expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
+    agtOk(repository, 'session', 'remove', 'full');
   });
 });

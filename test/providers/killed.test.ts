@@ -5,13 +5,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
+import { providerOf } from '../../src/providers/choose.ts';
 import { listMoments } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
-import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
+import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
 import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 
-const problem = btrfsProblem();
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 
 const NEW = ['session', 'new', 's2', '-q'];
@@ -35,17 +34,27 @@ const EVERY_STEP: [string, string, string[]][] = [
   ['a removal', 'remove: folder removed#1', REMOVE],
 ];
 
-/** AGT_TEST_STEPS=all: every step. */
+/** AGT_TEST_STEPS=all: every step, with ZFS too. */
 const STEPS = EVERY_STEP.filter((_, n) => process.env['AGT_TEST_STEPS'] === 'all' || n % 2 === 1);
 
-describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
+const KINDS = [
+  { kind: 'btrfs' as const, mount: mountBtrfs, problem: btrfsProblem() },
+  ...(process.env['AGT_TEST_STEPS'] === 'all'
+    ? [{ kind: 'zfs' as const, mount: mountZfs, problem: zfsProblem() }]
+    : []),
+];
+
+for (const { kind, problem } of KINDS.filter((one) => one.problem !== undefined))
+  test.skip(`${kind} (${problem})`, () => {});
+
+describe.each(KINDS.filter(({ problem }) => problem === undefined))('$kind', ({ kind, mount }) => {
   let disk: Disk;
   let repository: string;
   let sessions: string;
   let state: string;
 
   beforeAll(() => {
-    disk = mountBtrfs();
+    disk = mount();
     state = makeTempDir('state');
     process.env['XDG_STATE_HOME'] = state;
     repository = join(disk.path, 'project');
@@ -66,7 +75,10 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     disk.unmount();
   });
 
-  const subvolumes = (directory: string) => btrfsProvider.walk(directory).map(({ path }) => path);
+  const subvolumes = (directory: string) =>
+    providerOf(kind)
+      .walk(directory)
+      .map(({ path }) => path);
 
   test.each(STEPS)('%s, at "%s"', { timeout: 60_000 }, async (_, point, command) => {
     if (point.startsWith('template')) git(repository, 'commit', '-q', '--allow-empty', '-m', 'next');

@@ -69,7 +69,7 @@ export const DRY_RUN_OPTION = {
 } as const;
 
 export const FS_SNAPSHOTS_OPTION = {
-  choices: ['auto', 'git', 'btrfs', 'agentfs', 'disable'],
+  choices: ['auto', 'git', 'btrfs', 'zfs', 'agentfs', 'disable'],
   describe:
     'how to make the session: clone it (btrfs, agentfs) or copy files (git); disable: no snapshots by themselves',
 } as const;

@@ -1,9 +1,11 @@
 import { EXIT, formatError, usageError } from '../../errors.ts';
 import { namedSession } from '../../session/find-session.ts';
+import { answerQuestions } from '../../triggers/watch/questions.ts';
 import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
 import { defineCommand } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
+import { answerFront, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 
 export const watch = defineCommand({
@@ -13,7 +15,8 @@ export const watch = defineCommand({
   description:
     'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after the ' +
     'first one. Without ids, watch all active sessions, including those created later. On SIGINT or SIGTERM, autocommit ' +
-    'once more and exit. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
+    'once more and exit. Meanwhile hooks of agents ask this process to autocommit, and so does the script of `agt shim ' +
+    'install` named agt: they need not start agt. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
     'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
     'there.',
   positionals: {
@@ -52,7 +55,16 @@ export const watch = defineCommand({
       onEvent: eventPrinter(context, args.json),
     });
     stopOnSignal(watcher);
-    return (await watcher.run()) ? EXIT.done : EXIT.failed;
+    const stopAnswering = await answerQuestions(repository.agtDir, context.env, (question) =>
+      watcher.captureFor(sessionAsked(repository, question), () =>
+        answerFront(repository, question, context.env),
+      ),
+    );
+    try {
+      return (await watcher.run()) ? EXIT.done : EXIT.failed;
+    } finally {
+      stopAnswering?.();
+    }
   },
 });
 

@@ -15,6 +15,7 @@
 import { singleQuoted } from '../../git/run/trace.ts';
 import { FRONT_TIMES } from '../../repository/layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
+import { askPart } from './ask-part.ts';
 import { type Answered, answered, eventPart } from './event-part.ts';
 import { lookPart, waitPart } from './look-part.ts';
 import { placePart } from './place-part.ts';
@@ -36,13 +37,14 @@ agt_full=${singleQuoted(agt)}
 agt_option() {
   case $1,$2 in
   --wait, | --wait,*[!0-9]* | --tool, | --tool,-*) return 1 ;;
-  --wait,* | --tool,*) ;;
+  --wait,*) ;;
+  --tool,*) agt_by=$2 ;;
   --session-id, | --session-id,[!A-Za-z0-9]* | --session-id,*[!A-Za-z0-9._-]*) return 1 ;;
   --session-id,*) agt_named=$2 ;;
   *) return 1 ;;
   esac
 }
-agt_tool='' agt_named=''
+agt_tool='' agt_named='' agt_by=''
 case $#,\${1-} in
 1,autocommit) ;;
 2,autocommit) if ! agt_option --session-id "$2"; then exec "$agt_full" "$@"; fi ;;
@@ -70,7 +72,7 @@ agt_run() {
   3) set -- "$agt_1" "$agt_2" "$agt_3" ;;
   5) set -- "$agt_1" "$agt_2" "$agt_3" "$agt_4" "$agt_5" ;;
   esac
-  exec "$agt_full" "$@" 3<&-
+  exec "$agt_full" "$@" 3<&- 4<&- 6<&- 7<&-
 }
 cd -P . 2>/dev/null || agt_run
 case $agt_tool,\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_INDEX_FILE-}\${GIT_OBJECT_DIRECTORY-}\${GIT_CEILING_DIRECTORIES-}\${GIT_DISCOVERY_ACROSS_FILESYSTEM-}\${GIT_REFERENCE_BACKEND-}\${AGT_TRACE-}\${AGT_DEBUG-} in
@@ -78,18 +80,20 @@ case $agt_tool,\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_INDEX_FIL
 esac
 
 ${placePart()}
+${eventPart(integrations)}
+${askPart()}
 agt_facts=$agt_front/$agt_id
-if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_run; fi
+if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_look; fi
 
 # The facts. Roots for find become the arguments of this script, and patterns for grep a list.
 agt_in='' agt_folder='' agt_tree='' agt_path='' agt_patterns='' agt_parts='' agt_split='' agt_maps='' agt_answer=''
 agt_newline='
 '
 set --
-{ true <"$agt_facts"; } 2>/dev/null || agt_run
+{ true <"$agt_facts"; } 2>/dev/null || agt_look
 {
-  IFS= read -r agt_line <&3 || agt_run
-  case $agt_line in '${FACTS_FORMAT}') ;; *) agt_run ;; esac
+  IFS= read -r agt_line <&3 || agt_look
+  case $agt_line in '${FACTS_FORMAT}') ;; *) agt_look ;; esac
   until [ "$agt_line" = checks ]; do
     IFS= read -r agt_line <&3 || agt_run
     agt_value=\${agt_line#* }
@@ -117,7 +121,7 @@ set --
   # The clock.
   agt_clock=$agt_front/${FRONT_TIMES.clock}$agt_id
   { true >"$agt_clock"; } 2>/dev/null || agt_run
-  if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_TIMES.until}$agt_id" ]; then agt_run; fi
+  if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_TIMES.until}$agt_id" ]; then agt_look; fi
 
   # Several look at the same time. If nothing has changed, there is one line, the answer.
   agt_answer=$(
@@ -168,9 +172,9 @@ ${waitPart()}
     echo "unchanged $agt_says"
   )
 } 3<"$agt_facts"
-case $agt_answer in *"$agt_newline"*) agt_run ;; 'unchanged '*) ;; *) agt_run ;; esac
+case $agt_answer in *"$agt_newline"*) agt_look ;; 'unchanged '*) ;; *) agt_look ;; esac
 agt_says=\${agt_answer#unchanged }
-case $agt_tool$agt_says in '') agt_run ;; esac
+case $agt_tool$agt_says in '') agt_look ;; esac
 
 agt_note() {
   { true >"$agt_front/${FRONT_TIMES.seen}$agt_id"; } 2>/dev/null
@@ -182,7 +186,8 @@ case $agt_tool in
   exit 0
   ;;
 esac
-
-${eventPart(integrations)}
+agt_read_event
+agt_note || agt_tell
+exit 0
 `;
 }

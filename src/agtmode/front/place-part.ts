@@ -46,6 +46,8 @@ case $agt_named$agt_id in
   if [ -e "$agt_git/agt-in-place" ]; then
     { IFS= read -r agt_id <"$agt_git/agt-in-place" || [ "$agt_id" ]; } 2>/dev/null || agt_run
   else
+    # The sandbox may stand at the user's own path, for this command alone.
+    case \${AGT_SANDBOX-} in "$agt_up") agt_run ;; esac
     # A folder without a session; agt autocommit is not for those.
     agt_attached=1
     agt_id=\${agt_up##*/} agt_state=\${XDG_STATE_HOME-}

@@ -25,7 +25,7 @@ import { ownCommand } from '../../process/invocation.ts';
 import { readStandardInput } from '../../process/standard-input.ts';
 import { isTerminal } from '../../process/terminal.ts';
 import { hasStore } from '../../session/attached/store.ts';
-import { sessionContaining } from '../../session/find-session.ts';
+import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
 import { type Context, openContext } from '../context.ts';
 import { renewHooksFront } from '../front/write-front.ts';
 import { folderHere } from '../session-here.ts';
@@ -63,7 +63,7 @@ interface HookCall {
  * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
  * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository.
  */
-function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
   for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME']) {
     const place = env[name];
@@ -144,16 +144,20 @@ async function record(
   isAbove: boolean,
 ): Promise<void> {
   const context = await openTolerantly(call, event);
+  const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
+  const { blockPrompt } = integration;
+  if (command !== undefined && blockPrompt !== undefined) {
+    const answerHere = async () =>
+      (await placeOf(context, isAbove)) === undefined ? undefined : answerPrompt(context, command);
+    const text = await answerHere().catch((error: unknown) => formatError(error, false).trimEnd());
+    if (text !== undefined) context.out(blockPrompt(text));
+    return;
+  }
   const place = await placeOf(context, isAbove);
   if (place === undefined) return;
   if (event.kind === 'environment') {
     const directory = place.record === undefined ? undefined : await gitDirectory(context);
     return context.out(directory === undefined ? '' : `${directory}\n`);
-  }
-  const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
-  if (command !== undefined && integration.blockPrompt !== undefined) {
-    context.out(integration.blockPrompt(await answerPrompt(context, command)));
-    return;
   }
   if (event.kind === 'session-start') renewHooksFront(context);
   const request = {
@@ -172,12 +176,13 @@ async function record(
  * Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. `isAbove`: the agent was
  * in a directory below this one; in a folder that agt does not know, that says nothing of this one.
  */
-async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
+export async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
   const { user, folder } = await folderHere(context);
   const access = context.folderAccess();
   const settings = user?.settings ?? access.readSettings(undefined);
   if (!settings.hooks) return undefined;
   const session = user && sessionContaining(user, context.cwd);
+  if (user !== undefined && session === undefined) refuseMoved(user, context.cwd);
   if (user === undefined || session === undefined) {
     const isKnown = user?.worktree !== undefined || hasStore(access, folder);
     return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings.readOnlyTools);

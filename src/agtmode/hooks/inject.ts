@@ -7,6 +7,7 @@ import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Injection, Integration } from '../../integrations/integration.ts';
 import { agentOf } from '../../integrations/run-profile.ts';
 import { injectedDirectory } from '../../repository/layout.ts';
+import type { Namespace } from '../../session/workspace/namespace.ts';
 import type { Context } from '../context.ts';
 import { writeInjectedFront } from '../front/write-front.ts';
 import { hooksFile } from './settings-files.ts';
@@ -20,30 +21,33 @@ export async function injectHooks(
   context: Context,
   profile: string | undefined,
   command: Command,
+  namespace?: Namespace,
 ): Promise<Command> {
   const integration = agentOf(profile, command.words);
   if (integration === undefined) return command;
-  const { commonDir, agtDir } = await context.repository();
+  const { agtDir, ...repository } = await context.repository();
+  const commonDir = namespace?.commonDir ?? repository.commonDir;
+  const directory = namespace?.bin ?? injectedDirectory(agtDir);
   const place = integration.injectPlace?.({ path: command.env['PATH'] ?? '', commonDir });
   // The profile may have moved its settings.
   const there = { ...context, env: command.env };
-  return withInjection(withInjection(command, place), await hooksFor(there, integration, agtDir));
+  return withInjection(withInjection(command, place), await hooksFor(there, integration, directory));
 }
 
 /** Undefined if its settings have the hooks already. */
 async function hooksFor(
   context: Context,
   { injectHooks, ...integration }: Integration,
-  agtDir: string,
+  directory: string,
 ): Promise<Injection | undefined> {
   if (injectHooks === undefined) return undefined;
   const file = await hooksFile(context, integration, { project: false, worktrees: false });
   const installed = await findHooks(file).catch(() => 'unreadable');
   if (installed !== undefined) return undefined;
-  const command = writeInjectedFront(context, integration, injectedDirectory(agtDir));
+  const command = writeInjectedFront(context, integration, directory);
   const text = await file.settings.add(undefined, hookCommand(command, integration));
   const write = (name: string) => {
-    const path = join(injectedDirectory(agtDir), name);
+    const path = join(directory, name);
     if (readIfThere(path) !== text) writeFileAtomic(path, text, { cache: true });
     return path;
   };

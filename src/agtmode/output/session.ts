@@ -81,6 +81,8 @@ interface NewFiles {
   /** Uncommitted work of the user that is in the sandbox, and that is not. */
   readonly taken: readonly string[];
   readonly left: readonly string[];
+  /** Why agt does not know of the latter. */
+  readonly notRead?: string | undefined;
 }
 
 const NO_FILES: NewFiles = { included: [], notIncluded: [], taken: [], left: [] };
@@ -91,13 +93,13 @@ export function printNewSession(
   asJson: boolean,
   files?: NewFiles,
 ): void {
-  const { included, notIncluded, taken, left } = files ?? NO_FILES;
+  const { included, notIncluded, taken, left, notRead } = files ?? NO_FILES;
   if (asJson) {
     const listed = files && {
       included,
       not_included: notIncluded,
       taken_along: taken,
-      left_behind: left,
+      left_behind: notRead === undefined ? left : null,
     };
     context.out(json({ ...recordJson(record), ...listed }));
     return;
@@ -115,6 +117,8 @@ export function printNewSession(
   context.out(`${lines.join('\n')}\n`);
   for (const { path, reason } of notIncluded)
     context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
+  if (notRead !== undefined)
+    context.err(`note: agt could not look for uncommitted work in your worktree: ${notRead}\n`);
   if (left.length === 0) return;
   context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left)}\n`);
   if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');

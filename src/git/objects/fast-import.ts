@@ -21,7 +21,7 @@ import { hasPromisorPacks } from './object-store.ts';
 const BIG_FILE = '1m';
 
 /** Bytes that are collected before they are written: otherwise git and agt would wake each other for every line. */
-const WRITE_BUFFER = 4096;
+const WRITE_BUFFER = 32 * 1024;
 
 /** How far the clock of the file system may be behind the clock of this machine. */
 const CLOCK_SKEW_MS = 2000;

@@ -6,7 +6,14 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isActive, isCapturedByItself, readSessionFile } from '../../filter/session-file.ts';
+import { isSameDirectory } from '../../disk/same-directory.ts';
+import {
+  isActive,
+  isCapturedByItself,
+  readSessionFile,
+  readSessionFiles,
+  type SessionFile,
+} from '../../filter/session-file.ts';
 import {
   type DiscoveredRepository,
   discoverRepository,
@@ -107,11 +114,18 @@ export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSess
   if (inPlace !== undefined) return inPlace;
   const sandbox = gitDir === commonDir ? undefined : pathOfWorktree(gitDir);
   if (sandbox === undefined) return undefined;
+  const agtDir = agtDirectory(commonDir);
   const id = basename(dirname(sandbox));
-  const file = readSessionFile(agtDirectory(commonDir), id);
+  const named = readSessionFile(agtDir, id);
+  const file = named !== undefined && isSame(named.sandbox, sandbox) ? named : sessionAt(agtDir, sandbox);
   if (file === undefined || !isActive(file)) return undefined;
   const isCaptured = isCapturedByItself(file);
-  return isSame(file.sandbox, sandbox) ? { id, sandbox, commonDir, isCaptured } : undefined;
+  return { id: file.session_id, sandbox: file.sandbox, commonDir, isCaptured };
+}
+
+/** The session whose sandbox stands at the path of the user's worktree (session/workspace/namespace.ts). */
+function sessionAt(agtDir: string, worktree: string): SessionFile | undefined {
+  return readSessionFiles(agtDir).find(({ sandbox }) => isSameDirectory(sandbox, worktree));
 }
 
 /** The session that works in the user's own checkout. */

@@ -15,7 +15,7 @@ import { storeOf } from '../../providers/agentfs/store.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
-import { isThere, listMoments } from '../../providers/moment.ts';
+import { momentTokens } from '../../providers/moment.ts';
 import { carriesNonce, makingPath, parseToken, type Token, tokenText } from '../../providers/token.ts';
 import {
   agtDirectory,
@@ -49,11 +49,21 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
   const [half, whole] = [makingPath(token), token.path].map(
     (path) => provider.holds?.(path, token) ?? (existsSync(path) && carriesNonce(path, token)),
   );
-  if (existsSync(repository) && (await isInUse(lease))) return [];
+  const dataset = half || whole ? undefined : await unmounted(token);
+  if (dataset === undefined && existsSync(repository) && (await isInUse(lease))) return [];
   const remove = async () => {
     if (await provider.remove(token)) end();
   };
   const note = { level: 'note', about: token.path, mend: 'agt doctor --fix' } as const;
+  if (dataset !== undefined)
+    return [
+      {
+        level: 'warning',
+        about: token.path,
+        problem: `the ${token.kind} dataset ${dataset} is not mounted there`,
+        mend: `zfs mount ${shellQuote(dataset)}`,
+      },
+    ];
   if (!half && !whole) return [{ ...note, problem: 'agt holds a lease of a folder that is gone', fix: end }];
   if (half && !whole)
     return [
@@ -76,8 +86,15 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
 
 function howToDelete(token: Token): string {
   const path = shellQuote(token.path);
-  if (!providerOf(token.kind).isMount) return `rm -rf ${path}`;
+  if (token.kind !== 'agentfs') return `rm -rf ${path}`;
   return `umount ${path} && rm -rf ${path} ${shellQuote(storeOf(token.path, token).directory)}`;
+}
+
+/** Undefined also where that file system is not there any more. */
+async function unmounted(token: Token): Promise<string | undefined> {
+  return providerOf(token.kind)
+    .unmounted?.(token)
+    .catch(() => undefined);
 }
 
 /** Undefined for a path that is no frozen folder. */
@@ -94,8 +111,8 @@ export async function checkFrozen(
 ): Promise<Finding[]> {
   const directory = frozenDirectory(await sessionsDir());
   const template = readJson(templateFiles(agtDir).record) as { token?: string } | undefined;
-  const moments = records.flatMap((record) => listMoments(agtDir, record));
-  const own = [parseToken(template?.token)?.nonce, ...moments.map(({ token }) => token.nonce)];
+  const moments = records.flatMap((record) => momentTokens(agtDir, record).map(({ nonce }) => nonce));
+  const own = [parseToken(template?.token)?.nonce, ...moments];
   const found = PROVIDER_KINDS.flatMap((kind) => providerOf(kind).walk(directory));
   return found.flatMap(({ kind, path }) => {
     const { what, nonce } = frozenName(path) ?? {};
@@ -119,8 +136,8 @@ async function isInUse({ token, session, repository, made }: Lease): Promise<boo
   const isEnded =
     record === undefined || !['creating', 'active', 'failed', 'removing'].includes(record.state);
   if (isEnded) return false;
-  const moments = listMoments(agtDir, { session_id: session, sandbox: record.sandbox });
-  return (
-    record.token === text || moments.some((moment) => moment.token.nonce === token.nonce && isThere(moment))
+  const isMoment = momentTokens(agtDir, { session_id: session, sandbox: record.sandbox }).some(
+    ({ nonce, path }) => nonce === token.nonce && existsSync(path),
   );
+  return record.token === text || isMoment;
 }

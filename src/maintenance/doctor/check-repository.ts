@@ -27,6 +27,7 @@ import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
+import { folderOfNamespace } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
@@ -42,6 +43,8 @@ import { findLeftovers } from './leftovers.ts';
 import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
 
 export async function checkRepository(repository: Repository, finishers: Finishers): Promise<Finding[]> {
+  const folder = folderOfNamespace(repository.commonDir);
+  if (folder !== undefined) return [describeNamespace(folder)];
   const broken = [
     ...blockedWorktrees(repository.commonDir).map((path) => describeBlockedWorktree(repository, path)),
     ...unfinishedWorktrees(repository.commonDir).map(describeUnfinishedWorktree),
@@ -80,6 +83,12 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...checkPrefixes(repository),
     ...(records.some((record) => !isAttached(record)) ? await checkHideRefs(repository) : []),
   ];
+}
+
+/** There, the links of all other sandboxes lead elsewhere. */
+function describeNamespace(folder: string): Finding {
+  const problem = 'agt checks no sessions from inside of a command that runs at your own path';
+  return { level: 'note', about: basename(folder), problem, mend: 'call agt doctor outside of it' };
 }
 
 /** A session of another agt has one branch. It is no orphan. */

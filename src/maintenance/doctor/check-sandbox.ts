@@ -1,7 +1,9 @@
 /** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
+
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdsFiles } from '../../disk/folder-entries.ts';
+import { isSameDirectory } from '../../disk/same-directory.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
@@ -50,7 +52,7 @@ function checkWorktree(
   { session_id: about, sandbox }: SessionRecord,
   worktrees: readonly WorktreeEntry[],
 ): Finding[] {
-  if (worktrees.some(({ path }) => path === sandbox)) return [];
+  if (worktrees.some(({ path }) => isSameDirectory(path, sandbox))) return [];
   const fix = () =>
     withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
   const problem = 'its sandbox is not a worktree of this repository';

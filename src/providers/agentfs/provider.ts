@@ -21,9 +21,11 @@ import { baseOf, followBase, isBase, makeStore, type Store, storeOf, tokensIn } 
 export const agentfsProvider: Provider = {
   kind: 'agentfs',
   onRequest: true,
-  isMount: true,
+  mounts: true,
+  newInodes: true,
   find: findAgentfs,
   prepare,
+  settle: (token) => move(token, makingPath(token), token.path),
   // Files are the same folder below for every session, so this is a folder of its own.
   freeze: async (folder, token) => {
     mkdirSync(token.path);

@@ -17,10 +17,11 @@ export async function forgetFolder(
   { env }: FolderAccess,
   { repository, record }: AttachedSession,
 ): Promise<void> {
-  const gone = mkdtempSync(newStorePrefix(stateHome(env) ?? ''));
-  await withSessionLock(repository, record.session_id, async () => {
-    renameSync(repository.commonDir, join(gone, 'store'));
+  const gone = await withSessionLock(repository, record.session_id, async () => {
+    const directory = mkdtempSync(newStorePrefix(stateHome(env) ?? ''));
+    renameSync(repository.commonDir, join(directory, 'store'));
     failurePoint('snapshot: store renamed');
+    return directory;
   });
   removeTree(gone);
 }

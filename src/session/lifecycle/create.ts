@@ -32,7 +32,6 @@ import {
   cloneFolder,
   makeFolder,
   moveIntoWorktree,
-  warmUp,
 } from '../workspace/clone.ts';
 import { chooseWorkspace, removeWorkspace, type WorkspaceFields } from '../workspace/provider.ts';
 import { addWorktree } from './add-worktree.ts';
@@ -60,6 +59,8 @@ interface NewSession {
   readonly config?: Promise<GitConfig>;
   /** A value of fs.snapshots; undefined for git. */
   readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
   /** A folder to clone, if the provider can; undefined for an empty one. */
   readonly clone?: ChooseSource | undefined;
 }
@@ -93,9 +94,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
-    const done = complete(session, record, 'create');
-    if (made.clone !== undefined) await warmUp(session.repository, record, made.clone);
-    return done;
+    return complete(session, record, 'create');
   } catch (error) {
     if (await undoSteps(undo, record)) session.forget();
     else if (record.checkout !== undefined) throw await halfWay(repository, record, error);
@@ -220,11 +219,16 @@ function describe(
     ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
     isolation: 'none',
     ...workspace,
-    working_copy: wanted.checkout === undefined ? 'worktree' : 'in-place',
-    ...(wanted.checkout === undefined ? {} : { checkout: wanted.checkout }),
+    ...workingCopyOf(wanted),
     state: 'creating',
     intent: { operation: 'create' },
   };
+}
+
+function workingCopyOf({ checkout, standsAt }: NewSession) {
+  if (checkout !== undefined) return { working_copy: 'in-place', checkout } as const;
+  if (standsAt !== undefined) return { working_copy: 'cow-overlay', stands_at: standsAt } as const;
+  return { working_copy: 'worktree' } as const;
 }
 
 /** @throws AgtError if a session, a folder or a ref with this id exists. */

@@ -27,7 +27,7 @@ import { begin, inState } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists } from '../sandbox-place.ts';
 import type { Outcome } from '../state.ts';
-import { dropWorkspace, isMount, moveWorkspace, removeWorkspace, tokenOf } from '../workspace/provider.ts';
+import { dropWorkspace, isOwnMount, moveWorkspace, removeWorkspace, tokenOf } from '../workspace/provider.ts';
 
 export interface RemovalOptions {
   /** Delete also what agt could not capture. */
@@ -124,8 +124,8 @@ export async function nextTick(folder: string): Promise<void> {
   for (let tries = 0; tries < LONGEST_TICK_MS && readFileClock(folder) <= start; tries++) await sleep(1);
 }
 
-/** The clocks of some file systems stand still for so long: FAT's 2 s are longer, and no sandbox is there. */
-const LONGEST_TICK_MS = 50;
+/** The clocks of some file systems stand still for so long: zfs-fuse and FAT count whole seconds. */
+const LONGEST_TICK_MS = 2500;
 
 /** Paths that a message lists. */
 const LISTED = 10;
@@ -167,7 +167,7 @@ export async function deleteCaptured(
   const mayGo = (path: string, stat: Stats) =>
     isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true;
   if (await dropIfCaptured(repository, record, mayGo)) return [];
-  const remaining = removeOnly(folder, mayGo, isMount(record));
+  const remaining = removeOnly(folder, mayGo, isOwnMount(record));
   // It goes last: after a kill agt still needs it.
   const left = remaining.filter((path) => path !== IGNORE_FILE);
   if (left.length === 0) await removeWorkspace(repository, record, folder);
@@ -187,7 +187,7 @@ async function dropIfCaptured(
   try {
     await provider.close?.(folder, true);
     failurePoint('remove: closed');
-    refuseMounts(folder, isMount(record));
+    refuseMounts(folder, isOwnMount(record));
     if (!holdsOnly(folder, mayGo)) return false;
     return await dropWorkspace(repository, record, folder);
   } catch {

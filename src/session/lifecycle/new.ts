@@ -10,11 +10,11 @@ import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../id.ts';
 import type { LockedSession } from '../lock.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
-import { type CloneSource, copyStatCache } from '../workspace/clone.ts';
+import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
 import { createSession } from './create.ts';
 import { resolveStartPoint, startAt } from './start-point.ts';
-import { readCheckout, readUserChanges, requirePortable, takeAlong } from './user-changes.ts';
+import { readCheckout, readUserChanges, readUserHead, requirePortable, takeAlong } from './user-changes.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from './worktree-include.ts';
 
 interface NewRequest {
@@ -30,6 +30,8 @@ interface NewRequest {
   readonly withChanges?: boolean;
   /** A value of fs.snapshots; undefined for git. */
   readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
 }
 
 export interface NewSession {
@@ -41,22 +43,23 @@ export interface NewSession {
   /** Uncommitted paths of the user's worktree, as shown to people: those in the sandbox, and those that are not. */
   readonly taken: readonly string[];
   readonly left: readonly string[];
+  /** Why agt could not look for such paths. */
+  readonly notRead: string | undefined;
 }
 
 export async function newSession(repository: Repository, request: NewRequest): Promise<NewSession> {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   // Before git looks for untracked files: it would walk through the whole disk.
   refuseHomeAndRoot(repository);
-  const { from, cwd } = request;
+  const { from } = request;
   const config = readGitConfig(repository.git);
   config.catch(() => {}); // reported where it is needed
-  const checkout = from === undefined ? await readCheckout(repository, cwd) : undefined;
-  const start = checkout === undefined ? await resolveStartPoint(repository, from, cwd) : startAt(checkout);
-  const found = checkout?.changes ?? (await readUserChanges(repository, start.commit, cwd));
-  const changes = request.withChanges ? requirePortable(found, request.from) : undefined;
+  const { start, changes: reading } = await readStart(repository, request);
+  const changes = request.withChanges ? requirePortable(await reading, from) : undefined;
   await request.checked;
   let included: Included = { copied: [], skipped: [] };
-  let left: readonly string[] = found?.paths ?? [];
+  let left: readonly string[] = [];
+  let source: CloneSource | undefined;
   const record = await createSession(repository, {
     id,
     workCommit: start.commit,
@@ -70,8 +73,10 @@ export async function newSession(repository: Repository, request: NewRequest): P
     config,
     showProgress: request.showProgress,
     snapshots: request.snapshots,
+    standsAt: request.standsAt,
     clone: () => findTemplate(repository, start.commit, config),
     fill: async (record, session, { config: read, clone }) => {
+      source = clone;
       const isSame = clone?.commit === record.from_commit && takeStatCache(repository, record, clone);
       if (!isSame) await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);
       if (clone?.commit !== record.from_commit) await renewTemplate(repository, record, read);
@@ -79,6 +84,15 @@ export async function newSession(repository: Repository, request: NewRequest): P
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
   });
+  let notRead: string | undefined;
+  if (changes === undefined) {
+    try {
+      left = (await reading)?.paths ?? [];
+    } catch (error) {
+      notRead = (error as Error).message;
+    }
+  }
+  await warmUp(repository, record, source);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,
@@ -86,7 +100,23 @@ export async function newSession(repository: Repository, request: NewRequest): P
     notIncluded: included.skipped,
     taken: taken.map(displayPath),
     left: left.map(displayPath),
+    notRead,
   };
+}
+
+/** In a large worktree git looks for changes as long as agt needs to make the session, so both go on at once. */
+async function readStart(repository: Repository, { from, cwd }: NewRequest) {
+  const head = from === undefined ? readUserHead(repository, cwd) : undefined;
+  const checkout = from === undefined ? readCheckout(repository, cwd) : undefined;
+  if (head !== undefined) {
+    const changes = checkout?.then((checkedOut) => checkedOut?.changes) ?? Promise.resolve(undefined);
+    changes.catch(() => {}); // reported when somebody needs it
+    return { start: startAt(head), changes };
+  }
+  const found = await checkout;
+  const start = found === undefined ? await resolveStartPoint(repository, from, cwd) : startAt(found);
+  const changes = found?.changes ?? (await readUserChanges(repository, start.commit, cwd));
+  return { start, changes: Promise.resolve(changes) };
 }
 
 function takeStatCache(repository: Repository, record: SessionRecord, clone: CloneSource): boolean {

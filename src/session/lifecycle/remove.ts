@@ -25,7 +25,8 @@ import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { endMoments } from '../workspace/moments.ts';
-import { isMount } from '../workspace/provider.ts';
+import { isOwnMount } from '../workspace/provider.ts';
+import { listWaiting } from '../workspace/waiting.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -156,7 +157,7 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
   refuseOtherFolder(repository, record);
-  refuseMounts(sessionFolder(record), isMount(record));
+  refuseMounts(sessionFolder(record), isOwnMount(record));
 }
 
 /** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */
@@ -228,11 +229,21 @@ async function captureLastTime(
 ): Promise<readonly string[]> {
   if (!sandboxExists(session.repository, record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
+    if (!force && listWaiting(session.repository, record).length > 0) throw stillWaiting(record);
     return [];
   }
   const captured = await captureSession(session, record, { now, label: 'before remove', isLast: true });
   if (!force) refuseLoss(record, captured);
   return captured.ignored;
+}
+
+function stillWaiting({ session_id: id }: SessionRecord): AgtError {
+  return new AgtError(`session "${id}" has frozen moments that agt did not capture yet`, {
+    hints: [
+      `bring its sandbox back, then agt captures them: agt session restore ${id} --to @`,
+      'or lose them: --force',
+    ],
+  });
 }
 
 function cannotCapture(record: SessionRecord): AgtError {

@@ -5,7 +5,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
 import { idProblem, type SessionId } from '../id.ts';
 import { readRecord, type SessionRecord } from '../record.ts';
-import type { UserCheckout } from './user-changes.ts';
+import type { UserHead } from './user-changes.ts';
 
 interface StartPoint {
   readonly commit: string;
@@ -33,7 +33,7 @@ export async function resolveStartPoint(
 }
 
 /** HEAD of the worktree in which the user works. */
-export function startAt({ commit, branch }: UserCheckout): StartPoint {
+export function startAt({ commit, branch }: UserHead): StartPoint {
   return { commit, userBranch: branch, session: undefined, spec: undefined };
 }
 

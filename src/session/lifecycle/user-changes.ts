@@ -15,7 +15,10 @@ import {
 import { dirname } from 'node:path';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../../errors.ts';
+import { readHeadFile } from '../../git/files/head-file.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
+import { readRefValues } from '../../git/files/ref-values.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, gitBytes, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
@@ -28,12 +31,28 @@ export interface UserChanges {
   readonly unmerged: readonly string[];
 }
 
-/** The worktree in which the user works. */
-export interface UserCheckout {
+/** HEAD of the worktree in which the user works. */
+export interface UserHead {
   /** Full name; undefined if HEAD is detached. */
   readonly branch: string | undefined;
   readonly commit: string;
+}
+
+export interface UserCheckout extends UserHead {
   readonly changes: UserChanges;
+}
+
+/** From files, without a look at the worktree. Undefined if git must be asked, and where there is no such worktree. */
+export function readUserHead(repository: Repository, cwd: string): UserHead | undefined {
+  const { worktree, commonDir, git } = repository;
+  if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
+  const gitDir = gitDirOf(worktree);
+  const head = gitDir === undefined ? undefined : readHeadFile(gitDir);
+  if (head === undefined) return undefined;
+  if ('commit' in head) return { branch: undefined, commit: head.commit };
+  if (!head.ref.startsWith(HEADS)) return undefined; // others may be the worktree's own
+  const commit = readRefValues(commonDir, [head.ref], git.env)?.get(head.ref);
+  return commit === undefined ? undefined : { branch: head.ref, commit };
 }
 
 /**

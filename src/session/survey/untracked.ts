@@ -2,8 +2,10 @@
  * The untracked files of a worktree that git does not ignore, found without git: one git for each sandbox would be too
  * slow for a listing. It follows gitignore(5): the deepest file that says something about a path decides.
  */
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+
+import { lstatSync, readFileSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
+import { entriesOf } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 
 /** Patterns that hold for the whole worktree: of `info/exclude` and of `core.excludesFile`, in this order. */
@@ -58,13 +60,7 @@ function matcherOf(text: string): Ignore {
 
 function readDirectory(path: string) {
   try {
-    const entries = readdirSync(Buffer.from(path, 'latin1'), { withFileTypes: true, encoding: 'latin1' });
-    return entries as unknown as {
-      name: string;
-      isDirectory(): boolean;
-      isFile(): boolean;
-      isSymbolicLink(): boolean;
-    }[];
+    return entriesOf(path);
   } catch {
     return [];
   }

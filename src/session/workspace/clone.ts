@@ -2,8 +2,9 @@
  * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
  * when it is complete, so that nobody takes its files for the work of an agent.
  */
-import { readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
@@ -11,12 +12,12 @@ import { withStatOfCopy } from '../../git/files/index-stat.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { gitText, inDirectory } from '../../git/run/git.ts';
 import { startDetached } from '../../git/run/start-detached.ts';
+import { providerOf } from '../../providers/choose.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import {
   dropWorkspace,
-  isMount,
   makeWorkspace,
   settleWorkspace,
   type Workspace,
@@ -34,8 +35,11 @@ export interface CloneSource {
 }
 
 export interface ClonedIndex {
-  readonly bytes: Buffer;
+  /** In bytes. */
+  readonly size: number;
   readonly mtimeMs: number;
+  /** Writes it to a path. */
+  readonly copyTo: (path: string) => void;
 }
 
 export interface ClonedFolder {
@@ -82,7 +86,7 @@ export async function moveIntoWorktree(
   const clone = join(workspace.path, 'sandbox');
   if (source.index !== undefined) {
     writeClonedIndex(gitDir, source.index);
-    if (isMount(record)) followInodes(gitDir, clone, commit);
+    if (providerOf(workspace.kind).newInodes) followInodes(gitDir, clone, commit);
     if (source.commit !== commit) {
       const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
       await gitText(repository.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
@@ -95,16 +99,17 @@ export async function moveIntoWorktree(
   rmSync(join(sandbox, '.git'));
   for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
   await settleWorkspace(workspace);
-  if (isMount(record) && source.index !== undefined) followInodes(gitDir, sandbox, commit);
+  if (providerOf(workspace.kind).newInodes && source.index !== undefined)
+    followInodes(gitDir, sandbox, commit);
 }
 
 /**
  * A clone has the inode numbers and times of its source, so the index holds for it, with its own time: under a newer one
  * git would trust files that changed in the second of the index.
  */
-function writeClonedIndex(gitDir: string, { bytes, mtimeMs }: ClonedIndex): void {
+function writeClonedIndex(gitDir: string, { copyTo, mtimeMs }: ClonedIndex): void {
   const path = join(gitDir, 'index');
-  writeFileSync(path, bytes);
+  copyTo(path);
   const seconds = Math.floor(mtimeMs / 1000);
   utimesSync(path, seconds, seconds);
 }
@@ -114,7 +119,9 @@ function followInodes(gitDir: string, folder: string, commit: string): void {
   const path = join(gitDir, 'index');
   const { mtimeMs } = statSync(path);
   const bytes = withStatOfCopy(readFileSync(path), commit.length / 2, folder);
-  if (bytes !== undefined) writeClonedIndex(gitDir, { bytes, mtimeMs });
+  if (bytes === undefined) return;
+  const copyTo = () => writeFileAtomic(path, bytes, { cache: true });
+  writeClonedIndex(gitDir, { size: bytes.length, mtimeMs, copyTo });
 }
 
 /** From here on the kernel takes seconds to read the inodes of a clone: about 10,000 files. */
@@ -124,20 +131,20 @@ const LARGE_INDEX = 1_000_000;
 export async function warmUp(
   { git }: Repository,
   { sandbox }: SessionRecord,
-  { index }: CloneSource,
+  source: CloneSource | undefined,
 ): Promise<void> {
-  if ((index?.bytes.length ?? 0) < LARGE_INDEX) return;
+  if ((source?.index?.size ?? 0) < LARGE_INDEX) return;
   await startDetached(inDirectory(git, sandbox), ['--no-optional-locks', 'status', '--porcelain']);
 }
 
-/** The stat cache of the source holds for the clone, too. */
+/** The stat cache of the source holds for the clone, too. A capture replaces the file and never writes into it. */
 export function copyStatCache(
   repository: Repository,
   record: SessionRecord,
   { statCache }: CloneSource,
 ): void {
   const file = statCacheFile(repository.agtDir, record.session_id);
-  const bytes = readFileSync(statCache);
   rmSync(file, { force: true });
-  writeFileSync(file, bytes, { flag: 'wx' });
+  makeDirectories(dirname(file));
+  linkSync(statCache, file);
 }

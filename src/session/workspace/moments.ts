@@ -14,6 +14,7 @@ import {
   listMoments,
   type Moment,
   momentNumbers,
+  momentTokens,
   writeMoment,
 } from '../../providers/moment.ts';
 import { readPlace } from '../../providers/place.ts';
@@ -31,8 +32,9 @@ export class Freezer {
   private readonly repository: Repository;
   private readonly record: SessionRecord;
   private frozen: Promise<FrozenFolder | undefined> | undefined;
-  private token: Token | undefined;
-  private made = '';
+  /** Of what was frozen. */
+  token: Token | undefined;
+  made = '';
 
   constructor(repository: Repository, record: SessionRecord) {
     this.repository = repository;
@@ -79,12 +81,13 @@ export class Freezer {
   }
 }
 
-function keepMoment(
+/** Without a number it gets the next one. */
+export function keepMoment(
   { agtDir }: Repository,
   { session_id: id }: SessionRecord,
-  moment: Omit<Moment, 'number'>,
+  moment: Omit<Moment, 'number'> & Partial<Pick<Moment, 'number'>>,
 ): void {
-  const number = Math.max(0, ...momentNumbers(agtDir, id)) + 1;
+  const number = moment.number ?? Math.max(0, ...momentNumbers(agtDir, id)) + 1;
   const { statCache } = momentFiles(agtDir, id, number);
   mkdirSync(momentsDirectory(agtDir, id), { recursive: true });
   rmSync(statCache, { force: true });
@@ -94,7 +97,7 @@ function keepMoment(
   } catch {
     // Without it a clone of the moment is read once.
   }
-  writeMoment(agtDir, id, { number, ...moment });
+  writeMoment(agtDir, id, { ...moment, number });
 }
 
 /** Drops all but the newest `keep` moments of a session, the oldest first. */
@@ -115,8 +118,7 @@ export async function dropMoments(
 /** Drops all moments of a session that ends. A folder that cannot be dropped stays; agt doctor knows it by its lease. */
 export async function endMoments(repository: Repository, record: SessionRecord): Promise<void> {
   const { agtDir } = repository;
-  for (const { token } of listMoments(agtDir, record))
-    await dropToken(repository, token).catch(() => undefined);
+  for (const token of momentTokens(agtDir, record)) await dropToken(repository, token).catch(() => undefined);
   failurePoint('moments: dropped');
   rmSync(momentsDirectory(agtDir, record.session_id), { recursive: true, force: true });
 }

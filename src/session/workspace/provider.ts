@@ -62,7 +62,9 @@ export async function makeWorkspace(
 
 /** Gives the folder its own name. */
 export async function settleWorkspace({ token, path }: Workspace): Promise<void> {
-  await moveWorkspace(token, path, token.path);
+  const { settle } = providerOf(token.kind);
+  if (settle === undefined) renameSync(path, token.path);
+  else await settle(token);
   failurePoint('workspace: in place');
 }
 
@@ -71,12 +73,6 @@ export async function moveWorkspace(token: Token | undefined, from: string, to: 
   const move = token && providerOf(token.kind).move;
   if (token === undefined || move === undefined) renameSync(from, to);
   else await move(token, from, to);
-}
-
-/** Whether the folder is a mount of its provider. */
-export function isMount(record: Pick<SessionRecord, 'token'>): boolean {
-  const token = tokenOf(record);
-  return token !== undefined && providerOf(token.kind).isMount === true;
 }
 
 /**
@@ -98,6 +94,12 @@ export function lease({ commonDir, git }: Repository, token: Token, session?: st
   const state = stateHome(git.env);
   if (state === undefined) return;
   takeLease(state, { token, repository: commonDir, session, made: new Date().toISOString() });
+}
+
+/** Whether the folder of a session is a mount point that agt has made. */
+export function isOwnMount(record: Pick<SessionRecord, 'token'>): boolean {
+  const token = tokenOf(record);
+  return token !== undefined && providerOf(token.kind).mounts === true;
 }
 
 /** Removes the folder, which may have been moved to `at`. False if it is not one of a provider. */

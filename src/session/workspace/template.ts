@@ -5,7 +5,16 @@
  * Everything here may be lost, and any doubt is a reason to check out: then the fresh session is the next template.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { hasCheckoutHook } from '../../autocommit/stat-cache/settle-index.ts';
@@ -52,7 +61,11 @@ export async function findTemplate(
     if (record.commit !== commit && (await hasOtherAttributes(repository, record.commit, commit)))
       return undefined;
     const files = templateFiles(repository.agtDir, token.nonce);
-    const index = { bytes: readFileSync(files.index), mtimeMs: record.mtimeMs };
+    const index = {
+      size: statSync(files.index).size,
+      mtimeMs: record.mtimeMs,
+      copyTo: (path: string) => copyFileSync(files.index, path, constants.COPYFILE_FICLONE),
+    };
     return { folder: token.path, index, statCache: files.statCache, commit: record.commit };
   } catch {
     return undefined;

@@ -3,7 +3,7 @@
  * the source once more: if it still equals the snapshot that agt made before, so does the clone. Otherwise agt compares
  * the clone itself, whose inodes the kernel has not read yet, and writes the files of the snapshot if they differ.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { type Observation, observeFolder } from '../../autocommit/observe.ts';
@@ -19,7 +19,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type ClonedIndex, type CloneSource, copyStatCache } from '../../session/workspace/clone.ts';
-import type { WorkspaceFields } from '../../session/workspace/provider.ts';
+import { isOwnMount, type WorkspaceFields } from '../../session/workspace/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { finishClone, hasBorders, type NearMoment, nearestMoment } from '../near-moment.ts';
@@ -53,7 +53,8 @@ function capturedIndex(sandbox: string, digest: string, oidLength: number): Clon
     const { mtimeMs } = statSync(file);
     const bytes = readFileSync(file);
     const summary = summarizeIndex(bytes, oidLength);
-    return summary.digest === digest && !summary.split ? { bytes, mtimeMs } : undefined;
+    if (summary.digest !== digest || summary.split) return undefined;
+    return { size: bytes.length, mtimeMs, copyTo: (path) => writeFileSync(path, bytes) };
   } catch {
     return undefined;
   }
@@ -138,7 +139,7 @@ function isSame({ last, scanned, manifest }: Observation, content: SnapshotMetad
 }
 
 /** Leaves what makes the folder a sandbox. */
-export function emptyClone(folder: string): void {
+export function emptyClone(record: SessionRecord): void {
   const isOwn = (path: string) => path === 'sandbox/.git' || (!path.includes('/') && isTemporaryEntry(path));
-  removeOnly(folder, (path) => !isOwn(path));
+  removeOnly(sessionFolder(record), (path) => !isOwn(path), isOwnMount(record));
 }

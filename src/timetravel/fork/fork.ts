@@ -15,6 +15,7 @@ import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
 import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { type CloneSource, warmUp } from '../../session/workspace/clone.ts';
 import type { NearMoment } from '../near-moment.ts';
 import { examineWritten } from '../written-folder.ts';
 import { emptyClone, finishFork, isExactClone, momentToClone, sourceToClone } from './clone-source.ts';
@@ -29,6 +30,8 @@ interface ForkRequest {
   readonly now: Date;
   /** A value of fs.snapshots; undefined for git. */
   readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
 }
 
 interface ForkResult {
@@ -68,16 +71,18 @@ function forkIds({ id, count, now }: ForkRequest): SessionId[] {
   );
 }
 
-function createFork(
+async function createFork(
   repository: Repository,
   source: SessionRecord,
   origin: ForkOrigin,
-  { id, now, snapshots }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
+  { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
   let near: NearMoment | undefined;
-  return createSession(repository, {
+  let cloned: CloneSource | undefined;
+  const record = await createSession(repository, {
     id,
     snapshots,
+    standsAt,
     clone: async (fields) => {
       if (origin.isCurrent) return sourceToClone(repository, source, fields, origin);
       const found = await momentToClone(repository, source, fields, origin);
@@ -94,6 +99,7 @@ function createFork(
     checkOut: false,
     showProgress: false,
     fill: async (record, _session, { config, clone }) => {
+      cloned = clone;
       if (clone === undefined) return fillFolder(repository, record, { ...origin, config });
       if (near !== undefined) {
         if (await finishFork(repository, record, near, origin.content))
@@ -103,10 +109,12 @@ function createFork(
         if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
           return restoreGitDirectory(repository, record, origin);
       }
-      emptyClone(sessionFolder(record));
+      emptyClone(record);
       await fillFolder(repository, record, { ...origin, config });
     },
   });
+  await warmUp(repository, record, cloned);
+  return record;
 }
 
 async function fillFolder(

@@ -117,6 +117,8 @@ function describePlan(plan: CheckoutPlan): PreviewedPath[] {
   const paths: PreviewedPath[] = [
     ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
     ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
+    ...plan.emptyDirectories.removed.map((path) => ({ kind: 'D' as const, path })),
+    ...plan.emptyDirectories.made.map((path) => ({ kind: 'A' as const, path })),
     ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
     ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
   ];

@@ -87,7 +87,9 @@ async function planFrom(git: Git, { captured, wanted, scope, ignored }: Way): Pr
 
 /** Every path that a plan changes. */
 function pathsOf(plan: CheckoutPlan): string[] {
-  return [...plan.deletions, ...plan.writes.map(({ path }) => path), ...plan.modes.keys()];
+  const { made, removed } = plan.emptyDirectories;
+  const files = [...plan.deletions, ...plan.writes.map(({ path }) => path)];
+  return [...files, ...made, ...removed, ...plan.modes.keys()];
 }
 
 /** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */

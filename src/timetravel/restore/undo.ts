@@ -111,10 +111,12 @@ export async function findUndoTarget(
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  throw new AgtError(
-    `nothing to undo: all earlier snapshots of "${record.session_id}" equal the current one`,
-    { hints: [`see: agt session log ${record.session_id}`] },
-  );
+  const id = record.session_id;
+  const reason =
+    current < 1
+      ? `"${id}" has no earlier snapshot`
+      : `all earlier snapshots of "${id}" equal the current one`;
+  throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: agt session log ${id}`] });
 }
 
 /** The snapshot that a redo goes to: the one that the last undo left. @throws AgtError if something new was done since. */

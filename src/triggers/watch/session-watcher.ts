@@ -4,10 +4,10 @@
  * were named, new sessions are watched as well.
  */
 
-import { mkdirSync, watch } from 'node:fs';
+import { mkdirSync, rmSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { isCapturedByItself } from '../../filter/session-file.ts';
-import { recordsDirectory } from '../../repository/layout.ts';
+import { frontFactsFile, recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
@@ -41,6 +41,7 @@ export class SessionWatcher {
   private readonly options: WatchOptions;
   private readonly sessions = new Map<SessionId, WatchedSession>();
   private readonly pause = new InterruptibleSleep();
+  private readonly waiting: (() => Promise<void>)[] = [];
   private stopped = false;
   /** True if sessions may have been created or removed. */
   private recordsChanged = false;
@@ -54,6 +55,33 @@ export class SessionWatcher {
   stop(): void {
     this.stopped = true;
     this.pause.wake();
+  }
+
+  /**
+   * Captures a session for somebody who asks, before those that are due. `capture` returns undefined if it could not; the
+   * session is then captured again.
+   */
+  captureFor<T>(id: SessionId | undefined, capture: () => Promise<T | undefined>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push(() => this.captureAsked(id, capture).then(resolve, reject));
+      this.pause.wake();
+    });
+  }
+
+  private async captureAsked<T>(
+    id: SessionId | undefined,
+    capture: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const session = id === undefined ? undefined : this.sessions.get(id);
+    session?.captureStarted();
+    if (session !== undefined) this.watchFolder(session);
+    let result: T | undefined;
+    try {
+      result = await capture();
+      return result;
+    } finally {
+      if (result === undefined) session?.retryAfter(this.options.debounceMs);
+    }
   }
 
   /** Returns when stopped, or when no named session is left. True if the last captures were complete. */
@@ -108,7 +136,12 @@ export class SessionWatcher {
   }
 
   private begin(record: SessionRecord): void {
-    const session = new WatchedSession(record, this.options, () => this.pause.wake());
+    const facts = frontFactsFile(this.repository.agtDir, record.session_id);
+    const session = new WatchedSession(record, this.options, () => {
+      // The front need not look, and asks at once.
+      rmSync(facts, { force: true });
+      this.pause.wake();
+    });
     this.sessions.set(record.session_id, session);
     this.watchFolder(session);
   }
@@ -124,6 +157,8 @@ export class SessionWatcher {
   }
 
   private async captureOrSleep(): Promise<void> {
+    const first = this.waiting.shift();
+    if (first !== undefined) return first();
     const next = this.nextDue();
     const waitMs = next === undefined ? undefined : next.due - Date.now();
     if (next !== undefined && waitMs !== undefined && waitMs <= 0) await this.capture(next.session);

@@ -1,6 +1,7 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import type { AttachedSession } from '../../../session/attached/store.ts';
-import { isAttached } from '../../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../../session/record.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
 import {
@@ -12,7 +13,7 @@ import {
 } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
-import { snapshotsSetting } from '../../creating.ts';
+import { overlayPath, snapshotsSetting } from '../../creating.ts';
 import { json } from '../../output/format.ts';
 import { printNewSession, recordJson } from '../../output/session.ts';
 import { sessionHere } from '../../session-here.ts';
@@ -38,8 +39,8 @@ export const sessionFork = defineCommand({
     count: { type: 'string', describe: 'create this many sessions, named <id>-1, <id>-2, …' },
     'fs-snapshots': FS_SNAPSHOTS_OPTION,
     'working-copy': {
-      choices: ['worktree'],
-      describe: 'worktree: a sandbox of its own, the only way for a fork',
+      choices: ['worktree', 'cow-overlay'],
+      describe: 'cow-overlay: commands of agt session run see the sandbox at the path of your checkout',
     },
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
@@ -60,6 +61,7 @@ export const sessionFork = defineCommand({
       count: args.count === undefined ? undefined : parseCount(args.count),
       now: context.now(),
       snapshots: args['fs-snapshots'] ?? (await snapshotsSetting(context)),
+      standsAt: await standsAt(context, repository, source, args['working-copy']),
     });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) context.out(json(records.map(recordJson)));
@@ -67,6 +69,16 @@ export const sessionFork = defineCommand({
     return EXIT.done;
   },
 });
+
+/** A fork stands where its source does, unless the user asks for something else. */
+async function standsAt(
+  context: Context,
+  repository: Repository,
+  { stands_at }: SessionRecord,
+  asked: string | undefined,
+): Promise<string | undefined> {
+  return asked === undefined && stands_at !== undefined ? stands_at : overlayPath(context, repository, asked);
+}
 
 /** A folder with snapshots of its own: the fork is a session of the repository that the folder belongs to. */
 async function forkHere(

@@ -1,9 +1,11 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { type CommandEnd, endAs } from '../../../running/command.ts';
+import { chooseWay, wordsIn } from '../../../running/namespace.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
+import { type Namespace, prepareNamespace, usersPath } from '../../../session/workspace/namespace.ts';
 import { defineCommand } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_OPTION } from '../../command-line/session-argument.ts';
@@ -52,6 +54,12 @@ export const sessionRun = defineCommand({
       describe: 'with --new: start from this session, branch or commit (default: HEAD)',
     },
     profile: PROFILE_OPTION,
+    'working-copy': {
+      choices: ['worktree', 'cow-overlay'],
+      describe:
+        'cow-overlay: the command sees the sandbox at the path of your checkout, and nobody else does (default: as the ' +
+        'session was created)',
+    },
     every: {
       type: 'string',
       default: '60',
@@ -78,11 +86,14 @@ export const sessionRun = defineCommand({
     const sessions: SessionToRun[] = [];
     for (const record of records) {
       const prefix = records.length > 1 ? prefixOf(context, record, width) : undefined;
-      const env = await environmentFor(context, record, args.profile);
+      const namespace = await namespaceFor(context, repository, record, args['working-copy']);
+      const env = await environmentFor(context, record, args.profile, namespace);
+      const profile = args.profile ?? record.profile;
+      const command = await injectHooks(context, profile, { words, env }, namespace);
       const request = {
-        ...(await injectHooks(context, args.profile ?? record.profile, { words, env })),
+        ...command,
+        ...placeOf(context, record, namespace, command.words),
         prefix,
-        cwd: directoryFor(context, record),
         everyMs: everyMs === 0 ? undefined : everyMs,
         now: context.now,
         onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
@@ -94,6 +105,33 @@ export const sessionRun = defineCommand({
   },
 });
 
+/** Where the command runs; in a namespace, it is started by a program that becomes the command. */
+function placeOf(
+  context: Context,
+  record: SessionRecord,
+  namespace: Namespace | undefined,
+  words: readonly string[],
+) {
+  const cwd = directoryFor(context, record, namespace);
+  if (namespace === undefined) return { cwd };
+  const program = words[0];
+  const way = chooseWay(namespace);
+  const signalsToChild = way === 'bubblewrap';
+  return { cwd: '/', program, signalsToChild, words: wordsIn(way, namespace, cwd, words) };
+}
+
+/** Undefined unless the command is to see the sandbox at the user's own path. */
+async function namespaceFor(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+  asked: string | undefined,
+): Promise<Namespace | undefined> {
+  if ((asked ?? record.working_copy) !== 'cow-overlay') return undefined;
+  const path = record.stands_at ?? (await usersPath(repository, context.cwd));
+  return prepareNamespace(repository, record, path);
+}
+
 function findSessions(context: Context, repository: Repository, ids: readonly string[]): SessionRecord[] {
   if (ids.length === 0) return [findSession(repository, undefined, context.cwd)];
   return ids.map((id) => namedSession(repository, id));
@@ -103,15 +141,20 @@ async function createSessions(
   context: Context,
   repository: Repository,
   ids: readonly string[],
-  { from, profile }: { readonly from: string | undefined; readonly profile: string | undefined },
+  args: {
+    readonly from: string | undefined;
+    readonly profile: string | undefined;
+    readonly 'working-copy': string | undefined;
+  },
 ): Promise<SessionRecord[]> {
   await context.git(); // fails if git is too old
   if (ids.length > 1 && (await isInPlace(context, undefined)))
     throw usageError('several sessions cannot work in one checkout', 'name one, or unset fs.workingCopy');
+  const { from, profile } = args;
   const wanted = { from, profile, showProgress: false, withChanges: false, replace: true };
   const records: SessionRecord[] = [];
   for (const id of ids.length === 0 ? [undefined] : ids) {
-    const asked = { ...wanted, id, workingCopy: undefined, snapshots: undefined };
+    const asked = { ...wanted, id, workingCopy: args['working-copy'], snapshots: undefined };
     const { record, files } = await createWanted(context, repository, asked);
     context.err(`session ${record.session_id}\n`);
     if (files !== undefined && (await runSetup(context, record)) !== EXIT.done)

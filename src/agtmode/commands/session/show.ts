@@ -3,6 +3,7 @@ import { shortBranch } from '../../../git/files/ref-files.ts';
 import { isThere, listMoments, type Moment } from '../../../providers/moment.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
+import { listWaiting } from '../../../session/workspace/waiting.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import {
   givenSession,
@@ -31,7 +32,13 @@ export const sessionShow = defineCommand({
     if (args.json)
       context.out(json({ ...sessionJson(view), last_frozen: moment ? momentJson(moment) : null }));
     else
-      context.out(table([...describeSession(view, context.now()), ...describeMoment(moment, context.now())]));
+      context.out(
+        table([
+          ...describeSession(view, context.now()),
+          ...describeMoment(moment, context.now()),
+          ...describeWaiting(listWaiting(repository, view.record).length),
+        ]),
+      );
     return EXIT.done;
   },
 });
@@ -44,6 +51,10 @@ function describeMoment(moment: Moment | undefined, now: Date): [string, string]
   if (moment === undefined) return [];
   const { commit, made, token } = moment;
   return [['last frozen', `${age(new Date(made), now)}, snapshot ${shortOid(commit)}: ${token.path}`]];
+}
+
+function describeWaiting(count: number): [string, string][] {
+  return count === 0 ? [] : [['not captured yet', plural(count, 'frozen moment')]];
 }
 
 function describeSession(view: SessionStatus, now: Date): [string, string][] {

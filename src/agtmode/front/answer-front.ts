@@ -1,0 +1,90 @@
+/**
+ * Answers of `agt watch` to the front: it captures as agt would, and says what agt would print. If anything goes wrong, the
+ * front starts agt, which finds the same and reports it.
+ */
+import { EXIT } from '../../errors.ts';
+import { isActive } from '../../filter/session-file.ts';
+import { parseEventJson } from '../../integrations/event.ts';
+import { writeLastEvent } from '../../integrations/hooks-log.ts';
+import { recordEvent } from '../../integrations/record-event.ts';
+import { findIntegration } from '../../integrations/tools.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { findSession, sessionContaining } from '../../session/find-session.ts';
+import type { SessionId } from '../../session/id.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
+import { autocommit } from '../../triggers/autocommit.ts';
+import type { Answer, Question } from '../../triggers/watch/questions.ts';
+import { openContext } from '../context.ts';
+import { placeOf, withoutProjectVariables } from '../hooks/answer.ts';
+import { printAutocommit } from '../output/autocommit.ts';
+
+/** For another agt that works on the session: long enough for most autocommits. agt itself goes by `--wait`. */
+const WAIT_MS = 1_000;
+
+export async function answerFront(
+  { agtDir }: Repository,
+  question: Question,
+  env: NodeJS.ProcessEnv,
+): Promise<Answer> {
+  return question.kind === 'hook'
+    ? answerTool(agtDir, question, env)
+    : answerAutocommit(agtDir, question, env);
+}
+
+/** The session that a question is about, if it says so. */
+export function sessionAsked(repository: Repository, { session, cwd }: Question): SessionId | undefined {
+  return (session as SessionId | undefined) ?? sessionContaining(repository, cwd)?.session_id;
+}
+
+async function answerAutocommit(
+  agtDir: string,
+  { cwd, session, tool }: Question,
+  env: NodeJS.ProcessEnv,
+): Promise<Answer> {
+  const context = openContext(cwd, env);
+  const repository = await context.repository();
+  const record = findSession(repository, session, cwd);
+  if (repository.agtDir !== agtDir || !isActive(record)) return undefined;
+  const now = context.now();
+  const options = { now, ...(tool === undefined ? {} : { tool }) };
+  const result = await retryWhileBusy(WAIT_MS, () => autocommit(repository, record, options));
+  const lines: string[] = [];
+  const print = (stream: string) => (text: string) => {
+    for (const line of text.split('\n').slice(0, -1)) lines.push(`${stream} ${line}\n`);
+  };
+  const printing = { quietIfUnchanged: false, listChanges: false };
+  printAutocommit({ ...context, out: print('out'), err: print('err') }, record, result, printing);
+  return `${lines.join('')}exit ${result.failed.length > 0 ? EXIT.failed : EXIT.done}\n`;
+}
+
+/** The front has looked that the event is that of a tool which has succeeded. */
+async function answerTool(
+  agtDir: string,
+  { session, tool = '', event: text }: Question,
+  allVariables: NodeJS.ProcessEnv,
+): Promise<Answer> {
+  const env = withoutProjectVariables({ ...allVariables });
+  const integration = findIntegration(tool);
+  const event = integration?.readEvent(parseEventJson(text), env, '');
+  if (integration === undefined || event?.kind !== 'tool') return undefined;
+  const { name, cwd } = event;
+  const context = openContext(cwd, env);
+  const place = await placeOf(context, false);
+  if (place?.user?.agtDir !== agtDir || place.record?.session_id !== session) return undefined;
+  const now = context.now();
+  writeLastEvent(env, tool, { at: now.toISOString(), event: name, cwd });
+  await recordEvent(place, {
+    event,
+    integration,
+    access: context.folderAccess(),
+    now,
+    isInBackground: false,
+    leaveToBackground: leaveToAgt,
+    gitDirectory: leaveToAgt,
+  });
+  return `exit ${EXIT.done}\n`;
+}
+
+function leaveToAgt(): never {
+  throw new Error('agt does this in a process of its own');
+}

@@ -1,0 +1,76 @@
+/**
+ * Starts a command in a mount namespace: as root with unshare(1), otherwise in a user namespace, or by bubblewrap. The first
+ * two become the command, so exit code, signals and terminal are its own.
+ */
+import { spawnSync } from 'node:child_process';
+import { AgtError } from '../errors.ts';
+import type { Namespace } from '../session/workspace/namespace.ts';
+
+export type NamespaceWay = 'root' | 'user namespace' | 'bubblewrap';
+
+type Words = readonly string[];
+
+/** `$1`: the number of binds; then each source and target; the directory to be in; the command. */
+const SCRIPT = [
+  'agt_left=$1',
+  'shift',
+  'while [ "$agt_left" -gt 0 ]; do',
+  '  mount -n --rbind -- "$1" "$2" || exit 126',
+  '  shift 2',
+  '  agt_left=$((agt_left - 1))',
+  'done',
+  'cd -- "$1" || exit 126',
+  'shift',
+  'unset agt_left',
+  'exec "$@"',
+].join('\n');
+
+/** The words that run `command` in the namespace, in the directory `cwd`. */
+export function wordsIn(way: NamespaceWay, { binds }: Namespace, cwd: string, command: Words): Words {
+  const script = ['sh', '-c', SCRIPT, 'agt', String(binds.length), ...binds.flat(), cwd];
+  switch (way) {
+    case 'root':
+      return ['unshare', '--mount', '--', ...script, ...command];
+    case 'user namespace': {
+      // Only a namespace of its own may mount; a second one gives the command its own user back.
+      const ids = [`--map-user=${process.geteuid?.()}`, `--map-group=${process.getegid?.()}`];
+      const first = ['unshare', '--user', '--map-root-user', '--mount', '--'];
+      return [...first, ...script, 'unshare', '--user', ...ids, '--', ...command];
+    }
+    case 'bubblewrap':
+      return [
+        ...['bwrap', '--dev-bind', '/', '/'],
+        ...binds.flatMap(([source, target]) => ['--bind', source, target]),
+        ...['--chdir', cwd, '--', ...command],
+      ];
+  }
+}
+
+/** The first way that works with these binds. @throws AgtError with the reason of each, if none does */
+export function chooseWay(namespace: Namespace): NamespaceWay {
+  const ways: NamespaceWay[] =
+    process.geteuid?.() === 0 ? ['root', 'bubblewrap'] : ['user namespace', 'bubblewrap'];
+  const reasons: string[] = [];
+  for (const way of ways) {
+    const problem = probe(wordsIn(way, namespace, namespace.path, ['true']));
+    if (problem === undefined) return way;
+    reasons.push(`${way}: ${problem}`);
+  }
+  throw new AgtError('no mount namespace can be made here, which --working-copy cow-overlay needs', {
+    hints: [
+      ...reasons,
+      'it needs user namespaces (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0), bubblewrap, or root',
+      'or run it in its own folder: --working-copy worktree',
+    ],
+  });
+}
+
+/** Undefined if it works. */
+function probe([program = '', ...args]: Words): string | undefined {
+  const { status, stderr, error } = spawnSync(program, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: '/',
+  });
+  if (error !== undefined) return `there is no ${program}(1)`;
+  return status === 0 ? undefined : (stderr.toString().trim().split('\n').at(-1) ?? `exit code ${status}`);
+}
