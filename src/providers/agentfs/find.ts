@@ -8,8 +8,6 @@ import { type Measured, measure } from './probe.ts';
 const SCORE = 10;
 const DEVICE = '/dev/fuse';
 
-declare const AGT_FAILURE_POINTS: boolean | undefined;
-
 export function findAgentfs(place: Place): Finding {
   const found = agentfsProgram(place);
   if (typeof found !== 'string') return found;
@@ -49,19 +47,15 @@ function cannot(reason: string, hint?: string): Finding {
 function judge(program: string, measured: Measured): Finding {
   const faults = faultsOf(measured);
   const { version } = measured;
-  const isTried = faults.length > 0 && isTriedAllTheSame();
-  if (faults.length > 0 && !isTried) {
+  if (faults.length > 0) {
     const next = 'agt measures it again once the program has changed; meanwhile: --fs-snapshots git';
     return cannot(`${program}, version ${version}, is not sound: ${faults.join('; ')}`, next);
   }
-  const notes = [
-    `version ${version} mounts a clone of a session; ask for it with --fs-snapshots agentfs`,
-    ...(isTried ? [`a test uses it all the same: ${faults.join('; ')}`] : []),
-  ];
+  const notes = [`version ${version} mounts a clone of a session; ask for it with --fs-snapshots agentfs`];
   return { kind: 'agentfs', score: SCORE, clone: true, freeze: false, drop: 'at once', notes };
 }
 
-function faultsOf({ files, descriptors, read, copied, compared, changed }: Measured): string[] {
+function faultsOf({ files, descriptors, read, copied, compared, changed, deleted }: Measured): string[] {
   const faults: string[] = [];
   if (descriptors > files / 2)
     faults.push(
@@ -73,6 +67,7 @@ function faultsOf({ files, descriptors, read, copied, compared, changed }: Measu
     faults.push(
       `after a second mount ${changed} of ${compared} files ${changed === 1 ? 'is' : 'are'} missing or ${changed === 1 ? 'has' : 'have'} other content`,
     );
+  if (deleted !== null) faults.push(`a file that is deleted while it is open fails with ${deleted}`);
   return faults;
 }
 
@@ -83,10 +78,4 @@ function megabytes(bytes: number): string {
 /** agentfs raises its own limit to the hard one. */
 function descriptorLimit(): string {
   return /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 'unknown';
-}
-
-/** No version is sound so far, so only tests reach what comes after this. A release has no such variable. */
-function isTriedAllTheSame(): boolean {
-  const isTest = typeof AGT_FAILURE_POINTS !== 'undefined' && AGT_FAILURE_POINTS;
-  return isTest && process.env['AGT_TEST_AGENTFS_UNSOUND'] === '1';
 }

@@ -1,15 +1,29 @@
 /**
  * Measures an agentfs program in a folder that agt throws away. Versions differ in what a session needs: that a look at a
- * file costs no descriptor, that reading a file copies nothing, and that a second mount shows the same files.
+ * file costs no descriptor, that reading a file copies nothing, that a second mount shows the same files, and that a file
+ * can be used that is deleted while it is open.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { identify, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { readJson } from '../../disk/read-json.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, errorCode } from '../../errors.ts';
 import { agentfsDirectory } from '../../repository/layout.ts';
 import { mountDatabase, serversOf, unmount, waitForEnd } from './server.ts';
 
@@ -26,6 +40,8 @@ export interface Measured {
   /** Files that were compared after a second mount, and those that were other ones then. */
   readonly compared: number;
   readonly changed: number;
+  /** The error of writing to a file that is deleted while it is open; null without one. */
+  readonly deleted: string | null;
 }
 
 const DIRECTORIES = 20;
@@ -97,12 +113,32 @@ function measureIn(program: string, folder: string): Measured {
   const now = new Set(call(point, 'sh', '-ec', SUMS).split('\n'));
   const changed = sums.filter((line) => !now.has(line)).length;
   const looked = { files: DIRECTORIES * FILES_IN_EACH, descriptors };
-  return { version, ...looked, read: LARGE, copied, compared: sums.length, changed };
+  const deleted = useDeleted(join(point, 'deleted'));
+  return { version, ...looked, read: LARGE, copied, compared: sums.length, changed, deleted };
 
   function remount(): void {
     end(point, database);
     mountDatabase(program, database, point);
   }
+}
+
+/** agt and git delete temporary files that they have open, so that a kill leaves none. */
+function useDeleted(path: string): string | null {
+  const file = openSync(path, 'wx+');
+  let failure: string | null = null;
+  try {
+    unlinkSync(path);
+    writeSync(file, 'written');
+    if (readSync(file, Buffer.alloc(7), { position: 0 }) !== 7) failure = 'nothing to read';
+  } catch (error) {
+    failure = errorCode(error);
+  }
+  try {
+    closeSync(file);
+  } catch (error) {
+    failure ??= errorCode(error);
+  }
+  return failure;
 }
 
 /** Every kind of change that an overlay keeps in another way. */

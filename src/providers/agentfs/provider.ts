@@ -180,7 +180,10 @@ function unusedTemplates(directory: string): Token[] {
     .map((name) => join(directory, name))
     .filter((path) => basename(path).startsWith('template-') && !isBase(path))
     .flatMap((path) => {
-      const token = tokenAt(path);
-      return token?.kind === 'agentfs' ? [{ ...token, path }] : [];
+      // The mark in it is that of the session that it was copied from; its own nonce is in the name.
+      const nonce = /-([0-9a-f]{16})$/.exec(path)?.[1];
+      return nonce !== undefined && tokenAt(path)?.kind === 'agentfs'
+        ? [{ kind: 'agentfs', nonce, path }]
+        : [];
     });
 }
