@@ -26,7 +26,7 @@ test.each([
   ['agt.budget', '10g', 'much'],
   ['agt.guard', 'off', 'perhaps'],
   ['fs.snapshots', 'git', 'tape'],
-  ['fs.workingCopy', 'worktree', 'cow-overlay'],
+  ['fs.workingCopy', 'cow-overlay', 'copy'],
 ])('%s accepts "%s", but not "%s"', (name, valid, invalid) => {
   expect(findKey(name)?.check(valid)).toBeUndefined();
   expect(findKey(name)?.check(invalid)).toEqual(expect.any(String));

@@ -69,7 +69,7 @@ describe('the best provider at a place', () => {
     expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
     expect(agtOk(repository, 'session', 'list', '--all', '--json')).toBe('[]');
     expect(agt(repository, 'session', 'new', 's1', '--fs-snapshots', 'tape').exitCode).toBe(2);
-    expect(agt(repository, 'session', 'new', 's1', '--working-copy', 'cow-overlay').exitCode).toBe(2);
+    expect(agt(repository, 'session', 'new', 's1', '--working-copy', 'tape').exitCode).toBe(2);
   });
 
   test('agt doctor prints each with its score and the reason', () => {
