@@ -30,7 +30,7 @@ mount)
   if [ "$FAULT" = descriptors ]; then for file in "$base"/looked/*/*; do exec {held}< "$file"; done; fi
   layers=lowerdir=\${base:-$inside/empty},upperdir=$inside/upper,workdir=$inside/work
   mount -t overlay -o "$layers" "agentfs:$database" "$point"
-  while grep -q " $point " /proc/self/mountinfo; do sleep 0.01; done
+  while grep -q " $point " /proc/self/mountinfo; do sleep 0.01 3<&-; done
   umount "$inside"
   rmdir "$inside"
   if [ "$FAULT" = copies ]; then head -c 4194304 /dev/zero >> "$database"; fi ;;

@@ -61,7 +61,7 @@ describe.skipIf(problem !== undefined)(
     test.each([
       ['descriptors', /after a look at 2000 files it has 20\d\d descriptors open \(limit: \w+\)/],
       ['copies', /reading a file of 4\.0 MiB adds [4-9]\.\d MiB to its database/],
-      ['names', /after a second mount 1 of 26 files is missing or has other content/],
+      ['names', /after a second mount 1 of 26 files are missing or have other content/],
     ])('%s: agt refuses with the figure', (fault, figure) => {
       const { env, program, end } = makeFakeAgentfs(fault);
       const { score, notes, hint } = rate(env);

@@ -4,7 +4,8 @@ import { constants, copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { AgtError } from '../../errors.ts';
+import { isAlive } from '../../disk/lock-owner.ts';
+import { AgtError, errorCode } from '../../errors.ts';
 import { runTool } from '../run-tool.ts';
 import { serversOf } from './server.ts';
 import { databaseFiles, type Store } from './store.ts';
@@ -16,20 +17,29 @@ export async function copyWhileStopped(folder: string, from: Store, to: Store): 
   const guard = spawn('sh', ['-c', GUARD, 'sh', ...servers.map(String)], {
     ...{ detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
   });
+  guard.unref();
   try {
-    for (const pid of servers) process.kill(pid, 'SIGSTOP');
+    for (const pid of servers) signal(pid, 'SIGSTOP');
     await stopped(servers);
     failurePoint('agentfs: server stopped');
     for (const file of databaseFiles(from))
       copyFileSync(file, join(dirname(to.database), basename(file)), constants.COPYFILE_FICLONE);
   } finally {
-    for (const pid of servers) process.kill(pid, 'SIGCONT');
-    guard.stdin?.end();
+    for (const pid of servers) signal(pid, 'SIGCONT');
+    guard.stdin?.destroy();
   }
 }
 
 /** Ends with the pipe from agt. So no server stays stopped if agt is killed. */
 const GUARD = 'read -r never; kill -CONT "$@"';
+
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error; // it has ended meanwhile
+  }
+}
 
 const LONGEST_STOP_MS = 5_000;
 
@@ -43,6 +53,7 @@ async function stopped(pids: readonly number[]): Promise<void> {
 
 /** All of its threads. */
 function isWhollyStopped(pid: number): boolean {
+  if (!isAlive(pid)) return true;
   return readdirSync(`/proc/${pid}/task`).every((thread) => {
     const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
     return /^T/.test(stat.replace(/^.*\) /s, ''));

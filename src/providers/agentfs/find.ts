@@ -64,9 +64,7 @@ function faultsOf({ files, descriptors, read, copied, compared, changed, deleted
   if (copied > read / 2)
     faults.push(`reading a file of ${megabytes(read)} adds ${megabytes(copied)} to its database`);
   if (changed > 0)
-    faults.push(
-      `after a second mount ${changed} of ${compared} files ${changed === 1 ? 'is' : 'are'} missing or ${changed === 1 ? 'has' : 'have'} other content`,
-    );
+    faults.push(`after a second mount ${changed} of ${compared} files are missing or have other content`);
   if (deleted !== null) faults.push(`a file that is deleted while it is open fails with ${deleted}`);
   return faults;
 }

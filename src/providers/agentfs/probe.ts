@@ -21,7 +21,7 @@ import {
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { identify, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
+import { identify, isAlive, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { readJson } from '../../disk/read-json.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { agentfsDirectory } from '../../repository/layout.ts';
@@ -173,7 +173,7 @@ function sizeOf(database: string): number {
 function end(point: string, database: string): void {
   const servers = serversOf(database);
   unmount(point);
-  if (!waitForEnd(servers)) for (const pid of servers) process.kill(pid, 'SIGKILL');
+  if (!waitForEnd(servers)) for (const pid of servers.filter(isAlive)) process.kill(pid, 'SIGKILL');
 }
 
 function endFolder(folder: string): void {
