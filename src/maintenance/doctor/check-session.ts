@@ -1,6 +1,7 @@
 /** Checks one session: its intent, its refs, its sandbox. */
 
 import { isLocked } from '../../disk/lock.ts';
+import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -20,8 +21,26 @@ import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
-/** `refs`: the full names of all refs. */
+/** `refs`: the full names of all refs. A session whose file system fails is a finding, and agt checks the others. */
 export async function checkSession(
+  repository: Repository,
+  record: SessionRecord,
+  worktrees: readonly WorktreeEntry[],
+  refs: ReadonlySet<string>,
+  finishers: Finishers,
+): Promise<Finding[]> {
+  try {
+    return await check(repository, record, worktrees, refs, finishers);
+  } catch (error) {
+    const reason = systemFailure(error);
+    if (reason === undefined) throw error;
+    const problem = `agt cannot check it: ${reason}`;
+    const mend = `look whether its folder can be used: ${sessionFolder(record)}`;
+    return [{ level: 'error', about: record.session_id, problem, mend }];
+  }
+}
+
+async function check(
   repository: Repository,
   record: SessionRecord,
   worktrees: readonly WorktreeEntry[],
