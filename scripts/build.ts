@@ -34,6 +34,8 @@ await sea.default(join(root, 'dist', 'main.cjs'), {
     useCodeCache: true,
     // NODE_OPTIONS is for the user's programs, not for git.
     execArgvExtension: 'none',
+    // A larger heap for young objects at the start: without it V8 collects garbage three times in a small autocommit.
+    execArgv: ['--min-semi-space-size=16'],
     assets,
   },
 });

@@ -1,7 +1,8 @@
 /**
- * Compares the providers with git, in turn, on a btrfs that it mounts on a loop device: 100,000 tracked and 20,000 ignored
- * files (`--size 10000` for others, with a fifth as many ignored ones). Prints medians of `--runs N` (default 3) in seconds.
- * It needs root and btrfs-progs.
+ * Compares a provider with git, in turn, on a disk that it makes on a loop device: btrfs, `--provider overlay` on ext4, or
+ * `--provider zfs` on a pool of zfs-fuse, whose daemon must run. It takes 100,000 tracked and 20,000 ignored files (`--size
+ * 10000` for others, with a fifth as many ignored ones), and prints medians of `--runs N` (default 3) in seconds. It needs
+ * root and the tools of that file system.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
@@ -10,11 +11,17 @@ import { parseArgs } from 'node:util';
 import { agt, git, measure, median, must, place } from './harness.ts';
 
 const { values: options } = parseArgs({
-  options: { size: { type: 'string', default: '100000' }, runs: { type: 'string', default: '3' } },
+  options: {
+    size: { type: 'string', default: '100000' },
+    runs: { type: 'string', default: '3' },
+    provider: { type: 'string', default: 'btrfs' },
+  },
 });
 const disk = join(place, 'disk');
 const repository = join(disk, 'project');
-const PROVIDERS = ['git', 'btrfs'];
+const { provider } = options;
+const PROVIDERS = ['git', provider];
+const POOL = `agt-bench-${process.pid}`;
 const FILES_IN_DIRECTORY = 100;
 const DISK_SIZE = 16 * 2 ** 30;
 let made = 0;
@@ -24,7 +31,8 @@ try {
   makeProject(Number(options.size));
   bench(Number(options.runs));
 } finally {
-  spawnSync('umount', ['--lazy', disk]);
+  if (provider === 'zfs') spawnSync('zpool', ['destroy', '-f', POOL]);
+  else spawnSync('umount', ['--lazy', disk]);
 }
 
 function mountDisk(): void {
@@ -32,7 +40,11 @@ function mountDisk(): void {
   const image = join(place, 'image');
   writeFileSync(image, '');
   truncateSync(image, DISK_SIZE);
-  must('mkfs.btrfs', ['-q', image], place);
+  if (provider === 'zfs') {
+    must('zpool', ['create', '-m', disk, POOL, image], place);
+    return;
+  }
+  must(provider === 'overlay' ? 'mkfs.ext4' : 'mkfs.btrfs', ['-q', image], place);
   must('mount', ['-o', 'loop', image, disk], place);
 }
 
@@ -62,7 +74,8 @@ function bench(runs: number): void {
     times.set(key, [...(times.get(key) ?? []), measure({ program, args, cwd })]);
   };
   const sandboxOf = (id: string) => join(`${repository}.agt`, 'sessions', id, 'sandbox');
-  must(agt, ['session', 'new', 'template', '-q'], repository); // the first one checks out
+  const first = ['session', 'new', 'template', '-q', '--fs-snapshots', PROVIDERS[1] as string];
+  must(agt, first, repository); // it checks out
   must(git, ['status'], repository);
   for (let n = 0; n < runs; n++) {
     for (const provider of PROVIDERS) {
@@ -75,6 +88,15 @@ function bench(runs: number): void {
       time(provider, 'git status in the fork, first', git, ['status'], sandboxOf(fork));
       time(provider, 'git status in the fork, second', git, ['status'], sandboxOf(fork));
       time(provider, 'first autocommit in the fork', agt, ['autocommit'], sandboxOf(fork));
+      writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed\n');
+      time(provider, 'autocommit, one file changed', agt, ['autocommit', '--session-id', one], repository);
+      writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed once more\n');
+      if (provider === 'btrfs' || provider === 'zfs')
+        time(provider, 'autocommit --later', agt, ['autocommit', one, '--later'], repository);
+      const at = `a${made++}`;
+      const from = ['session', 'fork', one, '--at', '@{0}', '--id', at, ...how];
+      time(provider, 'session fork --at', agt, from, repository);
+      must(agt, ['session', 'remove', at], repository);
       time(provider, 'session remove', agt, ['session', 'remove', fork], repository);
       must(agt, ['session', 'remove', one], repository);
     }

@@ -163,10 +163,10 @@ export const SETTING_KEYS = [
     env: 'AGT_FS_SNAPSHOTS',
     agtModeOnly: true,
     summary:
-      'by which file system new sessions are made: btrfs and zfs clone them, git copies files, auto takes the best that works ' +
+      'by which file system new sessions are made: btrfs and zfs clone them, overlay mounts them, git copies files, auto takes the best that works ' +
       '(agt doctor); agentfs: by that program, only where you ask for it; disable: as auto, and only commands that you ' +
       'give make snapshots',
-    check: supported('auto', 'git', 'btrfs', 'zfs', 'agentfs', 'disable'),
+    check: supported('auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'),
   },
   {
     name: 'fs.keep',

@@ -4,6 +4,7 @@ import { agentfsProvider } from './agentfs/provider.ts';
 import { btrfsProvider } from './btrfs/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
+import { overlayProvider } from './overlay/provider.ts';
 import type { Place } from './place.ts';
 import type { Finding, Provider } from './provider.ts';
 import { zfsProvider } from './zfs/provider.ts';
@@ -11,6 +12,7 @@ import { zfsProvider } from './zfs/provider.ts';
 const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
   zfs: zfsProvider,
   btrfs: btrfsProvider,
+  overlay: overlayProvider,
   git: gitProvider,
   agentfs: agentfsProvider,
 };

@@ -43,6 +43,8 @@ export interface Provider {
   readonly prepare: (token: Token, from?: string) => Promise<void>;
   /** Gives the folder its own path. Without it a rename does. */
   readonly settle?: (token: Token) => Promise<void>;
+  /** Whether something of the token is mounted. */
+  readonly isMounted?: (token: Token) => boolean;
   /** Keeps the content of `folder`, which goes on, under the path of the token. */
   readonly freeze: (folder: string, token: Token) => Promise<void>;
   /** Nobody can write to a closed folder. */

@@ -38,7 +38,7 @@ export async function findAgain(
 async function placeNow(repository: Repository, record: SessionRecord): Promise<string | undefined> {
   const place = sandboxPlace(repository, record);
   if (place === 'no link' || place === 'broken link') return record.sandbox;
-  if (place === 'not a directory') return undefined;
+  if (place === 'not a directory' || place === 'unmounted') return undefined;
   const usual = await usualPlace(repository, record);
   if (usual === record.sandbox) return undefined;
   // A copy without session folders gets the usual place, and a restore fills it.

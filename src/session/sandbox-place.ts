@@ -7,9 +7,12 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
+import { ensureMounted } from '../providers/overlay/layers.ts';
+import { parseToken } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 
@@ -27,15 +30,18 @@ export type SandboxPlace =
   /** Its `.git` file names the registration of another worktree: git has given the name to that one. */
   | 'taken'
   /** It is a worktree of another repository, of which this one is a copy. */
-  | 'elsewhere';
+  | 'elsewhere'
+  /** Its folder is a mount, which is not there since a restart of the system. */
+  | 'unmounted';
 
-type Place = Pick<SessionRecord, 'sandbox' | 'checkout' | 'working_copy'>;
+type Place = Pick<SessionRecord, 'sandbox' | 'checkout' | 'working_copy' | 'token' | 'state'>;
 
 export function sandboxPlace(
   { commonDir }: Pick<Repository, 'commonDir'>,
-  { sandbox, checkout, working_copy }: Place,
+  { sandbox, checkout, working_copy, token, state }: Place,
 ): SandboxPlace {
   if (isAttached({ working_copy })) return attachedPlace(checkout ?? sandbox);
+  if (isActive({ state }) && mountProblem(token, dirname(sandbox)) !== undefined) return 'unmounted';
   const stat = lstatSync(sandbox, { throwIfNoEntry: false });
   if (stat === undefined) return 'missing';
   if (checkout !== undefined) return checkoutPlace(commonDir, sandbox, checkout);
@@ -45,6 +51,19 @@ export function sandboxPlace(
   if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
   if (isOfAnother(gitDir, sandbox)) return 'taken';
   return isSameDirectory(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+}
+
+/** Mounts the folder of a session again, if its provider mounts folders. Why that is not possible; undefined if it is done. */
+export function mountProblem(token: string | undefined, folder: string): AgtError | undefined {
+  const made = parseToken(token);
+  if (made?.kind !== 'overlay') return undefined;
+  try {
+    ensureMounted(made, folder);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AgtError) return error;
+    throw error;
+  }
 }
 
 function attachedPlace(folder: string): SandboxPlace {
@@ -139,6 +158,7 @@ const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
 /** @throws AgtError if something is at the sandbox's place that agt must not touch. */
 export function refuseForeign(record: SessionRecord, place: SandboxPlace): void {
   const { session_id, sandbox, checkout } = record;
+  if (place === 'unmounted') throw mountProblem(record.token, dirname(sandbox)) ?? new AgtError('try again');
   if (checkout !== undefined && !isAttached(record)) refuseOtherCheckout(session_id, checkout, place);
   else if (place === 'elsewhere') {
     throw new AgtError(`the sandbox of "${session_id}" belongs to another repository: ${sandbox}`, {

@@ -2,14 +2,14 @@
  * The frozen moment of a session that is nearest to a snapshot. A clone of it, and what differs, is the snapshot: that is
  * quicker than to write every file.
  */
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readStatCache, type StatCache } from '../autocommit/stat-cache/stat-cache.ts';
 import { applyPlan } from '../checkout/apply.ts';
 import { prepareCheckout } from '../checkout/checkout.ts';
 import type { CheckoutPlan } from '../checkout/plan.ts';
 import { removeAt } from '../disk/remove-tree.ts';
-import { gitText } from '../git/run/git.ts';
+import { type Git, gitText } from '../git/run/git.ts';
 import { isThere, listMoments, type Moment } from '../providers/moment.ts';
 import { momentFiles } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -42,13 +42,29 @@ export async function nearestMoment(
   const found: NearMoment[] = [];
   for (const moment of candidates) {
     const { statCache } = momentFiles(agtDir, owner.session_id, moment.number);
-    const cache = existsSync(statCache) ? readStatCache(statCache) : undefined;
-    if (cache?.commit !== moment.commit || hasBorders(cache)) continue;
-    const from = await readSnapshotMetadata(git, moment.commit);
-    const plan = await prepareCheckout(git, from, wanted, TOP_FOLDERS);
-    if (plan.blocked.length === 0) found.push({ moment, cache, statCache, plan, skipped: from.skipped });
+    found.push(...(await planFrom(git, moment, statCache, wanted)));
   }
   return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
+}
+
+/** None if the moment is of no use: its stat cache is damaged, or `agt gc --thin` has dropped its snapshot. */
+async function planFrom(
+  git: Git,
+  moment: Moment,
+  statCache: string,
+  wanted: SnapshotMetadata,
+): Promise<NearMoment[]> {
+  try {
+    const cache = readStatCache(statCache);
+    if (cache?.commit !== moment.commit || hasBorders(cache)) return [];
+    const from = await readSnapshotMetadata(git, moment.commit);
+    // The clone has nothing that was not captured: finishClone removes it.
+    const whole = (snapshot: SnapshotMetadata) => ({ ...snapshot, skipped: [] });
+    const plan = await prepareCheckout(git, whole(from), whole(wanted), TOP_FOLDERS);
+    return [{ moment, cache, statCache, plan, skipped: from.skipped }];
+  } catch {
+    return [];
+  }
 }
 
 /** The last one before the snapshot, and the first one after it. */

@@ -72,11 +72,11 @@ describe('agt config', () => {
     [['config', 'set', 'agt.agentEmail', 'nobody'], /not an email address/],
     [
       ['config', 'set', 'fs.snapshots', 'tape'],
-      /^error: invalid value "tape" for fs\.snapshots: not supported; supported values are auto, git, btrfs, zfs and disable\n/,
+      /^error: invalid value "tape" for fs\.snapshots: not supported; supported values are auto, git, btrfs, zfs, overlay and disable\n/,
     ],
     [
-      ['config', 'set', 'fs.workingCopy', 'cow-overlay'],
-      /^error: invalid value "cow-overlay" for fs\.workingCopy: not supported; supported values are auto, worktree and in-place\n/,
+      ['config', 'set', 'fs.workingCopy', 'copy'],
+      /^error: invalid value "copy" for fs\.workingCopy: not supported; supported values are auto, worktree, in-place and cow-overlay\n/,
     ],
   ])('%j is wrong usage and writes nothing', (args, message) => {
     const repository = makeRepository();
@@ -102,8 +102,13 @@ describe('agt config', () => {
   });
 
   test.each([
-    ['fs.snapshots', 'AGT_FS_SNAPSHOTS', ['auto', 'git', 'btrfs', 'zfs', 'disable'], ['agentfs', 'tape']],
-    ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree', 'in-place'], ['cow-overlay']],
+    [
+      'fs.snapshots',
+      'AGT_FS_SNAPSHOTS',
+      ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'disable'],
+      ['agentfs', 'tape'],
+    ],
+    ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree', 'in-place', 'cow-overlay'], ['copy']],
   ])('%s accepts only values that agt acts on', (name, variable, supported, unsupported) => {
     const repository = makeRepository();
     const list = (value: string) =>
@@ -131,7 +136,7 @@ describe('agt config', () => {
     const repository = makeRepository();
     const file = join(repository, '.git/agt/config');
     write(file, '[fs]\n\tsnapshots = tape\n');
-    const env = { AGT_WORKING_COPY: 'cow-overlay' };
+    const env = { AGT_WORKING_COPY: 'copy' };
     expect(run(GIT_MODE, ['status', '--short', '--branch'], { cwd: repository, env })).toEqual({
       exitCode: 0,
       stdout: '## main\n',

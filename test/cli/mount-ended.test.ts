@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attack } from '../crash/aftermath.ts';
 import { autocommit, makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 import {
   ALL_STEPS,
   ended,
@@ -134,18 +134,24 @@ describe.skipIf(mountProblem !== undefined)(
       expect(readdirSync(found.directory)).toEqual([]);
     });
 
-    test('doctor ends a dead mount of a repository that is gone', async () => {
+    test('doctor ends a dead mount of a repository that is gone', () => {
       const other = makeSession();
       autocommit(other);
-      const found = mount(other);
-      const server = serverOf(other.repository, found);
-      process.kill(server, 'SIGKILL');
-      await ended(server);
-      rmSync(other.repository, { recursive: true });
-      const elsewhere = makeTempDir('elsewhere');
-      expect(agt(elsewhere, 'doctor').stdout).toContain(found.directory);
-      expect(agt(elsewhere, 'doctor', '--fix').stdout).toContain(`fixed: ${found.directory}`);
-      expect(readdirSync(found.directory)).toEqual([]);
+      // In a mount namespace of its own: the doctors of other tests would end it.
+      const script = [
+        'dir=$("$agt" session mount s1 --to @) && cat "$dir/sandbox/README.md"',
+        'kill -9 $(sed -n \'s/.*"pid": *\\([0-9]*\\).*/\\1/p\' .git/agt/mounts/*.json)',
+        'while ls "$dir/sandbox" >/dev/null 2>&1; do sleep 0.02; done',
+        'rm -rf "$PWD" && cd /',
+        '"$agt" doctor; "$agt" doctor --fix; ls "$dir" && echo gone',
+      ].join('\n');
+      const words = ['--mount', 'env', `agt=${AGT}`, 'sh', '-c', script];
+      const { stdout } = run('unshare', words, { cwd: other.repository });
+      const directory = `${other.repository}.agt/mounts/s1@`;
+      expect(stdout).toMatch(/^hello\n/);
+      expect(stdout).toContain(`error: ${directory}`);
+      expect(stdout).toContain(`fixed: ${directory}`);
+      expect(stdout).toMatch(/gone\n$/);
     });
 
     test('a mount that is killed at any step leaves nothing that doctor does not end', async () => {

@@ -17,14 +17,24 @@ export interface Disk {
   readonly unmount: () => void;
 }
 
-/** `options`: of mount(8). A process that outlives the test undoes the mount if the test is killed. */
+/** `options`: of mount(8). */
 export function mountBtrfs(...options: string[]): Disk {
+  return mountImage('btrfs', options);
+}
+
+/** For overlays: they cannot lie on one another, as they would in a container. */
+export function mountExt4(): Disk {
+  return mountImage('ext4', []);
+}
+
+/** A process that outlives the test undoes the mount if the test is killed. */
+function mountImage(type: 'btrfs' | 'ext4', options: readonly string[]): Disk {
   const directory = makeTempDir('disk');
   const image = join(directory, 'image');
-  const path = makeTempDir('btrfs');
+  const path = makeTempDir(type);
   writeFileSync(image, '');
   truncateSync(image, SIZE);
-  tool('mkfs.btrfs', '-q', image);
+  tool(`mkfs.${type}`, '-q', image);
   tool('mount', '-o', ['loop', ...options].join(','), image, path);
   const unmount = () => {
     if (isMounted(path)) tool('umount', '--lazy', path);
@@ -69,6 +79,19 @@ export function zfsProblem(): string | undefined {
     return undefined;
   } catch (error) {
     return `no pool can be made: ${(error as Error).message}`;
+  }
+}
+
+/** Why overlays cannot be tested here; undefined if they can. */
+export function overlayProblem(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root can mount an overlay';
+  spawnSync('modprobe', ['overlay']);
+  if (!/\toverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'))) return 'the kernel has no overlayfs';
+  try {
+    mountExt4().unmount();
+    return undefined;
+  } catch (error) {
+    return `no ext4 can be mounted: ${(error as Error).message}`;
   }
 }
 

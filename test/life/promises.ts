@@ -77,8 +77,8 @@ const SHOWING = [
 export function gitShowsNoAgent({ repository, random }: Life): void {
   const args = random.pick(SHOWING);
   const { stdout, stderr } = run(GIT_MODE, args, repository);
-  // The subject of a stash names the branch that it was made on.
-  const output = `${stdout}${stderr}`.replace(/\b(WIP on|On|index on|untracked files on) agt\/\S+/g, '');
+  // The subject of a stash or of a merge names the branch that it was made on. The agent may have tagged the merge.
+  const output = `${stdout}${stderr}`.replace(/\b(WIP on|On|index on|untracked files on|into) agt\/\S+/g, '');
   const shown = /.*(\bagt\/s\d|agtsessions|refs\/agt|\.agt\/sessions(?!.*\/beside-tree)).*/.exec(output)?.[0];
   if (shown !== undefined) throw new Error(`git ${args.join(' ')} shows ${shown}`);
 }

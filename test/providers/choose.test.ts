@@ -42,7 +42,7 @@ describe('the best provider at a place', () => {
     ['zfs-fuse, as root', zfs('fuse.zfs'), { zfs: 90, git: 50 }],
     ['ZFS without root', { ...zfs('zfs'), isRoot: false }, { git: 50 }],
     ['ZFS without its program', { ...zfs('zfs'), program: () => undefined }, { git: 50 }],
-    ['ext4', { fileSystem: 0xef53, mount: { ...mount(), type: 'ext4' } }, { git: 50 }],
+    ['ext4', { fileSystem: 0xef53, mount: { ...mount(), type: 'ext4' } }, { git: 50, overlay: 40 }],
     ['a system that cannot tell', { fileSystem: undefined, mount: undefined }, { git: 50 }],
   ])('%s', (_, changed, expected) => {
     const found = findAll(place(changed));

@@ -13,16 +13,25 @@ import {
   symlinkSync,
   utimesSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
-import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
+import { frozenView } from '../../src/providers/moment.ts';
+import {
+  btrfsProblem,
+  type Disk,
+  mountBtrfs,
+  mountExt4,
+  mountZfs,
+  overlayProblem,
+  zfsProblem,
+} from '../harness/disks.ts';
 import { autocommit, onDisk, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
 import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
 import { AGT, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 interface Kind {
-  readonly kind: 'btrfs' | 'zfs';
+  readonly kind: 'btrfs' | 'zfs' | 'overlay';
   /** Why it cannot be tested here. */
   readonly problem: string | undefined;
   readonly mount: () => Disk;
@@ -31,6 +40,7 @@ interface Kind {
 const KINDS: readonly Kind[] = [
   { kind: 'btrfs', problem: btrfsProblem(), mount: mountBtrfs },
   { kind: 'zfs', problem: zfsProblem(), mount: mountZfs },
+  { kind: 'overlay', problem: overlayProblem(), mount: mountExt4 },
 ];
 const TESTED = KINDS.filter(({ problem }) => problem === undefined);
 
@@ -157,10 +167,11 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
     disk = mount();
     state = makeTempDir('state');
     process.env['XDG_STATE_HOME'] = state;
+    if (kind === 'overlay') process.env['AGT_FS_SNAPSHOTS'] = kind; // nobody gets it unasked
   });
 
   afterAll(() => {
-    delete process.env['XDG_STATE_HOME'];
+    for (const name of ['XDG_STATE_HOME', 'AGT_FS_SNAPSHOTS']) delete process.env[name];
     disk.unmount();
   });
 
@@ -257,7 +268,11 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
 
   test('when the repository is deleted, agt doctor finds its clones from anywhere', () => {
     agtOk(repository, 'session', 'new', 'left');
-    const { folder } = sessionOf(repository, 'left');
+    const { folder, sandbox } = sessionOf(repository, 'left');
+    for (let n = 0; n < 300; n++) write(join(sandbox, `f${n}`), 'many\n');
+    const { commit } = autocommit(sessionOf(repository, 'left'));
+    const owner = { session_id: 'left', sandbox };
+    const moment = frozenView(join(repository, '.git/agt'), owner, commit as string);
     rmSync(repository, { recursive: true });
     const report = run(AGT, ['doctor', '--json'], { cwd: makeTempDir() });
     const { findings } = JSON.parse(report.stdout);
@@ -266,7 +281,13 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
     );
     expect(findings).toContainEqual(expect.objectContaining({ level: 'note', fixable: true }));
     run(AGT, ['doctor', '--fix'], { cwd: makeTempDir() });
-    expect(readdirSync(join(`${repository}.agt`, 'frozen'))).toEqual([]);
+    // An overlay needs the template below it, and freezes nothing.
+    if (kind !== 'overlay') {
+      expect(findings).toContainEqual(
+        expect.objectContaining({ level: 'warning', about: moment, fixable: false }),
+      );
+      expect(readdirSync(join(`${repository}.agt`, 'frozen'))).toEqual([basename(moment as string)]);
+    }
     expect(existsSync(folder)).toBe(true);
   });
 });

@@ -42,7 +42,7 @@ AGT
   printf '%s\\n' "$$ $*" >&${pipe} || return
   until [ "$agt_round" = ${ROUNDS} ]; do
     command exec 5>"/proc/$$/fd/${reply}" || return
-    sleep 1 >&5 </dev/null 3<&- ${reply}<&- 5>&- ${event}<&- ${pipe}<&- 9>&- &
+    sleep 1 >&5 <&- 3<&- ${reply}<&- 5>&- ${event}<&- ${pipe}<&- 9>&- &
     agt_sleep=$!
     command exec 5>&-
     while IFS= read -r agt_line <&${reply}; do

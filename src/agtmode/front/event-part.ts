@@ -40,7 +40,7 @@ ${answered(integrations).map(successPart).join('\n')}
 agt_tell() {
   PWD=$agt_pwd
   case $agt_old in ?*) OLDPWD=$agt_old ;; esac
-  printf '%s' "$agt_event" | "$agt_full" hook "$agt_tool" 4<&- 6<&- 7<&-
+  printf '%s' "$agt_event" | "$agt_full" hook "$agt_tool" 3<&- 4<&- 6<&- 7<&-
   exit $?
 }`;
 }

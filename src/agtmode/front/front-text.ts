@@ -90,88 +90,87 @@ agt_in='' agt_folder='' agt_tree='' agt_path='' agt_patterns='' agt_parts='' agt
 agt_newline='
 '
 set --
-{ true <"$agt_facts"; } 2>/dev/null || agt_look
-{
-  IFS= read -r agt_line <&3 || agt_look
-  case $agt_line in '${FACTS_FORMAT}') ;; *) agt_look ;; esac
-  until [ "$agt_line" = checks ]; do
-    IFS= read -r agt_line <&3 || agt_run
+# A watcher may delete them at any time.
+{ command exec 3<"$agt_facts"; } 2>/dev/null || agt_look
+IFS= read -r agt_line <&3 || agt_look
+case $agt_line in '${FACTS_FORMAT}') ;; *) agt_look ;; esac
+until [ "$agt_line" = checks ]; do
+  IFS= read -r agt_line <&3 || agt_run
+  agt_value=\${agt_line#* }
+  case $agt_line in
+  'folder '*) agt_folder=$agt_value agt_path=$agt_value ;;
+  'tree '*) agt_tree=$agt_value ;;
+  'unchecked '*) agt_path=$agt_value ;;
+  'in '*) agt_in=$agt_value ;;
+  'root '*) set -- "$@" "$agt_value" ;;
+  'roots '*) for agt_name in $agt_value; do set -- "$@" "$agt_in/$agt_name"; done ;;
+  'last '*) for agt_name in $agt_value; do set -- "$@" "$agt_folder/$agt_name"; done ;;
+  maps) agt_maps='[0-9]*' ;;
+  'grep '*) agt_patterns=\${agt_patterns:+$agt_patterns$agt_newline}$agt_value ;;
+  'split '*) agt_split=$agt_value ;;
+  'part '*) agt_parts=\${agt_parts:+$agt_parts$agt_newline}$agt_value ;;
+  checks) ;;
+  *) agt_run ;;
+  esac
+done
+# One of the three is given.
+case $agt_named in
+'') case $agt_above,$agt_worktree in "$agt_folder," | ",$agt_tree") ;; *) agt_run ;; esac ;;
+esac
+
+# The clock.
+agt_clock=$agt_front/${FRONT_TIMES.clock}$agt_id
+{ true >"$agt_clock"; } 2>/dev/null || agt_run
+if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_TIMES.until}$agt_id" ]; then agt_look; fi
+
+# Several look at the same time. If nothing has changed, there is one line, the answer.
+agt_answer=$(
+${lookPart()}
+  # The checks.
+  agt_says=''
+  while IFS= read -r agt_line <&3; do
     agt_value=\${agt_line#* }
     case $agt_line in
-    'folder '*) agt_folder=$agt_value agt_path=$agt_value ;;
-    'tree '*) agt_tree=$agt_value ;;
-    'unchecked '*) agt_path=$agt_value ;;
     'in '*) agt_in=$agt_value ;;
-    'root '*) set -- "$@" "$agt_value" ;;
-    'roots '*) for agt_name in $agt_value; do set -- "$@" "$agt_in/$agt_name"; done ;;
-    'last '*) for agt_name in $agt_value; do set -- "$@" "$agt_folder/$agt_name"; done ;;
-    maps) agt_maps='[0-9]*' ;;
-    'grep '*) agt_patterns=\${agt_patterns:+$agt_patterns$agt_newline}$agt_value ;;
-    'split '*) agt_split=$agt_value ;;
-    'part '*) agt_parts=\${agt_parts:+$agt_parts$agt_newline}$agt_value ;;
-    checks) ;;
-    *) agt_run ;;
+    'is '*)
+      IFS= read -r agt_line <&3 || agt_differs
+      IFS= read -r agt_got <"$agt_in/$agt_value" || agt_differs
+      case $agt_got in "$agt_line") ;; *) agt_differs ;; esac
+      ;;
+    'leads '*)
+      IFS= read -r agt_line <&3 || agt_differs
+      [ "$agt_in/$agt_value" -ef "$agt_line" ] || agt_differs
+      ;;
+    git-files*)
+      for agt_name in ${GIT_FILES.join(' ')}; do
+        case "$agt_line " in *" $agt_name "*) continue ;; esac
+        if [ -e "$agt_in/$agt_name" ] || [ -L "$agt_in/$agt_name" ]; then agt_differs; fi
+      done
+      ;;
+    'directories '*)
+      for agt_name in $agt_value; do
+        if ! [ -d "$agt_in/$agt_name" ] || [ -L "$agt_in/$agt_name" ]; then agt_differs; fi
+      done
+      ;;
+    'without '*)
+      for agt_name in $agt_value; do
+        if [ -e "$agt_in/$agt_name" ] || [ -L "$agt_in/$agt_name" ]; then agt_differs; fi
+      done
+      ;;
+    'file '*) [ -f "$agt_in/$agt_value" ] || agt_differs ;;
+    'of '*) [ "$agt_front" -ef "$agt_value" ] || agt_differs ;;
+    'xdg '*) case \${XDG_CONFIG_HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
+    'home '*) case \${HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
+    'agt '*) [ "$agt_full" -ef "$agt_value" ] || agt_differs ;;
+    'says '*) agt_says=$agt_value ;;
+    end) break ;;
+    *) agt_differs ;;
     esac
   done
-  # One of the three is given.
-  case $agt_named in
-  '') case $agt_above,$agt_worktree in "$agt_folder," | ",$agt_tree") ;; *) agt_run ;; esac ;;
-  esac
-
-  # The clock.
-  agt_clock=$agt_front/${FRONT_TIMES.clock}$agt_id
-  { true >"$agt_clock"; } 2>/dev/null || agt_run
-  if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_TIMES.until}$agt_id" ]; then agt_look; fi
-
-  # Several look at the same time. If nothing has changed, there is one line, the answer.
-  agt_answer=$(
-${lookPart()}
-    # The checks.
-    agt_says=''
-    while IFS= read -r agt_line <&3; do
-      agt_value=\${agt_line#* }
-      case $agt_line in
-      'in '*) agt_in=$agt_value ;;
-      'is '*)
-        IFS= read -r agt_line <&3 || agt_differs
-        IFS= read -r agt_got <"$agt_in/$agt_value" || agt_differs
-        case $agt_got in "$agt_line") ;; *) agt_differs ;; esac
-        ;;
-      'leads '*)
-        IFS= read -r agt_line <&3 || agt_differs
-        [ "$agt_in/$agt_value" -ef "$agt_line" ] || agt_differs
-        ;;
-      git-files*)
-        for agt_name in ${GIT_FILES.join(' ')}; do
-          case "$agt_line " in *" $agt_name "*) continue ;; esac
-          if [ -e "$agt_in/$agt_name" ] || [ -L "$agt_in/$agt_name" ]; then agt_differs; fi
-        done
-        ;;
-      'directories '*)
-        for agt_name in $agt_value; do
-          if ! [ -d "$agt_in/$agt_name" ] || [ -L "$agt_in/$agt_name" ]; then agt_differs; fi
-        done
-        ;;
-      'without '*)
-        for agt_name in $agt_value; do
-          if [ -e "$agt_in/$agt_name" ] || [ -L "$agt_in/$agt_name" ]; then agt_differs; fi
-        done
-        ;;
-      'file '*) [ -f "$agt_in/$agt_value" ] || agt_differs ;;
-      'of '*) [ "$agt_front" -ef "$agt_value" ] || agt_differs ;;
-      'xdg '*) case \${XDG_CONFIG_HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
-      'home '*) case \${HOME-} in "$agt_value") ;; *) agt_differs ;; esac ;;
-      'agt '*) [ "$agt_full" -ef "$agt_value" ] || agt_differs ;;
-      'says '*) agt_says=$agt_value ;;
-      end) break ;;
-      *) agt_differs ;;
-      esac
-    done
-    case $agt_line in end) ;; *) agt_differs ;; esac
+  case $agt_line in end) ;; *) agt_differs ;; esac
 ${waitPart()}
-    echo "unchanged $agt_says"
-  )
-} 3<"$agt_facts"
+  echo "unchanged $agt_says"
+)
 case $agt_answer in *"$agt_newline"*) agt_look ;; 'unchanged '*) ;; *) agt_look ;; esac
 agt_says=\${agt_answer#unchanged }
 case $agt_tool$agt_says in '') agt_look ;; esac

@@ -8,7 +8,7 @@ export function mountJson(agtDir: string, record: MountRecord) {
   return { session_id: session, commit, directory, way, state: mountState(agtDir, record), mounted_at };
 }
 
-const WAYS = { files: 'served from git', copy: 'a copy', frozen: 'a frozen folder' } as const;
+const WAYS = { files: 'served from git', copy: 'a copy' } as const;
 
 export function printMounts(context: Context, agtDir: string, records: readonly MountRecord[]): void {
   const rows = records.map((record) => [

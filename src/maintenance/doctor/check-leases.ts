@@ -64,6 +64,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
         mend: `zfs mount ${shellQuote(dataset)}`,
       },
     ];
+  const isMounted = providerOf(token.kind).isMounted?.(token) === true;
+  if (isMounted && !half && !whole)
+    return [{ ...note, problem: 'a mount of a session whose files are gone', fix: remove }];
   if (!half && !whole) return [{ ...note, problem: 'agt holds a lease of a folder that is gone', fix: end }];
   if (half && !whole)
     return [
@@ -71,7 +74,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
     ];
   const frozen = frozenName(token.path);
   if (frozen !== undefined && provider.isUsed?.(token)) return [];
-  if (frozen !== undefined)
+  // Once the snapshots are gone, it may have the only copy.
+  const isLastCopy = frozen?.isMoment === true && !existsSync(repository);
+  if (frozen !== undefined && !isLastCopy)
     return [{ ...note, problem: `nobody uses this ${token.kind} ${frozen.what} any more`, fix: remove }];
   if (existsSync(repository)) return []; // agt doctor names the folder there, with what it holds
   return [
@@ -79,7 +84,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       level: 'warning',
       about: token.path,
       problem: `a ${token.kind} folder of session "${session}", whose repository ${repository} is gone`,
-      mend: `check what it contains, then: ${howToDelete(token)}`,
+      mend: isLastCopy
+        ? `check what it contains, then delete it with the program ${token.kind}`
+        : `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}${howToDelete(token)}`,
     },
   ];
 }
@@ -87,7 +94,7 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
 function howToDelete(token: Token): string {
   const path = shellQuote(token.path);
   if (token.kind !== 'agentfs') return `rm -rf ${path}`;
-  return `umount ${path} && rm -rf ${path} ${shellQuote(storeOf(token.path, token).directory)}`;
+  return `rm -rf ${path} ${shellQuote(storeOf(token.path, token).directory)}`;
 }
 
 /** Undefined also where that file system is not there any more. */
@@ -97,11 +104,18 @@ async function unmounted(token: Token): Promise<string | undefined> {
     .catch(() => undefined);
 }
 
+interface FrozenName {
+  readonly what: string;
+  readonly isMoment: boolean;
+  readonly nonce: string;
+}
+
 /** Undefined for a path that is no frozen folder. */
-function frozenName(path: string): { readonly what: string; readonly nonce: string } | undefined {
+function frozenName(path: string): FrozenName | undefined {
   const [, kind, nonce] = /^(template|moment)-(?:.*-)?([0-9a-f]{16})$/.exec(basename(path)) ?? [];
   if (nonce === undefined || basename(dirname(path)) !== FROZEN) return undefined;
-  return { what: kind === 'template' ? 'template' : 'frozen moment', nonce };
+  const isMoment = kind === 'moment';
+  return { what: isMoment ? 'frozen moment' : 'template', isMoment, nonce };
 }
 
 /** Templates and moments that a repository took along when it was moved, or that nobody knows for another reason. */

@@ -1,7 +1,7 @@
 /** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
 
 import { renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { isSameDirectory } from '../../disk/same-directory.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
@@ -13,7 +13,7 @@ import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
 import { connect, type FoundSandbox, findAgain } from '../../session/relocate.ts';
-import { type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
+import { mountProblem, type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
 import { checkCheckout } from './check-checkout.ts';
 import type { Finding } from './finding.ts';
 
@@ -25,8 +25,9 @@ export async function checkSandbox(
   if (record.checkout !== undefined) return checkCheckout(repository, record, record.checkout);
   const place = sandboxPlace(repository, record);
   if (place === 'here') return checkWorktree(repository, record, worktrees);
-  const found = await findAgain(repository, record);
   const { session_id: about } = record;
+  if (place === 'unmounted') return [describeUnmounted(record)];
+  const found = await findAgain(repository, record);
   const finding = { level: 'error', about, problem: describe(record, place, found) } as const;
   if (found === undefined) {
     if (
@@ -45,6 +46,11 @@ export async function checkSandbox(
       connect(session, record, found);
     });
   return [{ ...finding, mend: 'agt doctor --fix', fix }];
+}
+
+function describeUnmounted({ session_id: about, token, sandbox }: SessionRecord): Finding {
+  const { message = '', hints = [] } = mountProblem(token, dirname(sandbox)) ?? {};
+  return { level: 'error', about, problem: message, mend: hints[0] ?? '' };
 }
 
 function checkWorktree(

@@ -31,6 +31,7 @@ export const agentfsProvider: Provider = {
     mkdirSync(token.path);
     await runTool('cp', ['-a', '--reflink=auto', `${folder}/.`, token.path]);
   },
+  isMounted: (token) => [makingPath(token), token.path].some((path) => isMounted(path) && isOwn(path, token)),
   remove,
   walk: (directory) => (basename(directory) === FROZEN ? unusedTemplates(directory) : foldersIn(directory)),
   move,

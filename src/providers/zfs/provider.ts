@@ -144,7 +144,7 @@ async function dependent(dataset: string): Promise<string | undefined> {
   return origins.get(newest ?? (own[0] as string));
 }
 
-const ATTEMPTS = 5;
+const ATTEMPTS = 8;
 const PAUSE_MS = 100;
 
 /** A program that has just ended may still hold it. */

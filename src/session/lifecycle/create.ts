@@ -33,7 +33,12 @@ import {
   makeFolder,
   moveIntoWorktree,
 } from '../workspace/clone.ts';
-import { chooseWorkspace, removeWorkspace, type WorkspaceFields } from '../workspace/provider.ts';
+import {
+  chooseWorkspace,
+  keepRegistered,
+  removeWorkspace,
+  type WorkspaceFields,
+} from '../workspace/provider.ts';
 import { addWorktree } from './add-worktree.ts';
 import { undoUnfinishedCreation } from './undo-creation.ts';
 
@@ -90,6 +95,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     const made = await createResources(session, record, wanted, undo);
     interrupts.throwIfAny();
     await wanted.fill(record, session, made);
+    keepRegistered(record);
     interrupts.throwIfAny();
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.

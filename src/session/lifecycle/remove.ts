@@ -155,7 +155,8 @@ function refuseInTheWay(repository: Repository, record: SessionRecord, options: 
   refuseUnfinished(record, options);
   if (!options.force && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
-  if (sandboxPlace(repository, record) === 'elsewhere') refuseForeign(record, 'elsewhere');
+  const place = sandboxPlace(repository, record);
+  if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
   refuseOtherFolder(repository, record);
   refuseMounts(sessionFolder(record), isOwnMount(record));
 }

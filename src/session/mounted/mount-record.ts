@@ -13,14 +13,11 @@ import { mountFile, mountsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
 
-/**
- * `files`: a file system that a process of agt serves. `copy`: a folder of read-only files. `frozen`: the path of a folder
- * that a provider has frozen, bound to the directory.
- */
-export type MountWay = 'files' | 'copy' | 'frozen';
+/** `files`: a file system that a process of agt serves. `copy`: a folder of read-only files. */
+export type MountWay = 'files' | 'copy';
 
 export interface MountRecord {
-  /** Of the file, and of the ref. */
+  /** The name of the file and of the ref. */
   readonly name: string;
   readonly session: string;
   readonly commit: string;
@@ -38,7 +35,7 @@ export interface MountRecord {
   readonly complete_at?: number;
 }
 
-/** What the functions here need of a repository. */
+/** The parts of a repository that the functions here need. */
 export type MountPlace = Pick<Repository, 'git' | 'agtDir'>;
 
 /** In the table of mounts, in place of a device; it ends with the common git directory. */
@@ -96,13 +93,12 @@ export function mountState(agtDir: string, record: MountRecord): MountState {
     if (record.complete_at !== undefined) return 'serving';
     return isRunning ? 'making' : 'dead';
   }
-  if (isMounted(agtDir, record)) return isRunning || record.way === 'frozen' ? 'serving' : 'dead';
+  if (isMounted(agtDir, record)) return isRunning ? 'serving' : 'dead';
   return isRunning ? 'making' : 'gone';
 }
 
 /** In the table of mounts, at its directory, with its own name. */
 export function isMounted(agtDir: string, record: MountRecord): boolean {
   const at = listMounts().filter(({ point }) => point === record.directory);
-  if (record.way === 'frozen') return at.length > 0;
   return at.some(({ type, source }) => type === MOUNT_TYPE && source === mountSource(agtDir, record));
 }

@@ -8,7 +8,7 @@ import type { Freeze, FrozenFolder } from '../../autocommit/source.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readFileClock } from '../../disk/file-clock.ts';
 import { systemFailure } from '../../errors.ts';
-import { choose } from '../../providers/choose.ts';
+import { providerOf } from '../../providers/choose.ts';
 import {
   forgetMoment,
   listMoments,
@@ -18,7 +18,7 @@ import {
   writeMoment,
 } from '../../providers/moment.ts';
 import { readPlace } from '../../providers/place.ts';
-import { newToken, type Token } from '../../providers/token.ts';
+import { carriesNonce, newToken, type Token } from '../../providers/token.ts';
 import { momentFiles, momentPath, momentsDirectory, statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -55,8 +55,11 @@ export class Freezer {
   private async freezeNow(): Promise<FrozenFolder | undefined> {
     const { repository, record } = this;
     const folder = sessionFolder(record);
-    const { provider, finding } = choose(readPlace(folder, repository.git.env), record.provider);
-    if (!finding.freeze) return undefined;
+    const own = tokenOf(record);
+    // Where the provider could not make the folder again, it is an ordinary one.
+    if (own === undefined || !carriesNonce(folder, own)) return undefined;
+    const provider = providerOf(own.kind);
+    if (!provider.find(readPlace(folder, repository.git.env)).freeze) return undefined;
     const named = newToken(provider.kind, momentPath(dirname(folder), record.session_id));
     const token = { ...named, path: `${named.path}-${named.nonce}` };
     this.made = new Date().toISOString();

@@ -21,7 +21,7 @@ import { type SessionRecord, sessionFolder } from '../record.ts';
 export interface Namespace {
   /** The user's own path, where the sandbox is to stand. */
   readonly path: string;
-  /** What to bind where, in this order. */
+  /** Sources and targets of the binds, in order. */
   readonly binds: readonly (readonly [source: string, target: string])[];
   /** The common git directory as the command sees it. */
   readonly commonDir: string;

@@ -1,10 +1,10 @@
 /** The provider of a session, and the life of the folder that it makes for the session. */
-
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { stateHome } from '../../disk/state-home.ts';
+import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { choose, providerOf } from '../../providers/choose.ts';
 import type { ProviderKind } from '../../providers/kind.ts';
 import { endLease, takeLease } from '../../providers/lease.ts';
@@ -102,6 +102,13 @@ export function isOwnMount(record: Pick<SessionRecord, 'token'>): boolean {
   return token !== undefined && providerOf(token.kind).mounts === true;
 }
 
+/** A restart of the system ends such a mount until agt mounts it again, and `git worktree prune` would forget its index. */
+export function keepRegistered({ token, sandbox }: Pick<SessionRecord, 'token' | 'sandbox'>): void {
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir !== undefined && ['overlay', 'agentfs'].includes(parseToken(token)?.kind ?? ''))
+    writeFileSync(join(gitDir, 'locked'), 'agt mounts it when it is needed\n');
+}
+
 /** Removes the folder, which may have been moved to `at`. False if it is not one of a provider. */
 export async function dropWorkspace(
   repository: Repository,
@@ -124,7 +131,10 @@ export async function removeWorkspace(
   record: SessionRecord,
   folder = sessionFolder(record),
 ): Promise<void> {
-  if (!(await dropWorkspace(repository, record, folder))) removeTree(folder);
+  if (!(await dropWorkspace(repository, record, folder))) {
+    removeTree(folder);
+    await dropWorkspace(repository, record, folder); // what else the provider has of it
+  }
   endLeaseOf(repository.git.env, tokenOf(record));
 }
 

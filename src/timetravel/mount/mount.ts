@@ -28,7 +28,6 @@ import { endMount } from '../../session/mounted/end-mount.ts';
 import {
   listMountRecords,
   type MountRecord,
-  type MountWay,
   mountState,
   ownProcess,
   readMount,
@@ -137,9 +136,7 @@ function unusable(path: string, reason: string): AgtError {
   });
 }
 
-type NewMount = Omit<MountRecord, 'name' | 'made_directory' | 'process' | 'served' | 'complete_at'> & {
-  readonly way: Exclude<MountWay, 'frozen'>;
-};
+type NewMount = Omit<MountRecord, 'name' | 'made_directory' | 'process' | 'served' | 'complete_at'>;
 
 const READ_ONLY = 0o555;
 

@@ -78,7 +78,7 @@ export class MountServer {
         const code = errorCode(error);
         if (code === 'ENODEV' || this.hasEnded) return;
         if (code === 'EPERM') await sleep(NOT_MOUNTED_MS);
-        // Of the others, somebody has taken the request back.
+        // The others mean that somebody has taken the request back.
         else if (!['EINTR', 'EAGAIN', 'ENOENT'].includes(code)) throw error;
       }
     }
@@ -98,7 +98,7 @@ export class MountServer {
     try {
       writevSync(this.fd, answer === undefined || answer.length === 0 ? [header] : [header, answer]);
     } catch {
-      // Whoever asked has been killed, or the file system is unmounted.
+      // The program that asked has been killed, or the file system is unmounted.
     }
   }
 
@@ -127,7 +127,7 @@ export class MountServer {
       case OPCODE.interrupt:
         return undefined;
       default:
-        // Of open and opendir, too: the kernel does both itself from then on, and keeps what it has read.
+        // From then on the kernel does open and opendir itself, and keeps what it has read.
         return refuse(ERRNO.noCall);
     }
   }
