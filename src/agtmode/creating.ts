@@ -78,7 +78,7 @@ async function createInPlace(
     throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
-  if (['btrfs', 'zfs', 'overlay'].includes(asked ?? ''))
+  if (['btrfs', 'zfs', 'overlay', 'agentfs'].includes(asked ?? ''))
     throw usageError('a session in place works in your checkout, which agt does not clone', NO_PROVIDER);
   const snapshots = asked ?? (await snapshotsSetting(context));
   const request = { id, profile, replace, snapshots, now: context.now() };

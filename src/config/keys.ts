@@ -164,8 +164,9 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary:
       'by which file system new sessions are made: btrfs and zfs clone them, overlay mounts them, git copies files, auto takes the best that works ' +
-      '(agt doctor); disable: as auto, and only commands that you give make snapshots',
-    check: supported('auto', 'git', 'btrfs', 'zfs', 'overlay', 'disable'),
+      '(agt doctor); agentfs: by that program, only where you ask for it; disable: as auto, and only commands that you ' +
+      'give make snapshots',
+    check: supported('auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'),
   },
   {
     name: 'fs.keep',

@@ -1,10 +1,11 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
+import { stateHome } from '../disk/state-home.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { markFailed, markFailedTurn } from '../running/mark-failed.ts';
 import { FolderRefused } from '../session/attached/refuse.ts';
-import { type FolderAccess, folderId, stateHome, storeName } from '../session/attached/store.ts';
+import { type FolderAccess, folderId, storeName } from '../session/attached/store.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { isBusy, retryWhileBusy } from '../session/retry.ts';

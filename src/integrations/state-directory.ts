@@ -1,6 +1,7 @@
 /** The directory of agt's own files about the user's agents: `$XDG_STATE_HOME/agt`, usually `~/.local/state/agt`. */
+
 import { join } from 'node:path';
-import { stateHome } from '../session/attached/store.ts';
+import { stateHome } from '../disk/state-home.ts';
 
 /** Undefined without a HOME. */
 export function stateDirectory(env: NodeJS.ProcessEnv): string | undefined {

@@ -1,5 +1,6 @@
 /** Which provider a new session gets: the one that was asked for, or the best that works at the place. */
 import { AgtError } from '../errors.ts';
+import { agentfsProvider } from './agentfs/provider.ts';
 import { btrfsProvider } from './btrfs/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
@@ -13,6 +14,7 @@ const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
   btrfs: btrfsProvider,
   overlay: overlayProvider,
   git: gitProvider,
+  agentfs: agentfsProvider,
 };
 
 export function providerOf(kind: ProviderKind): Provider {
@@ -20,8 +22,8 @@ export function providerOf(kind: ProviderKind): Provider {
 }
 
 /** The findings of all providers, the best first. */
-export function findAll(place: Place): Finding[] {
-  const found = PROVIDER_KINDS.map((kind) => PROVIDERS[kind].find(place));
+export function findAll(place: Place, kinds: readonly ProviderKind[] = PROVIDER_KINDS): Finding[] {
+  const found = kinds.map((kind) => PROVIDERS[kind].find(place));
   return found.sort((a, b) => b.score - a.score);
 }
 
@@ -33,9 +35,9 @@ export function choose(
   place: Place,
   wanted: string,
 ): { readonly provider: Provider; readonly finding: Finding } {
-  const all = findAll(place);
   const isAny = wanted === 'auto' || wanted === 'disable';
-  const finding = isAny ? all[0] : all.find(({ kind }) => kind === wanted);
+  const kinds = PROVIDER_KINDS.filter((kind) => (isAny ? !PROVIDERS[kind].onRequest : kind === wanted));
+  const [finding] = findAll(place, kinds);
   if (isAny && finding?.score === 0) return { provider: gitProvider, finding }; // creating the folder says why not
   if (finding === undefined || finding.score === 0) {
     const reason = finding?.notes[0] ?? 'agt has no such provider';

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { decodeMountField } from '../disk/mounts.ts';
+import { stateHome } from '../disk/state-home.ts';
 
 export interface Place {
   /** The directory of the session folders; it need not exist. */
@@ -12,6 +13,8 @@ export interface Place {
   readonly fileSystem: number | undefined;
   readonly mount: Mount | undefined;
   readonly isRoot: boolean;
+  /** XDG_STATE_HOME; undefined without a home. */
+  readonly state: string | undefined;
   /** Absolute path of a program on PATH. */
   readonly program: (name: string) => string | undefined;
 }
@@ -31,6 +34,7 @@ export function readPlace(directory: string, env: NodeJS.ProcessEnv): Place {
     fileSystem: fileSystemOf(existing),
     mount: mountOf(existing),
     isRoot: process.geteuid?.() === 0,
+    state: stateHome(env),
     program: (name) => findProgram(name, env['PATH']),
   };
 }

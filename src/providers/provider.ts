@@ -31,9 +31,13 @@ export interface Finding {
 
 export interface Provider {
   readonly kind: ProviderKind;
+  /** `auto` neither takes it nor looks for it. */
+  readonly onRequest?: true;
   /** Its folders are mount points: no rename moves them. */
   readonly mounts?: boolean;
-  /** Reads only. */
+  /** Each mount gives the files other inode numbers. */
+  readonly newInodes?: true;
+  /** Changes nothing at the place. */
   readonly find: (place: Place) => Finding;
   /** Makes the folder of the token, which must not exist, at its temporary path: empty, or with the content of `from`. */
   readonly prepare: (token: Token, from?: string) => Promise<void>;
@@ -49,6 +53,14 @@ export interface Provider {
   readonly remove: (token: Token, at?: string) => Promise<boolean>;
   /** Paths in a directory that agt has made with this provider. */
   readonly walk: (directory: string) => Token[];
+  /** Gives the folder of the token another path. A folder of other providers can be renamed. */
+  readonly move?: (token: Token, from: string, to: string) => Promise<void>;
+  /** Mounts a folder that is mounted no longer. True if it was not; with `dryRun` it stays so. */
+  readonly ensure?: (token: Token, folder: string, dryRun?: boolean) => boolean;
+  /** A frozen folder that sessions are built on; `remove` leaves it. */
+  readonly isUsed?: (token: Token) => boolean;
+  /** Whether the folder of the token is at a path, where no file tells. */
+  readonly holds?: (path: string, token: Token) => boolean;
   /** The name of what the token stands for, if it is there and not mounted. */
   readonly unmounted?: (token: Token) => Promise<string | undefined>;
 }

@@ -33,7 +33,7 @@ export function parseToken(text: string | undefined): Token | undefined {
 }
 
 /** In the folder; a snapshot leaves out names that begin so. */
-const MARK = '.agt-token';
+export const MARK = '.agt-token';
 
 /** The folder is made under this name, and gets its own when it is complete. */
 export function makingPath({ path, nonce }: Token): string {

@@ -199,6 +199,11 @@ export function leaseFile(stateHome: string, nonce: string): string {
   return join(leasesDirectory(stateHome), `${nonce}.json`);
 }
 
+/** What agt knows of the program agentfs, and folders in which it measures it. */
+export function agentfsDirectory(stateHome: string): string {
+  return join(stateHome, 'agt', 'agentfs');
+}
+
 export const FROZEN = 'frozen';
 
 /** Session folders that providers keep, beside the directory of those in use. */

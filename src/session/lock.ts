@@ -7,12 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
+import { readSessionFile } from '../filter/session-file.ts';
 import { breakStaleRefLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
+import { ensureWorkspace } from './workspace/provider.ts';
 
 /** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
 const LONGEST_WAIT_FOR_GC_MS = 15_000;
@@ -49,6 +51,7 @@ export async function withSessionLock<T>(
   repository: Repository,
   id: SessionId,
   action: (session: LockedSession) => Promise<T>,
+  { mount = true } = {},
 ): Promise<T> {
   refuseFromNamespace(repository, id);
   const pruneLock = pruneLockFile(repository.agtDir);
@@ -60,6 +63,7 @@ export async function withSessionLock<T>(
     const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () => {
       if (await isLocked(pruneLock)) return undefined;
       await breakRefLocks(repository, id);
+      if (mount) mountAgain(repository, id);
       return { result: await action(new LockedSession(repository, id)) };
     });
     if (done !== undefined) return done.result;
@@ -69,6 +73,13 @@ export async function withSessionLock<T>(
       hints: ['try again in a few seconds'],
     });
   }
+}
+
+/** An ended session has no folder, and one in creation may have half of it. */
+function mountAgain({ agtDir }: Repository, id: SessionId): void {
+  const record = readSessionFile(agtDir, id);
+  if (record?.token === undefined || record.state === 'creating') return;
+  ensureWorkspace(record);
 }
 
 /** Where the git directory stands at another path, git would write that path into other sandboxes. @throws AgtError */

@@ -13,9 +13,9 @@ const BTRFS = 0x9123683e;
 function place(changed: Partial<Place> = {}): Place {
   const directory = makeTempDir();
   return {
-    ...{ directory, existing: directory, fileSystem: BTRFS, isRoot: true },
+    ...{ directory, existing: directory, fileSystem: BTRFS, isRoot: true, state: undefined },
     mount: { point: '/', type: 'btrfs', source: '/dev/sda1', options: ['rw'] },
-    program: () => '/usr/bin/btrfs',
+    program: (name) => (name === 'agentfs' ? undefined : `/usr/bin/${name}`),
     ...changed,
   };
 }

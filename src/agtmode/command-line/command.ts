@@ -69,9 +69,9 @@ export const DRY_RUN_OPTION = {
 } as const;
 
 export const FS_SNAPSHOTS_OPTION = {
-  choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'disable'],
+  choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
   describe:
-    'how to make the session: clone it (btrfs, zfs), mount it (overlay) or copy files (git); disable: no snapshots by themselves',
+    'how to make the session: clone it (btrfs, zfs), mount it (overlay, agentfs) or copy files (git); disable: no snapshots by themselves',
 } as const;
 
 /** For commands that report what they did: `runCommand` keeps them quiet. */

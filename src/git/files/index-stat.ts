@@ -27,6 +27,21 @@ export function withStatData(bytes: Buffer, oidLength: number, statOf: StatOf): 
   return withChecksum([head, ...keptExtensions(bytes, end, oidLength)], oidLength);
 }
 
+/** For a folder whose files have the times and sizes of those that the index knows, and other inodes. */
+export function withStatOfCopy(bytes: Buffer, oidLength: number, folder: string): Buffer | undefined {
+  const top = Buffer.from(`${folder}/`).toString('latin1');
+  return withStatData(bytes, oidLength, ({ offset, path }) => {
+    const stat = lstatSync(Buffer.from(top + path, 'latin1'), { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    const own = Buffer.alloc(STAT_LENGTH);
+    writeStat(own, 0, stat);
+    const isSame = [MTIME, MTIME + 4, SIZE].every(
+      (field) => own.readUInt32BE(field) === bytes.readUInt32BE(offset + field),
+    );
+    return isSame ? stat : undefined;
+  });
+}
+
 const SUBMODULE = 0o160000;
 /** In a sparse index. */
 const DIRECTORY = 0o040000;
@@ -117,4 +132,5 @@ export function hasStat(bytes: Buffer, { offset }: IndexEntry, stat: BigIntStats
 }
 
 const MTIME = 8;
+const SIZE = 36;
 const STAT_LENGTH = 40;

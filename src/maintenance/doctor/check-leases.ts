@@ -2,12 +2,16 @@
  * Folders of providers that no session uses: those of repositories that somebody has deleted, and what a killed agt left
  * half made. The leases name them, wherever they are.
  */
+
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import { readJson } from '../../disk/read-json.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { leftFolders } from '../../providers/agentfs/probe.ts';
+import { storeOf } from '../../providers/agentfs/store.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
@@ -21,7 +25,6 @@ import {
   templateFiles,
 } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { stateHome } from '../../session/attached/store.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
 
@@ -31,7 +34,10 @@ const OLD_MS = 10 * 60_000;
 export async function checkLeases(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const state = stateHome(env);
   if (state === undefined) return [];
-  const findings: Finding[] = [];
+  const findings: Finding[] = leftFolders(state).map(({ path: about, end }) => {
+    const problem = 'a killed agt has left this folder, in which it measured agentfs';
+    return { level: 'note', about, problem, mend: 'agt doctor --fix', fix: end };
+  });
   for (const lease of listLeases(state)) findings.push(...(await checkLease(state, lease)));
   return findings;
 }
@@ -39,13 +45,14 @@ export async function checkLeases(env: NodeJS.ProcessEnv): Promise<Finding[]> {
 async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
   const { token, session, repository } = lease;
   const end = () => endLease(state, token);
+  const provider = providerOf(token.kind);
   const [half, whole] = [makingPath(token), token.path].map(
-    (path) => existsSync(path) && carriesNonce(path, token),
+    (path) => provider.holds?.(path, token) ?? (existsSync(path) && carriesNonce(path, token)),
   );
   const dataset = half || whole ? undefined : await unmounted(token);
   if (dataset === undefined && existsSync(repository) && (await isInUse(lease))) return [];
   const remove = async () => {
-    if (await providerOf(token.kind).remove(token)) end();
+    if (await provider.remove(token)) end();
   };
   const note = { level: 'note', about: token.path, mend: 'agt doctor --fix' } as const;
   if (dataset !== undefined)
@@ -66,6 +73,7 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       { ...note, about: makingPath(token), problem: 'a killed agt did not finish this folder', fix: remove },
     ];
   const frozen = frozenName(token.path);
+  if (frozen !== undefined && provider.isUsed?.(token)) return [];
   // Once the snapshots are gone, it may have the only copy.
   const isLastCopy = frozen?.isMoment === true && !existsSync(repository);
   if (frozen !== undefined && !isLastCopy)
@@ -78,9 +86,15 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
       problem: `a ${token.kind} folder of session "${session}", whose repository ${repository} is gone`,
       mend: isLastCopy
         ? `check what it contains, then delete it with the program ${token.kind}`
-        : `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}rm -rf ${shellQuote(token.path)}`,
+        : `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}${howToDelete(token)}`,
     },
   ];
+}
+
+function howToDelete(token: Token): string {
+  const path = shellQuote(token.path);
+  if (token.kind !== 'agentfs') return `rm -rf ${path}`;
+  return `rm -rf ${path} ${shellQuote(storeOf(token.path, token).directory)}`;
 }
 
 /** Undefined also where that file system is not there any more. */

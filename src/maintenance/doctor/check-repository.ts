@@ -204,9 +204,18 @@ function describeWithoutLink(path: string): Finding {
 
 function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
   const file = areaConfigFile(worktree.path);
-  if (worktree.bare || !statSync(file, { throwIfNoEntry: false })?.isFile()) return [];
+  if (worktree.bare || !isFile(file)) return [];
   const problem = 'agt ignores this file: a configuration file in a worktree can come from other people';
   return [{ level: 'note', about: file, problem, mend: 'set what you want with: agt config set' }];
+}
+
+/** False also where a mount does not answer. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function describeScratch(path: string): Finding {

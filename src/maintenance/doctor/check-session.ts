@@ -1,6 +1,7 @@
 /** Checks one session: its intent, its refs, its sandbox. */
 
 import { isLocked } from '../../disk/lock.ts';
+import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -10,17 +11,36 @@ import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isEnded } from '../../session/state.ts';
+import { ensureWorkspace } from '../../session/workspace/provider.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { checkCapture } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
-/** `refs`: the full names of all refs. */
+/** `refs`: the full names of all refs. A session whose file system fails is a finding, and agt checks the others. */
 export async function checkSession(
+  repository: Repository,
+  record: SessionRecord,
+  worktrees: readonly WorktreeEntry[],
+  refs: ReadonlySet<string>,
+  finishers: Finishers,
+): Promise<Finding[]> {
+  try {
+    return await check(repository, record, worktrees, refs, finishers);
+  } catch (error) {
+    const reason = systemFailure(error);
+    if (reason === undefined) throw error;
+    const problem = `agt cannot check it: ${reason}`;
+    const mend = `look whether its folder can be used: ${sessionFolder(record)}`;
+    return [{ level: 'error', about: record.session_id, problem, mend }];
+  }
+}
+
+async function check(
   repository: Repository,
   record: SessionRecord,
   worktrees: readonly WorktreeEntry[],
@@ -31,12 +51,24 @@ export async function checkSession(
   if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
   const { findings, checkRest } = checkIntent(repository, record, finishers);
   if (!checkRest) return findings;
+  const gone = checkMount(repository, record);
+  if (gone !== undefined) return [...findings, gone];
   findings.push(
     ...(await checkRefs(repository, record, refs)),
     ...(isAttached(record) ? [] : await checkWorkBranch(repository, record, refs)),
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
   return findings.length > 0 || !isActive(record) ? findings : checkCapture(repository, record);
+}
+
+/** A folder that is a mount is an empty one after a restart of the machine. */
+function checkMount(repository: Repository, record: SessionRecord): Finding | undefined {
+  if (!isActive(record) || !ensureWorkspace(record, true)) return undefined;
+  const { session_id: about, provider } = record;
+  const problem = `its folder is a mount of ${provider}, and is mounted no longer: ${sessionFolder(record)}`;
+  // Whoever locks a session mounts it.
+  const fix = () => withSessionLock(repository, about, async () => undefined);
+  return { level: 'error', about, problem, mend: `agt autocommit --session-id ${about}`, fix };
 }
 
 /** The shadow branch and agt's own tip: each can be made again from the other. */

@@ -1,12 +1,13 @@
 /** `agt gc --folders`: shortens the histories of all attached folders, and frees the disk space of what goes. */
+
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { stateHome } from '../../disk/state-home.ts';
 import { lastTidyFile } from '../../repository/layout.ts';
 import {
   type AttachedSession,
   type FolderAccess,
   listStores,
   openListedStore,
-  stateHome,
 } from '../../session/attached/store.ts';
 import { retryAfterChange } from '../../session/retry.ts';
 import { applyRetention } from './gc.ts';

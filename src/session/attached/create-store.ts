@@ -2,10 +2,12 @@
  * Makes the store of a folder under a temporary name, complete with its session, and renames it: a killed agt leaves no
  * half of one, and of two at once the first one wins.
  */
+
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { shadowRef, tipRef, workRef } from '../../filter/agent-refs.ts';
 import { FSYNC_ARGS, type Git, gitText, inDirectory } from '../../git/run/git.ts';
@@ -22,7 +24,6 @@ import {
   makeFoldersDirectory,
   openStore,
   settingsFile,
-  stateHome,
   storeName,
   storeRepository,
 } from './store.ts';

@@ -1,11 +1,13 @@
 /** Deletes the store of an attached folder with all of its snapshots. The folder itself stays as it is. */
+
 import { mkdtempSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import { newStorePrefix } from '../../repository/layout.ts';
 import { withSessionLock } from '../lock.ts';
-import { type AttachedSession, type FolderAccess, stateHome } from './store.ts';
+import type { AttachedSession, FolderAccess } from './store.ts';
 
 /**
  * First the store gets a name that no folder leads to. If agt is killed then, the next new store deletes the rest.

@@ -2,12 +2,14 @@
  * Folders that agt does not attach: a home directory, a disk, a folder with the store in it, a git directory, and one with
  * too many files. agt writes the reason down, so that a hook tells of it once.
  */
+
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { sep } from 'node:path';
+import { stateHome } from '../../disk/state-home.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { foldersDirectory, refusalFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { type FolderAccess, makeFoldersDirectory, realPath, stateHome, storeName } from './store.ts';
+import { type FolderAccess, makeFoldersDirectory, realPath, storeName } from './store.ts';
 
 /** The folder is none to attach. */
 export class FolderRefused extends AgtError {

@@ -14,10 +14,11 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
 import type { Settings } from '../../config/settings.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import { errorCode } from '../../errors.ts';
 import { discoverRepository } from '../../git/files/discover-repository.ts';
 import { openHash } from '../../git/objects/hash.ts';
@@ -41,13 +42,6 @@ export interface AttachedSession {
   /** The store. */
   readonly repository: Repository;
   readonly record: SessionRecord;
-}
-
-/** Undefined if the environment names no home. A relative path does not count, as in the XDG specification. */
-export function stateHome(env: NodeJS.ProcessEnv): string | undefined {
-  const named = env['XDG_STATE_HOME'];
-  if (named !== undefined && isAbsolute(named)) return named;
-  return env['HOME'] ? join(env['HOME'], '.local', 'state') : undefined;
 }
 
 /** As long as people can read it. */

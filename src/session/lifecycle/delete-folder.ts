@@ -2,7 +2,7 @@
  * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
  * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
  */
-import { existsSync, renameSync, type Stats } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaptureResult } from '../../autocommit/capture.ts';
@@ -13,7 +13,7 @@ import { readFileClock } from '../../disk/file-clock.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { holdsOnly, removeOnly } from '../../disk/remove-tree.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, isAgtError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { providerOf } from '../../providers/choose.ts';
@@ -27,7 +27,7 @@ import { begin, inState } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists } from '../sandbox-place.ts';
 import type { Outcome } from '../state.ts';
-import { dropWorkspace, isOwnMount, removeWorkspace, tokenOf } from '../workspace/provider.ts';
+import { dropWorkspace, isOwnMount, moveWorkspace, removeWorkspace, tokenOf } from '../workspace/provider.ts';
 
 export interface RemovalOptions {
   /** Delete also what agt could not capture. */
@@ -64,7 +64,7 @@ export async function deleteFolder(
     if (registration !== undefined) dropRegistration(registration, sandbox);
   }
   failurePoint('remove: folder removed');
-  return [...left, ...takeBack(record, moved)].map(displayPath);
+  return [...left, ...(await takeBack(record, moved))].map(displayPath);
 }
 
 /** The record of the session while its folder is out of the way. */
@@ -78,9 +78,9 @@ async function moveAndCapture(
   { force, now }: RemovalOptions,
 ): Promise<void> {
   const moved = departing(record);
-  const place = move(session.repository, record, moved) ? moved : record;
-  failurePoint('remove: moved away');
   try {
+    const place = (await move(session.repository, record, moved)) ? moved : record;
+    failurePoint('remove: moved away');
     await nextTick(sessionFolder(place));
     const captured = await captureSession(
       session,
@@ -89,7 +89,7 @@ async function moveAndCapture(
     );
     if (!force) refuseLoss(record, captured);
   } catch (error) {
-    move(session.repository, moved, record);
+    await move(session.repository, moved, record);
     const { intent: _, ...active } = record;
     session.write(inState(active, 'active', { now }));
     throw error;
@@ -100,12 +100,16 @@ async function moveAndCapture(
   failurePoint('remove: captured again');
 }
 
-/** Moves the session folder, and tells git where the sandbox is now. False if the system refuses. */
-function move(repository: Repository, from: SessionRecord, to: SessionRecord): boolean {
+/**
+ * Moves the session folder, and tells git where the sandbox is now. False if the system refuses.
+ * @throws AgtError if programs are in a folder that is a mount
+ */
+async function move(repository: Repository, from: SessionRecord, to: SessionRecord): Promise<boolean> {
   const target = sessionFolder(to);
   try {
-    if (!existsSync(target)) renameSync(sessionFolder(from), target);
-  } catch {
+    if (!existsSync(target)) await moveWorkspace(tokenOf(from), sessionFolder(from), target);
+  } catch (error) {
+    if (isAgtError(error)) throw error;
     return false;
   }
   failurePoint('remove: renamed');
@@ -207,10 +211,11 @@ function readStatCacheIfUsable(path: string) {
 }
 
 /** Brings what remains back to its place. @returns what an agent has made there meanwhile. */
-function takeBack(record: SessionRecord, moved: SessionRecord): readonly string[] {
+async function takeBack(record: SessionRecord, moved: SessionRecord): Promise<readonly string[]> {
   const folder = sessionFolder(record);
   const made = existsSync(folder) ? removeOnly(folder, () => false) : [];
-  if (existsSync(sessionFolder(moved)) && !existsSync(folder)) renameSync(sessionFolder(moved), folder);
+  if (existsSync(sessionFolder(moved)) && !existsSync(folder))
+    await moveWorkspace(tokenOf(record), sessionFolder(moved), folder);
   return made;
 }
 

@@ -128,7 +128,9 @@ export function removeSession(
   // The current directory may be in the folder that goes.
   process.chdir(repository.commonDir);
   const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
-  return withSessionLock(outside, plan.record.session_id, (session) => removeLocked(session, plan, options));
+  const remove = (session: LockedSession) => removeLocked(session, plan, options);
+  // With --force a session may go whose folder cannot be mounted.
+  return withSessionLock(outside, plan.record.session_id, remove, { mount: !options.force });
 }
 
 /** For a caller that holds the lock and whose current directory is not in the folder. */

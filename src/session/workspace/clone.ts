@@ -2,14 +2,17 @@
  * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
  * when it is complete, so that nobody takes its files for the work of an agent.
  */
-import { linkSync, readFileSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
+import { withStatOfCopy } from '../../git/files/index-stat.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { gitText, inDirectory } from '../../git/run/git.ts';
 import { startDetached } from '../../git/run/start-detached.ts';
+import { providerOf } from '../../providers/choose.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -83,6 +86,7 @@ export async function moveIntoWorktree(
   const clone = join(workspace.path, 'sandbox');
   if (source.index !== undefined) {
     writeClonedIndex(gitDir, source.index);
+    if (providerOf(workspace.kind).newInodes) followInodes(gitDir, clone, commit);
     if (source.commit !== commit) {
       const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
       await gitText(repository.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
@@ -95,6 +99,8 @@ export async function moveIntoWorktree(
   rmSync(join(sandbox, '.git'));
   for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
   await settleWorkspace(workspace);
+  if (providerOf(workspace.kind).newInodes && source.index !== undefined)
+    followInodes(gitDir, sandbox, commit);
 }
 
 /**
@@ -106,6 +112,16 @@ function writeClonedIndex(gitDir: string, { copyTo, mtimeMs }: ClonedIndex): voi
   copyTo(path);
   const seconds = Math.floor(mtimeMs / 1000);
   utimesSync(path, seconds, seconds);
+}
+
+/** Gives the entries of the index the inode numbers of a new mount. The index keeps its time. */
+function followInodes(gitDir: string, folder: string, commit: string): void {
+  const path = join(gitDir, 'index');
+  const { mtimeMs } = statSync(path);
+  const bytes = withStatOfCopy(readFileSync(path), commit.length / 2, folder);
+  if (bytes === undefined) return;
+  const copyTo = () => writeFileAtomic(path, bytes, { cache: true });
+  writeClonedIndex(gitDir, { size: bytes.length, mtimeMs, copyTo });
 }
 
 /** From here on the kernel takes seconds to read the inodes of a clone: about 10,000 files. */

@@ -3,14 +3,15 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { choose, providerOf } from '../../providers/choose.ts';
 import type { ProviderKind } from '../../providers/kind.ts';
 import { endLease, takeLease } from '../../providers/lease.ts';
 import { readPlace } from '../../providers/place.ts';
 import { makingPath, newToken, parseToken, type Token, tokenText } from '../../providers/token.ts';
+import { departingFolder } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { stateHome } from '../attached/store.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 
 /** The fields of the metadata that say how agt makes the folder of a session. */
@@ -67,6 +68,28 @@ export async function settleWorkspace({ token, path }: Workspace): Promise<void>
   failurePoint('workspace: in place');
 }
 
+/** @throws AgtError if programs are in a folder that is a mount; system errors */
+export async function moveWorkspace(token: Token | undefined, from: string, to: string): Promise<void> {
+  const move = token && providerOf(token.kind).move;
+  if (token === undefined || move === undefined) renameSync(from, to);
+  else await move(token, from, to);
+}
+
+/**
+ * Mounts the folder of a session that is mounted no longer, as after a restart of the machine. True if it was not; with
+ * `dryRun` it stays so. @throws AgtError if it cannot be mounted
+ */
+export function ensureWorkspace({ sandbox, token: text }: Mounted, dryRun?: boolean): boolean {
+  const token = parseToken(text);
+  const ensure = token && providerOf(token.kind).ensure;
+  if (token === undefined || ensure === undefined) return false;
+  const folder = join(sandbox, '..');
+  const found = [folder, departingFolder(folder)].map((path) => ensure(token, path, dryRun));
+  return found.includes(true);
+}
+
+type Mounted = { readonly sandbox: string; readonly token?: string };
+
 export function lease({ commonDir, git }: Repository, token: Token, session?: string): void {
   const state = stateHome(git.env);
   if (state === undefined) return;
@@ -79,10 +102,10 @@ export function isOwnMount(record: Pick<SessionRecord, 'token'>): boolean {
   return token !== undefined && providerOf(token.kind).mounts === true;
 }
 
-/** A restart of the system ends an overlay until agt mounts it again, and `git worktree prune` would forget its index. */
+/** A restart of the system ends such a mount until agt mounts it again, and `git worktree prune` would forget its index. */
 export function keepRegistered({ token, sandbox }: Pick<SessionRecord, 'token' | 'sandbox'>): void {
   const gitDir = worktreeGitDir(sandbox);
-  if (gitDir !== undefined && parseToken(token)?.kind === 'overlay')
+  if (gitDir !== undefined && ['overlay', 'agentfs'].includes(parseToken(token)?.kind ?? ''))
     writeFileSync(join(gitDir, 'locked'), 'agt mounts it when it is needed\n');
 }
 

@@ -146,6 +146,20 @@ async function freezeTemplate(
   writeFileAtomic(files.record, `${JSON.stringify(text)}\n`);
   failurePoint('template: recorded');
   if (before !== undefined) await dropTemplate(repository, before);
+  await dropUnused(repository, token);
+}
+
+/** A younger one may be another agt's, which does not use it yet. */
+const YOUNG_MS = 10 * 60_000;
+
+/** Earlier templates that sessions were built on, and are no longer. */
+async function dropUnused(repository: Repository, { kind, path: current }: Token): Promise<void> {
+  const { isUsed, walk } = providerOf(kind);
+  if (isUsed === undefined) return;
+  for (const token of walk(dirname(current))) {
+    const age = Date.now() - statSync(token.path).ctimeMs;
+    if (token.path !== current && age > YOUNG_MS) await dropToken(repository, token);
+  }
 }
 
 async function dropTemplate(repository: Repository, { token: text }: TemplateRecord): Promise<void> {
