@@ -194,4 +194,14 @@ describe('the object store after agt gc', () => {
     agtOk(repository, 'gc', '--prune=now');
     expect(readdirSync(dir)).toContain(pack);
   });
+
+  test('deletes files that a killed git left, although there is nothing else to delete', () => {
+    agtOk(repository, 'gc', '--prune=now');
+    const left = join(repository, '.git/objects/pack/tmp_pack_abcdef');
+    write(left, 'half a pack');
+    agtOk(repository, 'gc', '--prune=never');
+    expect(existsSync(left)).toBe(true);
+    agtOk(repository, 'gc', '--prune=now');
+    expect(existsSync(left)).toBe(false);
+  });
 });

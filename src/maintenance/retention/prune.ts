@@ -6,10 +6,11 @@
  * three quarters of the object store and half of the free disk. It leaves the other packs for later.
  */
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
 import { usageError } from '../../errors.ts';
+import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
 import {
   type MeasuredPack,
@@ -63,7 +64,8 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
   const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
-  if (chosen.length + survey.loose.count > 0) {
+  const isLeft = abandonedFiles(objectsDir).some((path) => basename(path).startsWith('tmp_'));
+  if (isLeft || chosen.length + survey.loose.count > 0) {
     await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
       reportProgress('deleting objects');
