@@ -5,8 +5,9 @@
  * It reports that something changed; the scan finds out what. An additional or lost event does no harm, but a new
  * directory that gets no watch would. So when the kernel may have dropped events, it watches all directories anew.
  */
-import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { entriesOf } from '../../disk/folder-entries.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -117,7 +118,8 @@ export class FolderWatcher {
       return; // deleted meanwhile
     }
     siblings.set(name, directory);
-    for (const child of directoriesIn(absolute)) this.add(directory.children, child, join(path, child));
+    const children = directoriesIn(`${this.folderBytes}/${path}`);
+    for (const child of children) this.add(directory.children, child, join(path, child));
   }
 
   private onDirectoryEvent(
@@ -169,9 +171,9 @@ function isDirectory(path: string | Buffer): boolean {
 }
 
 /** Names of the directories in a directory; none if it cannot be listed, which the capture reports. */
-function directoriesIn(path: string | Buffer): string[] {
+function directoriesIn(path: string): string[] {
   try {
-    return readdirSync(path, { withFileTypes: true, encoding: 'latin1' as BufferEncoding })
+    return entriesOf(path)
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name);
   } catch {
