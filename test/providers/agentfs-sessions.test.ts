@@ -206,9 +206,9 @@ describe.skipIf(problem !== undefined)(
       for (const id of ['f1', 's1']) agtOk(repository, 'session', 'remove', id);
       rmSync(repository, { recursive: true });
       const found = findings(area);
-    const left = found.find(({ fixable }: { fixable: boolean }) => !fixable); // the others are templates
-    expect(left).toMatchObject({ level: 'warning', about: sessionOf(repository, 's2').folder });
-    spawnSync('sh', ['-c', left.mend.replace(/^.*then: /, '')]);
+      const left = found.find(({ fixable }: { fixable: boolean }) => !fixable); // the others are templates
+      expect(left).toMatchObject({ level: 'warning', about: sessionOf(repository, 's2').folder });
+      spawnSync('sh', ['-c', left.mend.replace(/^.*then: /, '')]);
       run(AGT, ['doctor', '--fix'], { cwd: area });
       expect([mountsBelow(area), leases(), frozen('')]).toEqual([[], [], []]);
     });
