@@ -72,7 +72,7 @@ describe('agt config', () => {
     [['config', 'set', 'agt.agentEmail', 'nobody'], /not an email address/],
     [
       ['config', 'set', 'fs.snapshots', 'tape'],
-      /^error: invalid value "tape" for fs\.snapshots: not supported; supported values are auto, git, btrfs, zfs, overlay and disable\n/,
+      /^error: invalid value "tape" for fs\.snapshots: not supported; supported values are auto, git, btrfs, zfs, overlay, agentfs and disable\n/,
     ],
     [
       ['config', 'set', 'fs.workingCopy', 'copy'],
@@ -105,8 +105,8 @@ describe('agt config', () => {
     [
       'fs.snapshots',
       'AGT_FS_SNAPSHOTS',
-      ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'disable'],
-      ['agentfs', 'tape'],
+      ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
+      ['tape'],
     ],
     ['fs.workingCopy', 'AGT_WORKING_COPY', ['auto', 'worktree', 'in-place', 'cow-overlay'], ['copy']],
   ])('%s accepts only values that agt acts on', (name, variable, supported, unsupported) => {
