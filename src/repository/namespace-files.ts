@@ -8,6 +8,8 @@ export function namespaceFiles(sessionFolder: string): {
   readonly directory: string;
   /** Where the common git directory stands meanwhile. */
   readonly gitDirectory: string;
+  /** Where the sandbox's registration stands meanwhile. */
+  readonly registration: string;
   /** Names the user's path. */
   readonly path: string;
   readonly gitFile: string;
@@ -19,6 +21,7 @@ export function namespaceFiles(sessionFolder: string): {
   return {
     directory,
     gitDirectory: inIt('.git'),
+    registration: inIt('registration'),
     path: inIt('path'),
     gitFile: inIt('git-file'),
     gitdir: inIt('gitdir'),

@@ -10,13 +10,14 @@ export type NamespaceWay = 'root' | 'user namespace' | 'bubblewrap';
 
 type Words = readonly string[];
 
-/** `$1`: the number of binds; then each source and target; the directory to be in; the command. */
+/** `$1`: the number of binds; then `ro` or `rw`, source and target of each; the directory to be in; the command. */
 const SCRIPT = [
   'agt_left=$1',
   'shift',
   'while [ "$agt_left" -gt 0 ]; do',
-  '  mount -n --rbind -- "$1" "$2" || exit 126',
-  '  shift 2',
+  '  mount -n --rbind -- "$2" "$3" || exit 126',
+  '  case $1 in ro) mount -n -o remount,bind,ro -- "$3" || exit 126 ;; esac',
+  '  shift 3',
   '  agt_left=$((agt_left - 1))',
   'done',
   'cd -- "$1" || exit 126',
@@ -27,7 +28,8 @@ const SCRIPT = [
 
 /** The words that run `command` in the namespace, in the directory `cwd`. */
 export function wordsIn(way: NamespaceWay, { binds }: Namespace, cwd: string, command: Words): Words {
-  const script = ['sh', '-c', SCRIPT, 'agt', String(binds.length), ...binds.flat(), cwd];
+  const words = binds.flatMap(({ source, target, readOnly }) => [readOnly ? 'ro' : 'rw', source, target]);
+  const script = ['sh', '-c', SCRIPT, 'agt', String(binds.length), ...words, cwd];
   switch (way) {
     case 'root':
       return ['unshare', '--mount', '--', ...script, ...command];
@@ -40,10 +42,23 @@ export function wordsIn(way: NamespaceWay, { binds }: Namespace, cwd: string, co
     case 'bubblewrap':
       return [
         ...['bwrap', '--dev-bind', '/', '/'],
-        ...binds.flatMap(([source, target]) => ['--bind', source, target]),
+        ...binds.flatMap(({ target, readOnly }, n) => [
+          readOnly ? '--ro-bind' : '--bind',
+          sourceOutside(binds, n),
+          target,
+        ]),
         ...['--chdir', cwd, '--', ...command],
       ];
   }
+}
+
+/** bubblewrap looks for sources outside of the namespace, where the binds before do not count. */
+function sourceOutside(binds: Namespace['binds'], n: number): string {
+  const { source } = binds[n] as Namespace['binds'][number];
+  const before = binds.slice(0, n).findLast(({ target }) => `${source}/`.startsWith(`${target}/`));
+  return before === undefined || before.source === source
+    ? source
+    : before.source + source.slice(before.target.length);
 }
 
 /** The first way that works with these binds. @throws AgtError with the reason of each, if none does */

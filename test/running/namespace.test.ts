@@ -144,6 +144,38 @@ describe.skipIf(problem !== undefined)(`as root${problem === undefined ? '' : ` 
     expect(readFileSync(gitdir, 'utf8')).toBe(`${sandbox}/.git\n`);
   });
 
+  test('git inside can delete and break no worktree of the user', () => {
+    const own = makeSession({ a: 'a\n' });
+    const { repository } = own;
+    const trees = ['../z-topic', 'below', '../detached'].map((path) => join(repository, path));
+    for (const [i, path] of trees.entries()) {
+      git(repository, 'worktree', 'add', '-q', path, ...(i === 2 ? ['--detach'] : ['-b', `b${i}`]));
+      write(join(path, 'staged'), `${i}\n`);
+      git(path, 'add', 'staged');
+    }
+    const state = () =>
+      trees.map((path) => [git(path, 'status', '--porcelain'), git(path, 'rev-parse', 'HEAD')]);
+    const before = state();
+    const script =
+      'git gc -q --prune=now; git worktree prune; git worktree repair; echo x > x; git add x; git commit -qm x';
+    for (const cwd of [repository, trees[0] as string]) {
+      const words = [
+        'run',
+        's1',
+        ...OVERLAY,
+        '--',
+        'sh',
+        '-c',
+        script.replaceAll('x', cwd === repository ? 'x' : 'y'),
+      ];
+      expect(run(AGT, words, { cwd }).exitCode).toBe(0);
+      expect(state()).toEqual(before);
+    }
+    expect(git(own.sandbox, 'log', '--format=%s')).toBe('y\nx\nfirst');
+    expect(agt(repository, 'doctor').stdout).toContain('nothing is wrong');
+    expect(git(repository, 'fsck', '--strict')).not.toMatch(/missing|broken/);
+  });
+
   test('a link in place of the directory for it is refused, and nothing is written through it', () => {
     const other = makeSession();
     const elsewhere = makeTempDir('elsewhere');
@@ -176,12 +208,15 @@ describe.skipIf(problem !== undefined)(`as root${problem === undefined ? '' : ` 
     const top = join(parent, 'p/project/main');
     agtOk(top, 'session', 'new', 's1', ...OVERLAY);
     const script =
-      'pwd; git rev-parse --show-toplevel; echo x > x; agt autocommit -q; agt session path; agt session new s2 -q; git status --short';
-    const found = lines(run(AGT, ['run', 's1', '--', 'sh', '-c', script], { cwd: top }));
+      'pwd; git rev-parse --show-toplevel; echo x > x; agt autocommit -q; agt session path; git gc -q; git worktree prune; git status --short';
+    const inClone = run(AGT, ['run', 's1', '--', 'sh', '-c', script], { cwd: top });
+    const found = inClone.stdout.trim().split('\n');
     expect(found.slice(0, 2)).toEqual([top, top]);
     expect(found.at(-1)).toBe('?? x');
     expect(git(top, 'status', '--porcelain')).toBe('');
-    expect(agtOk(top, 'run', 's2', '--', 'pwd')).toContain('/sessions/s2/sandbox');
+    const made = run(AGT, ['run', 's1', '--', 'agt', 'session', 'new', 's2'], { cwd: top });
+    expect(made.stderr).toContain('Read-only file system');
+    expect(made.exitCode).not.toBe(0);
     expect(agt(top, 'doctor').stdout).toContain('nothing is wrong');
   });
 

@@ -63,7 +63,10 @@ export async function start(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   children.push(child);
-  await new Promise((resolve) => child.stdout?.once('data', resolve));
+  await new Promise((resolve, reject) => {
+    child.stdout?.once('data', resolve);
+    child.once('exit', (code) => reject(new Error(`it ended with ${code}, before its first line`)));
+  });
   return child;
 }
 

@@ -5,24 +5,35 @@
  * An ordinary repository has its git directory below that path, where the sandbox now is. So it is bound to a second place,
  * in the session folder, and the `.git` file of the sandbox leads there. git writes `gitdir` anew once a day if it finds a
  * worktree at another path: so a file of the namespace lies over that one as well.
+ *
+ * Two worktrees now have one path, and others are hidden or broken: git inside would delete their registrations, with the
+ * index and HEAD of the user. So the command can change the registration of the sandbox alone.
  */
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { giveTo, ownerOf } from '../../checkout/owner.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { AgtError } from '../../errors.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
-import { listWorktrees } from '../../git/files/worktree-registrations.ts';
+import { listRegistrations, listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { namespaceFiles } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 
+export interface Bind {
+  readonly source: string;
+  readonly target: string;
+  /** For the command. */
+  readonly readOnly?: true;
+}
+
 export interface Namespace {
   /** The user's own path, where the sandbox is to stand. */
   readonly path: string;
-  /** Sources and targets of the binds, in order. */
-  readonly binds: readonly (readonly [source: string, target: string])[];
+  /** In this order. */
+  readonly binds: readonly Bind[];
   /** The common git directory as the command sees it. */
   readonly commonDir: string;
   /** Room for agt's programs that the command sees, too. */
@@ -37,25 +48,39 @@ export function prepareNamespace(repository: Repository, record: SessionRecord, 
   const registration = worktreeGitDir(sandbox);
   if (registration === undefined) throw cannot(record, path, 'its .git file leads nowhere');
   const files = namespaceFiles(sessionFolder(record));
-  makeDirectories(record, path, [files.directory, files.gitDirectory, files.bin]);
+  makeDirectories(record, path, [files.directory, files.gitDirectory, files.registration, files.bin]);
   const isMoved = `${commonDir}/`.startsWith(`${path}/`);
   const inside = isMoved ? files.gitDirectory : commonDir;
-  const registered = join(inside, 'worktrees', basename(registration));
+  const worktrees = join(inside, 'worktrees');
+  const registered = join(worktrees, basename(registration));
   write(files.path, `${path}\n`);
   write(files.gitdir, `${path}/.git\n`);
   write(files.gitFile, `gitdir: ${registered}\n`);
-  const binds: [string, string][] = [
-    ...(isMoved ? [[commonDir, files.gitDirectory] as [string, string]] : []),
-    [sandbox, path],
-    ...(isMoved
-      ? [
-          [files.gitFile, join(path, '.git')] as [string, string],
-          [files.gitFile, join(sandbox, '.git')] as [string, string],
-        ]
-      : []),
-    [files.gitdir, join(registered, 'gitdir')],
+  const binds: Bind[] = [
+    ...(isMoved ? [{ source: commonDir, target: files.gitDirectory }] : []),
+    { source: registration, target: files.registration },
+    readOnly(worktrees),
+    { source: files.registration, target: registered },
+    ...(isMoved ? gitFilesOfOthers(commonDir, path).map(readOnly) : []),
+    { source: sandbox, target: path },
+    { source: files.gitFile, target: join(path, '.git'), readOnly: true },
+    { source: files.gitFile, target: join(sandbox, '.git'), readOnly: true },
+    { source: files.gitdir, target: join(registered, 'gitdir') },
   ];
   return { path, binds, commonDir: inside, bin: files.bin };
+}
+
+function readOnly(path: string): Bind {
+  return { source: path, target: path, readOnly: true };
+}
+
+/** `.git` files of worktrees elsewhere. For the command they are broken, and `git worktree repair` would write to them. */
+function gitFilesOfOthers(commonDir: string, path: string): string[] {
+  return listRegistrations(commonDir)
+    .map((registration) => readSmallFile(join(registration, 'gitdir')) ?? '')
+    .filter(
+      (file) => !file.startsWith(`${path}/`) && lstatSync(file, { throwIfNoEntry: false })?.isFile() === true,
+    );
 }
 
 /**
