@@ -220,6 +220,32 @@ describe('agt snapshot forget', () => {
     expect(agtOk(folder, 'snapshot')).toContain('first snapshot');
   });
 
+  it('not those of a folder that was moved to its path', () => {
+    const parent = makeTempDir('swapped');
+    const [one, other, aside] = ['one', 'other', 'aside'].map((name) => join(parent, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const folder of [one, other]) {
+      write(join(folder, 'a'), 'a\n');
+      agtOk(folder, 'snapshot');
+    }
+    for (const [from, to] of [
+      [one, aside],
+      [other, one],
+      [aside, other],
+    ] as const)
+      renameSync(from, to);
+    expect(agtOk(parent, 'snapshot', 'forget', other, '--force')).toContain('deleted 1 snapshot');
+    const again = agt(parent, 'snapshot', 'forget', other, '--force');
+    expect(again).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('there are no snapshots of'),
+    });
+    expect(agtOk(one, 'snapshot', 'list')).toContain('@{0}');
+  });
+
   it('a folder that is gone, and one in which agt works', () => {
     const folder = makeTempDir('gone');
     write(join(folder, 'a'), 'one\n');

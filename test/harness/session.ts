@@ -31,6 +31,12 @@ export function sessionIn(repository: string, id = 's1'): TestSession {
   return { repository, sandbox, folder: join(sandbox, '..'), id };
 }
 
+/** A session that is there, in an ordinary repository. */
+export function sessionOf(repository: string, id: string): TestSession {
+  const folder = join(`${repository}.agt`, 'sessions', id);
+  return { repository, folder, sandbox: join(folder, 'sandbox'), id };
+}
+
 /** A function that makes copies of one session: a copy takes a tenth of the time of a new one. */
 export function copiesOf(make: () => TestSession): () => TestSession {
   let first: TestSession | undefined;

@@ -90,9 +90,14 @@ export function write(path: string, content: string | Buffer, mode?: number): vo
 }
 
 /** A repository with one commit on main, in a directory of its own. */
-export function makeRepository(files: Record<string, string | Buffer> = { 'README.md': 'hello\n' }): string {
-  const dir = join(makeTempDir(), 'project');
-  mkdirSync(dir);
+type Files = Readonly<Record<string, string | Buffer>>;
+
+export function makeRepository(files: Files = { 'README.md': 'hello\n' }): string {
+  return makeRepositoryAt(join(makeTempDir(), 'project'), files);
+}
+
+export function makeRepositoryAt(dir: string, files: Files): string {
+  mkdirSync(dir, { recursive: true });
   git(dir, 'init', '-q', '-b', 'main');
   for (const [path, content] of Object.entries(files)) write(join(dir, path), content);
   git(dir, 'add', '-A');

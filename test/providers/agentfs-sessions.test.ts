@@ -3,33 +3,28 @@
  * mounted again after a restart, and nothing stays mounted after a kill.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attack } from '../crash/aftermath.ts';
 import { type FakeAgentfs, fakeProblem, makeFakeAgentfs, mountsBelow } from '../harness/fake-agentfs.ts';
-import { autocommit, onDisk, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import {
+  autocommit,
+  onDisk,
+  sessionOf,
+  snapshotFolder,
+  snapshotTree,
+  type TestSession,
+} from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
 const problem = fakeProblem();
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 const PATH = process.env['PATH'];
 
 function makeProject(): string {
-  const repository = join(makeTempDir(), 'project');
-  mkdirSync(repository);
-  git(repository, 'init', '-q', '-b', 'main');
-  for (const name of ['a', 'b', 'src/c']) write(join(repository, name), `${name}\n`);
-  write(join(repository, '.gitignore'), 'built\n');
-  git(repository, 'add', '-A');
-  git(repository, 'commit', '-q', '-m', 'first');
-  return repository;
+  return makeRepository({ a: 'a\n', b: 'b\n', 'src/c': 'src/c\n', '.gitignore': 'built\n' });
 }
-
-const sessionOf = (repository: string, id: string): TestSession => {
-  const folder = join(`${repository}.agt`, 'sessions', id);
-  return { repository, folder, sandbox: join(folder, 'sandbox'), id };
-};
 
 function facts({ sandbox, folder }: TestSession): unknown[] {
   const told = (...args: string[]) => run(REAL_GIT, args, { cwd: sandbox }).stdout;

@@ -1,11 +1,11 @@
 /** The traps of a clone: agents that write meanwhile, borders of subvolumes, settings that change a checkout. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
-import { autocommit, snapshotFolder, type TestSession } from '../harness/session.ts';
-import { agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { autocommit, sessionOf, snapshotFolder } from '../harness/session.ts';
+import { agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
 
 const problem = btrfsProblem();
 
@@ -26,12 +26,8 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
   beforeAll(() => {
     disk = mountBtrfs();
     process.env['XDG_STATE_HOME'] = makeTempDir('state');
-    repository = join(disk.path, 'project');
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main');
-    for (const name of ['a.txt', 'b.txt', 'src/c']) write(join(repository, name), `${name}\n`);
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
+    const files = { 'a.txt': 'a.txt\n', 'b.txt': 'b.txt\n', 'src/c': 'src/c\n' };
+    repository = makeRepositoryAt(join(disk.path, 'project'), files);
     agtOk(repository, 'session', 'new', 's1');
   });
 
@@ -40,19 +36,16 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     disk.unmount();
   });
 
-  const sessionOf = (id: string): TestSession => {
-    const folder = join(`${repository}.agt`, 'sessions', id);
-    return { repository, folder, sandbox: join(folder, 'sandbox'), id };
-  };
+  const session = (id: string) => sessionOf(repository, id);
 
   test('while an agent writes, a fork is exactly its snapshot', async () => {
-    const writer = spawn(process.execPath, ['-e', WRITER], { cwd: sessionOf('s1').sandbox, stdio: 'ignore' });
+    const writer = spawn(process.execPath, ['-e', WRITER], { cwd: session('s1').sandbox, stdio: 'ignore' });
     try {
       for (const id of ['w1', 'w2', 'w3']) {
         agtOk(repository, 'session', 'fork', 's1', '--id', id);
-        expect(autocommit(sessionOf(id)).changes).toEqual([]);
+        expect(autocommit(session(id)).changes).toEqual([]);
         const listed = git(repository, 'ls-tree', '-r', '--name-only', `agtsessions/${id}`, 'sandbox/');
-        const onDisk = [...snapshotFolder(sessionOf(id).folder)].filter(
+        const onDisk = [...snapshotFolder(session(id).folder)].filter(
           ([, what]) => !what.startsWith('directory'),
         );
         expect(onDisk.map(([path]) => path).sort()).toEqual(listed.split('\n').sort());
@@ -65,11 +58,11 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
 
   test('a subvolume that an agent made is in the fork, and goes with the session', () => {
     agtOk(repository, 'session', 'new', 'nest');
-    const { sandbox } = sessionOf('nest');
+    const { sandbox } = session('nest');
     expect(spawnSync('btrfs', ['subvolume', 'create', join(sandbox, 'inner')]).status).toBe(0);
     write(join(sandbox, 'inner/deep/x'), 'x\n');
     agtOk(repository, 'session', 'fork', 'nest', '--id', 'nest-fork');
-    expect(snapshotFolder(sessionOf('nest-fork').folder)).toEqual(snapshotFolder(sessionOf('nest').folder));
+    expect(snapshotFolder(session('nest-fork').folder)).toEqual(snapshotFolder(session('nest').folder));
     for (const id of ['nest', 'nest-fork']) agtOk(repository, 'session', 'remove', id);
     expect(
       readdirSync(join(`${repository}.agt`, 'sessions')).filter((name) => name.startsWith('nest')),
@@ -79,7 +72,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
   });
 
   test('new attributes and settings make git write the files anew', () => {
-    const read = (id: string) => readFileSync(join(sessionOf(id).sandbox, 'a.txt'), 'utf8');
+    const read = (id: string) => readFileSync(join(session(id).sandbox, 'a.txt'), 'utf8');
     agtOk(repository, 'session', 'new', 'plain');
     writeFileSync(join(repository, '.gitattributes'), '*.txt eol=crlf\n');
     git(repository, 'add', '.gitattributes');
@@ -96,7 +89,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     ]);
     write(join(repository, '.git/hooks/post-checkout'), '#!/bin/sh\ntouch hook-ran\n', 0o755);
     agtOk(repository, 'session', 'new', 'hook');
-    expect(readdirSync(sessionOf('hook').sandbox)).toContain('hook-ran');
+    expect(readdirSync(session('hook').sandbox)).toContain('hook-ran');
   });
 
   test('after a move of the repository, sessions are found, cloned and removed', () => {
@@ -104,7 +97,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     repository = `${repository}-moved`;
     agtOk(repository, 'doctor', '--fix');
     agtOk(repository, 'session', 'fork', 's1', '--id', 'after');
-    expect(autocommit(sessionOf('after')).changes).toEqual([]);
+    expect(autocommit(session('after')).changes).toEqual([]);
     for (const id of ['s1', 'after', 'plain', 'w1']) agtOk(repository, 'session', 'remove', id);
     expect(readdirSync(join(`${repository}.agt`, 'sessions'))).not.toContain('s1');
   });

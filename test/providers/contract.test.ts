@@ -26,7 +26,14 @@ import {
   overlayProblem,
   zfsProblem,
 } from '../harness/disks.ts';
-import { autocommit, onDisk, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
+import {
+  autocommit,
+  onDisk,
+  sessionOf,
+  snapshotFolder,
+  snapshotTree,
+  type TestSession,
+} from '../harness/session.ts';
 import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
 import { AGT, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
@@ -59,11 +66,6 @@ function makeProject(parent: string): string {
   git(repository, 'commit', '-q', '-m', 'first');
   return repository;
 }
-
-const sessionOf = (repository: string, id: string): TestSession => {
-  const folder = join(`${repository}.agt`, 'sessions', id);
-  return { repository, folder, sandbox: join(folder, 'sandbox'), id };
-};
 
 /** The content of the sandbox, and git's word on it. */
 function facts(session: TestSession): Record<string, unknown> {

@@ -11,12 +11,14 @@ import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
 import {
   autocommit,
   onDisk,
+  sessionIn,
+  sessionOf,
   snapshotFolder,
   snapshotTree,
   type TestSession,
   tryAutocommit,
 } from '../harness/session.ts';
-import { AGT, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agtOk, git, makeRepositoryAt, makeTempDir, run, write } from '../harness/world.ts';
 
 const problem = btrfsProblem();
 
@@ -53,14 +55,9 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     disk = mountBtrfs();
     state = makeTempDir('state');
     process.env['XDG_STATE_HOME'] = state;
-    repository = join(disk.path, 'project');
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main');
-    for (const name of ['a', 'b', 'src/c']) write(join(repository, name), `${name}\n`);
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
-    agtOk(repository, 'session', 'new', 's1');
-    session = sessionOf('s1');
+    const files = { a: 'a\n', b: 'b\n', 'src/c': 'src/c\n' };
+    repository = makeRepositoryAt(join(disk.path, 'project'), files);
+    session = sessionIn(repository);
   });
 
   afterAll(() => {
@@ -68,10 +65,6 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     disk.unmount();
   });
 
-  const sessionOf = (id: string): TestSession => {
-    const folder = join(`${repository}.agt`, 'sessions', id);
-    return { repository, folder, sandbox: join(folder, 'sandbox'), id };
-  };
   const owner = ({ id, sandbox }: TestSession) => ({ session_id: id, sandbox });
   const agtDir = () => join(repository, '.git/agt');
   const moments = (of = session) => listMoments(agtDir(), owner(of));
@@ -116,7 +109,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
 
   test('a write after the freeze stays out, and the next capture has just that', () => {
     agtOk(repository, 'session', 'new', 'after');
-    const own = sessionOf('after');
+    const own = sessionOf(repository, 'after');
     autocommit(own);
     writeMany(join(own.sandbox, 'many'), 'text');
     // The stand-in for btrfs(8) writes as soon as the folder is frozen.
@@ -147,7 +140,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
 
   test('what lies on another file system inside is captured live', () => {
     agtOk(repository, 'session', 'new', 'nest');
-    const own = sessionOf('nest');
+    const own = sessionOf(repository, 'nest');
     expect(spawnSync('btrfs', ['subvolume', 'create', join(own.sandbox, 'inner')]).status).toBe(0);
     writeMany(join(own.sandbox, 'inner/deep'), 'inner', 5);
     mkdirSync(join(own.sandbox, 'mounted'));
@@ -172,7 +165,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
 
   test('a fork of an earlier snapshot is a clone of the nearest moment, and equal to a fork by git', () => {
     agtOk(repository, 'session', 'new', 'origin');
-    const own = sessionOf('origin');
+    const own = sessionOf(repository, 'origin');
     const commits: string[] = [];
     const step = (change: () => void) => {
       change();
@@ -204,7 +197,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
       const ids = [`by-clone${n}`, `by-git${n}`] as const;
       agtOk(repository, 'session', 'fork', 'origin', '--at', commit, '--id', ids[0]);
       agtOk(repository, 'session', 'fork', 'origin', '--at', commit, '--id', ids[1], '--fs-snapshots', 'git');
-      const [clone, byGit] = ids.map(sessionOf) as [TestSession, TestSession];
+      const [clone, byGit] = ids.map((id) => sessionOf(repository, id)) as [TestSession, TestSession];
       const facts = (of: TestSession) => [
         git(of.sandbox, 'status', '--porcelain'),
         git(of.sandbox, 'ls-files', '--stage'),
@@ -262,7 +255,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     const [, first] = git(repository, 'rev-list', '--first-parent', 'agtsessions/s1').split('\n');
     expect(view(first as string)).toBeUndefined();
     agtOk(repository, 'session', 'fork', 's1', '--at', '@{1}', '--id', 'lost-fork');
-    expect(readFileSync(join(sessionOf('lost-fork').sandbox, 'lost/f1'), 'utf8')).toBe('one 1\n');
+    expect(readFileSync(join(sessionOf(repository, 'lost-fork').sandbox, 'lost/f1'), 'utf8')).toBe('one 1\n');
     agtOk(repository, 'session', 'restore', 's1', '--to', '@{1}');
     expect(readFileSync(join(session.sandbox, 'lost/f1'), 'utf8')).toBe('one 1\n');
     agtOk(repository, 'undo', 's1');
@@ -276,7 +269,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
 
   test('on a full disk agt says so, the last snapshot stands, and nothing is left', () => {
     agtOk(repository, 'session', 'new', 'full');
-    const own = sessionOf('full');
+    const own = sessionOf(repository, 'full');
     const { commit } = autocommit(own);
     for (let n = 0; n < 300; n++) writeFileSync(join(own.sandbox, `f${n}`), randomBytes(100_000));
     const filler = join(disk.path, 'filler');

@@ -2,14 +2,14 @@
  * Commands killed at the steps of a provider. The same command then works, nothing is lost, and `agt doctor --fix` leaves
  * no folder that no session uses.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
 import { listMoments } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
 import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 
@@ -59,12 +59,7 @@ describe.each(KINDS.filter(({ problem }) => problem === undefined))('$kind', ({ 
     process.env['XDG_STATE_HOME'] = state;
     repository = join(disk.path, 'project');
     sessions = join(`${repository}.agt`, 'sessions');
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main');
-    write(join(repository, 'a'), 'a\n');
-    write(join(repository, '.gitignore'), 'built\n');
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
+    makeRepositoryAt(repository, { a: 'a\n', '.gitignore': 'built\n' });
     agtOk(repository, 'session', 'new', 's1');
     write(join(sessions, 's1/sandbox/built'), 'built\n');
     write(join(sessions, 's1/sandbox/a'), 'work\n');

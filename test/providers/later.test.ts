@@ -1,13 +1,13 @@
 /** `agt autocommit --later`: agt freezes the folder and returns; the next capture of the session reads what it froze. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { frozenView } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
-import { autocommit, makeSession, manifestOf, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { autocommit, makeSession, manifestOf, sessionIn, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
 
 const problem = btrfsProblem();
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
@@ -28,15 +28,8 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
   beforeAll(() => {
     disk = mountBtrfs();
     process.env['XDG_STATE_HOME'] = makeTempDir('state');
-    repository = join(disk.path, 'project');
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main');
-    write(join(repository, 'a'), 'first\n');
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
-    agtOk(repository, 'session', 'new', 's1');
-    const folder = join(`${repository}.agt`, 'sessions/s1');
-    session = { repository, folder, sandbox: join(folder, 'sandbox'), id: 's1' };
+    repository = makeRepositoryAt(join(disk.path, 'project'), { a: 'first\n' });
+    session = sessionIn(repository);
     autocommit(session);
   });
 

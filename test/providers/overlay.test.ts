@@ -1,12 +1,12 @@
 /** Sessions on overlayfs: they live through a restart of the system, kills and deletions, or agt says what stands in the way. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attack } from '../crash/aftermath.ts';
 import { type Disk, mountExt4, overlayProblem } from '../harness/disks.ts';
-import { autocommit, onDisk, snapshotFolder, snapshotTree, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { autocommit, onDisk, sessionOf, snapshotFolder, snapshotTree } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepositoryAt, makeTempDir, run, write } from '../harness/world.ts';
 
 const problem = overlayProblem();
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
@@ -16,22 +16,13 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
   let repository: string;
   let area: string;
 
-  const sessionOf = (id: string): TestSession => {
-    const folder = join(area, 'sessions', id);
-    return { repository, folder, sandbox: join(folder, 'sandbox'), id };
-  };
-
   beforeAll(() => {
     disk = mountExt4();
     process.env['XDG_STATE_HOME'] = makeTempDir('state');
     process.env['AGT_FS_SNAPSHOTS'] = 'overlay';
-    repository = join(disk.path, 'a, b: c');
+    const files = { a: 'a\n', b: 'b\n', 'src/c': 'src/c\n', 'src/deep/d': 'src/deep/d\n' };
+    repository = makeRepositoryAt(join(disk.path, 'a, b: c'), files);
     area = `${repository}.agt`;
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main');
-    for (const name of ['a', 'b', 'src/c', 'src/deep/d']) write(join(repository, name), `${name}\n`);
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
     agtOk(repository, 'session', 'new', 's0');
     agtOk(repository, 'session', 'new', 's1');
   });
@@ -57,7 +48,7 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
   };
 
   test('a session works as in a folder: renamed and removed directories are captured and forked', () => {
-    const session = sessionOf('s1');
+    const session = sessionOf(repository, 's1');
     const { sandbox } = session;
     renameSync(join(sandbox, 'src'), join(sandbox, 'source'));
     rmSync(join(sandbox, 'b'));
@@ -65,10 +56,10 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
     autocommit(session);
     expect(snapshotTree(session, 'agtsessions/s1')).toEqual(onDisk(session));
     agtOk(repository, 'session', 'fork', 's1', '--id', 'f1', '-q');
-    expect(snapshotFolder(sessionOf('f1').folder)).toEqual(snapshotFolder(session.folder));
+    expect(snapshotFolder(sessionOf(repository, 'f1').folder)).toEqual(snapshotFolder(session.folder));
     write(join(sandbox, 'source/c'), 'again\n');
-    expect(readFileSync(join(sessionOf('f1').sandbox, 'source/c'), 'utf8')).toBe('changed\n');
-    expect(readFileSync(join(sessionOf('s0').sandbox, 'src/c'), 'utf8')).toBe('src/c\n');
+    expect(readFileSync(join(sessionOf(repository, 'f1').sandbox, 'source/c'), 'utf8')).toBe('changed\n');
+    expect(readFileSync(join(sessionOf(repository, 's0').sandbox, 'src/c'), 'utf8')).toBe('src/c\n');
     agtOk(repository, 'session', 'undo', 's1');
     expect(readFileSync(join(sandbox, 'source/c'), 'utf8')).toBe('changed\n');
     agtOk(repository, 'session', 'remove', 'f1');
@@ -76,13 +67,13 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
   });
 
   test('after a restart, the next command of root mounts it again, with what no snapshot has', () => {
-    const { sandbox } = sessionOf('s1');
+    const { sandbox } = sessionOf(repository, 's1');
     write(join(sandbox, 'not captured'), 'work\n');
     const staged = join(sandbox, 'staged');
     write(staged, 'staged\n');
     git(sandbox, 'add', 'staged');
     restart();
-    expect(readdirSync(sessionOf('s1').folder)).toEqual([]);
+    expect(readdirSync(sessionOf(repository, 's1').folder)).toEqual([]);
     git(repository, 'worktree', 'prune');
     agtOk(repository, 'autocommit', 's1');
     expect(agt(repository, 'session', 'cat', 's1', '@:not captured').stdout).toBe('work\n');
@@ -92,11 +83,11 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
     expect(existsSync(join(sandbox, 'not captured'))).toBe(true);
     restart();
     agtOk(repository, 'session', 'remove', 's0');
-    expect(existsSync(sessionOf('s0').folder)).toBe(false);
+    expect(existsSync(sessionOf(repository, 's0').folder)).toBe(false);
   });
 
   test('nothing takes the place of work that is not mounted: agt names both', () => {
-    const { sandbox, folder } = sessionOf('s1');
+    const { sandbox, folder } = sessionOf(repository, 's1');
     restart();
     write(join(folder, 'sandbox/other'), 'written meanwhile\n');
     for (const command of [
@@ -133,11 +124,13 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
     agtOk(repository, 'session', 'new', 'busy');
     const script = 'cd "$1" && exec sleep 30';
     const { spawn } = await import('node:child_process');
-    const user = spawn('sh', ['-c', script, 'sh', sessionOf('busy').sandbox], { stdio: 'ignore' });
+    const user = spawn('sh', ['-c', script, 'sh', sessionOf(repository, 'busy').sandbox], {
+      stdio: 'ignore',
+    });
     await new Promise((resolve) => user.once('spawn', resolve));
     agtOk(repository, 'session', 'remove', 'busy');
     user.kill('SIGKILL');
-    expect(existsSync(sessionOf('busy').folder)).toBe(false);
+    expect(existsSync(sessionOf(repository, 'busy').folder)).toBe(false);
     expect(agt(repository, 'doctor').stdout).toContain('nothing is wrong');
   });
 
@@ -151,14 +144,15 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
     ];
     const before = overlays().length;
     const every = process.env['AGT_TEST_STEPS'] === 'all';
-    const place = { repository, sandbox: sessionOf('s1').sandbox };
+    const place = { repository, sandbox: sessionOf(repository, 's1').sandbox };
     for (const [point, command] of points.filter((_, n) => every || n % 2 === 0)) {
       await attack(place, command, { program, env: { AGT_TEST_KILL_AT: point } });
       expect([point, agt(repository, 'doctor', '--fix').exitCode]).toEqual([point, 0]);
       expect(overlays()).toHaveLength(before);
       agtOk(repository, ...command);
       for (const step of every ? ['closed', 'folder removed'] : ['closed']) {
-        if (!existsSync(sessionOf('k').folder)) agtOk(repository, 'session', 'restore', 'k', '--to', '@');
+        if (!existsSync(sessionOf(repository, 'k').folder))
+          agtOk(repository, 'session', 'restore', 'k', '--to', '@');
         await attack(place, ['session', 'remove', 'k'], {
           program,
           env: { AGT_TEST_KILL_AT: `remove: ${step}#1` },

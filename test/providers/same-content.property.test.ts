@@ -2,13 +2,13 @@
  * Random changes, large and small, in two sessions: one of git, one of a provider that freezes folders. Each snapshot has
  * the same content. AGT_TEST_RUNS=20: more rounds.
  */
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listMoments } from '../../src/providers/moment.ts';
 import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
-import { autocommit, manifestOf, type TestSession } from '../harness/session.ts';
-import { agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { autocommit, manifestOf, sessionOf, type TestSession } from '../harness/session.ts';
+import { agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
 
 const KINDS = [
   { kind: 'btrfs' as const, mount: mountBtrfs, problem: btrfsProblem() },
@@ -75,16 +75,10 @@ describe.each(KINDS.filter(({ problem }) => problem === undefined))('$kind', ({ 
   });
 
   test('each snapshot has the content of the one that git makes', { timeout: 300_000 }, () => {
-    const repository = join(disk.path, 'project');
-    mkdirSync(repository);
-    git(repository, 'init', '-q', '-b', 'main');
-    writeFileSync(join(repository, 'a'), 'a\n');
-    git(repository, 'add', '-A');
-    git(repository, 'commit', '-q', '-m', 'first');
+    const repository = makeRepositoryAt(join(disk.path, 'project'), { a: 'a\n' });
     const make = (provider: string): TestSession => {
       agtOk(repository, 'session', 'new', `by-${provider}`, '--fs-snapshots', provider);
-      const folder = join(`${repository}.agt`, 'sessions', `by-${provider}`);
-      return { repository, folder, sandbox: join(folder, 'sandbox'), id: `by-${provider}` };
+      return sessionOf(repository, `by-${provider}`);
     };
     const pair = [make('git'), make(kind)] as const;
     for (let seed = SEED; seed < SEED + ROUNDS; seed++) {

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
+import { stateHome } from '../../../disk/state-home.ts';
 import { AgtError, EXIT } from '../../../errors.ts';
+import { folderStore } from '../../../repository/layout.ts';
 import { forgetFolder } from '../../../session/attached/forget.ts';
-import { type AttachedSession, findAttached, folderAt, realPath } from '../../../session/attached/store.ts';
+import { type AttachedSession, openStore, realPath, storeName } from '../../../session/attached/store.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
@@ -51,13 +53,13 @@ export const snapshotForget = defineCommand({
   },
 });
 
-/** The folder itself, and none above it: the snapshots of another folder would go. */
+/** The store that has the name of this path, and no other that agt may take for it. */
 function find(context: Context, given: string): AttachedSession {
   const access = context.folderAccess();
   const folder = realPath(resolve(context.cwd, given));
-  const found =
-    folderAt(access, undefined, folder) === folder ? findAttached(access, folder, undefined) : undefined;
-  if (found === undefined) throw noSnapshots(folder);
+  const state = stateHome(access.env);
+  const found = state && openStore(access, folderStore(state, storeName(folder)), undefined);
+  if (!found) throw noSnapshots(folder);
   return found;
 }
 
