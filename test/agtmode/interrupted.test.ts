@@ -68,7 +68,7 @@ function makeWork(): TestSession {
 const workIn = ({ sandbox }: TestSession) => readFileSync(join(sandbox, 'work'), 'utf8');
 
 test.each([
-  ['fork', ['session', 'fork', 's1', '--id', 's2'], 'cat-file --batch --buffer'],
+  ['fork', ['session', 'fork', 's1', '--id', 's2'], 'ls-tree -r -z'],
   ['new', ['session', 'new', 's2'], 'worktree add'],
 ])('%s leaves nothing', async (_, command, words) => {
   const session = makeWork();

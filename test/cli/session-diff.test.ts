@@ -203,7 +203,7 @@ describe('agt session diff', () => {
     expect(here('s1', 'one', 'two').stdout).toBe('a\n');
     expect(here('two', 'one', 'one')).toMatchObject({ exitCode: 2, stdout: '' });
     expect(agt(session.repository, 'session', 'diff', 'one').stderr).toMatch(/^error: no session "one"/);
-    expect(here('three').stderr).toMatch(/^error: no snapshot "three" in session "s1"/);
+    expect(here('three').stderr).toMatch(/^error: no snapshot "three" of "s1"/);
   });
 
   test('compares snapshots of a removed session, but not with files on disk', () => {
