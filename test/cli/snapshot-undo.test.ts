@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 test('undo goes back past a snapshot with --ignored, and lets the ignored files be', () => {
   const folder = makeRepository({ a: '0\n' });
@@ -59,6 +59,25 @@ test('redo across a new .gitignore deletes no file that it ignores, and every ot
   expect(has('.env', 'd/old.log')).toEqual([true, true]);
   expect(has('gone', 'tracked.log', 'nested/x.log')).toEqual([false, false, false]);
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2\n');
+});
+
+test('a restore says that files which git ignores are in the way, and is not verified', () => {
+  const folder = makeRepository({ a: '1\n' });
+  write(join(folder, 'x'), 'file\n');
+  write(join(folder, 'y/z'), 'file\n');
+  agtOk(folder, 'snapshot', '--label', 'then');
+  for (const name of ['x', 'y']) rmSync(join(folder, name), { recursive: true });
+  write(join(folder, 'x/p.log'), 'ignored\n');
+  write(join(folder, 'y'), 'ignored\n');
+  write(join(folder, '.gitignore'), '*.log\ny\n');
+  agtOk(folder, 'snapshot');
+  const { exitCode, stdout, stderr } = agt(folder, 'snapshot', 'restore', 'then', '--json');
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ verified: false, mismatches: ['x', 'y/z'] });
+  expect(stderr).toContain('x was not restored: it is a directory that holds files that no restore deletes');
+  expect(stderr).toContain('y was not restored: it is a file that git ignores');
+  const texts = ['x/p.log', 'y'].map((name) => readFileSync(join(folder, name), 'utf8'));
+  expect(texts).toEqual(['ignored\n', 'ignored\n']);
 });
 
 test('redo goes on past a snapshot that changed nothing', () => {

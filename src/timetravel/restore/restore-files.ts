@@ -59,7 +59,7 @@ export async function restoreFiles(
     for (const path of pathsOf(plan)) paths.add(path);
     const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
     if (changed.length === 0 || attempt === ATTEMPTS) {
-      const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
+      const busy = changed.map((path) => ({ path, reason: whyChanged(path, { record, plan, isIgnored }) }));
       const warnings = [...refused, ...busy].map(
         ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
       );
@@ -70,6 +70,18 @@ export async function restoreFiles(
     captured = (await captureSession(session, record, marks)).commit;
     plan = await planFrom(git, { captured, wanted, scope, isIgnored });
   }
+}
+
+/** Why a path is not as captured, although agt has captured the folder again. */
+function whyChanged(
+  path: string,
+  { record, plan, isIgnored }: Pick<FilesToRestore, 'record' | 'isIgnored'> & { readonly plan: CheckoutPlan },
+): string {
+  if (isIgnored !== undefined && isDirectory(record, path))
+    return 'it is a directory that holds files that no restore deletes, such as those that git ignores';
+  if (plan.directories.has(path) && isIgnored?.(path) === true)
+    return 'it is a file that git ignores, where the snapshot has a directory';
+  return 'a process keeps changing it';
 }
 
 interface Way {
@@ -130,7 +142,8 @@ export async function stayingFiles(
   );
   // A directory that was empty may hold files that agt never captures.
   const directories = wanted.emptyDirectories.filter((path) => isDirectory(record, path));
-  const paths = [...staying.flatMap((path) => [path, ...parentDirectories(path)]), ...directories];
+  const above = staying.flatMap(parentDirectories).filter((path) => !then.has(path));
+  const paths = [...staying, ...above, ...directories];
   return {
     paths: new Set(paths.map(displayPath)),
     count: staying.length,
