@@ -123,8 +123,13 @@ class Obstacles {
   }
 
   block(path: string): boolean {
+    return this.parents.has(path) || this.has(path);
+  }
+
+  /** Whether the path itself was never captured. */
+  has(path: string): boolean {
     if (this.paths.size === 0) return false;
-    return this.parents.has(path) || [path, ...parentDirectories(path)].some((part) => this.paths.has(part));
+    return [path, ...parentDirectories(path)].some((part) => this.paths.has(part));
   }
 }
 
@@ -180,9 +185,10 @@ function changedModes(request: CheckoutRequest, changes: readonly ChangedFile[])
   const { from, to, directories, directoriesBefore, files, scope } = request;
   const modes = new Map<string, number>();
   if (from === undefined) return topFolderModes(request);
+  const notCaptured = new Obstacles(to.skipped);
   const changed = new Set(changes.map(({ path }) => path));
   for (const path of pathsToCompare(request, from)) {
-    if (changed.has(path) || !isUnder(path, scope)) continue;
+    if (changed.has(path) || !isUnder(path, scope) || notCaptured.has(path)) continue;
     const isDirectory = directories.has(path);
     if (isDirectory !== directoriesBefore.has(path)) continue;
     if (files?.get(path)?.mode === LINK) continue;

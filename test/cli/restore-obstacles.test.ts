@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const isRoot = process.getuid?.() === 0;
 const at = ({ folder }: TestSession, path: string) => join(folder, path);
@@ -159,6 +159,20 @@ describe('permissions', () => {
     const done = restore(session);
     expectIncomplete(done, 'sandbox/program');
     expect([statSync(path).uid, bits(path)]).toEqual([0, 0o755]);
+  });
+
+  test('a file that the snapshot could not capture keeps its mode', ({ skip }) => {
+    skip(permissionsProblem() !== undefined, permissionsProblem());
+    const folder = makeRepository({ a: 'a\n' });
+    write(join(folder, 'secret'), 'secret\n', 0);
+    agtWithPermissions(folder, 'snapshot', '--label', 'then');
+    chmodSync(join(folder, 'secret'), 0o600);
+    write(join(folder, 'a'), 'changed\n');
+    agtOk(folder, 'snapshot');
+    expectIncomplete(agt(folder, 'snapshot', 'restore', 'then'), 'secret');
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('a\n');
+    expect(readFileSync(join(folder, 'secret'), 'utf8')).toBe('secret\n');
+    expect(bits(join(folder, 'secret'))).toBe(0o600);
   });
 
   test('the owner of a set-user-ID file gets it back as it was', () => {

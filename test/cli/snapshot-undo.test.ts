@@ -1,8 +1,8 @@
 /** `agt undo` and `redo` in a folder that is in no session. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agtOk, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 test('undo goes back past a snapshot with --ignored, and lets the ignored files be', () => {
   const folder = makeRepository({ a: '0\n' });
@@ -28,6 +28,56 @@ test('undo goes back past a snapshot with --ignored, and lets the ignored files 
   expect(shown()).toEqual(['3\n', ...logs]);
   agtOk(folder, 'redo');
   expect(shown()).toEqual(['3\n', 'longer\n', 'later\n']);
+});
+
+test('redo across a new .gitignore deletes no file that it ignores, and every other one', () => {
+  const folder = makeRepository({ a: '1\n', 'nested/a': 'a\n' });
+  git(join(folder, 'nested'), 'init', '-q');
+  git(folder, 'rm', '-rq', '--cached', 'nested');
+  const has = (...names: string[]) => names.map((name) => existsSync(join(folder, name)));
+  for (const name of ['.env', 'd/old.log', 'tracked.log', 'gone', 'nested/x.log'])
+    write(join(folder, name), 'OLD\n');
+  git(folder, 'add', 'tracked.log');
+  agtOk(folder, 'snapshot');
+  write(join(folder, '.gitignore'), '.env\nd/\n*.log\n');
+  for (const name of ['gone', 'tracked.log', 'nested/x.log']) rmSync(join(folder, name));
+  agtOk(folder, 'snapshot');
+  write(join(folder, '.env'), 'NEW\n');
+  write(join(folder, 'a'), '2\n');
+  agtOk(folder, 'snapshot');
+  agtOk(folder, 'undo');
+  agtOk(folder, 'undo');
+  expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('OLD\n');
+  const { changes } = JSON.parse(agtOk(folder, 'redo', '-n', '--json'));
+  expect(changes.map(({ path }: { path: string }) => path)).toEqual([
+    '.gitignore',
+    'gone',
+    'nested/x.log',
+    'tracked.log',
+  ]);
+  for (const _ of [2, 3]) expect(agtOk(folder, 'redo')).toContain('verified');
+  expect(has('.env', 'd/old.log')).toEqual([true, true]);
+  expect(has('gone', 'tracked.log', 'nested/x.log')).toEqual([false, false, false]);
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2\n');
+});
+
+test('a restore says that files which git ignores are in the way, and is not verified', () => {
+  const folder = makeRepository({ a: '1\n' });
+  write(join(folder, 'x'), 'file\n');
+  write(join(folder, 'y/z'), 'file\n');
+  agtOk(folder, 'snapshot', '--label', 'then');
+  for (const name of ['x', 'y']) rmSync(join(folder, name), { recursive: true });
+  write(join(folder, 'x/p.log'), 'ignored\n');
+  write(join(folder, 'y'), 'ignored\n');
+  write(join(folder, '.gitignore'), '*.log\ny\n');
+  agtOk(folder, 'snapshot');
+  const { exitCode, stdout, stderr } = agt(folder, 'snapshot', 'restore', 'then', '--json');
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ verified: false, mismatches: ['x', 'y/z'] });
+  expect(stderr).toContain('x was not restored: it is a directory that holds files that no restore deletes');
+  expect(stderr).toContain('y was not restored: it is a file that git ignores');
+  const texts = ['x/p.log', 'y'].map((name) => readFileSync(join(folder, name), 'utf8'));
+  expect(texts).toEqual(['ignored\n', 'ignored\n']);
 });
 
 test('redo goes on past a snapshot that changed nothing', () => {

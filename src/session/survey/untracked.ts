@@ -4,18 +4,11 @@
  */
 
 import { lstatSync, readFileSync } from 'node:fs';
-import ignore, { type Ignore } from 'ignore';
 import { entriesOf } from '../../disk/folder-entries.ts';
-import { displayPath } from '../../disk/path-bytes.ts';
+import { isIgnored, matcherOf, type Rules } from './ignore-rules.ts';
 
 /** Patterns that hold for the whole worktree: of `info/exclude` and of `core.excludesFile`, in this order. */
 export type GeneralPatterns = readonly string[];
-
-interface Rules {
-  readonly matcher: Ignore;
-  /** The directory that the patterns are relative to, with a slash at its end; empty at the top. */
-  readonly below: string;
-}
 
 interface Tracked {
   readonly files: ReadonlySet<string>;
@@ -53,11 +46,6 @@ export function untrackedFiles(worktree: string, tracked: Tracked, general: Gene
   return found;
 }
 
-/** Without `core.ignoreCase`; for a listing that is near enough. */
-function matcherOf(text: string): Ignore {
-  return ignore({ ignorecase: false, allowRelativePaths: true }).add(text);
-}
-
 function readDirectory(path: string) {
   try {
     return entriesOf(path);
@@ -78,15 +66,6 @@ function ownRules(root: string, below: string): Rules | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isIgnored(path: string, isDirectory: boolean, rules: readonly Rules[]): boolean {
-  for (const { matcher, below } of rules) {
-    const name = displayPath(path.slice(below.length)) + (isDirectory ? '/' : '');
-    const { ignored, unignored } = matcher.test(name);
-    if (ignored || unignored) return ignored;
-  }
-  return false;
 }
 
 /** git lists a repository inside the worktree as one path, and adds it as one. */

@@ -55,8 +55,10 @@ export async function previewRestore(
     files: await readFilesIfNeeded(git, current.content, to),
     scope: request.scope,
   });
-  const ignored = sandboxExists(repository, record) ? await listIgnored(repository, record) : undefined;
-  return { record, snapshot, paths: describePlan(keepIgnored(plan, ignored)) };
+  const isIgnored = sandboxExists(repository, record)
+    ? await listIgnored(repository, record, to.commit)
+    : undefined;
+  return { record, snapshot, paths: describePlan(keepIgnored(plan, isIgnored)) };
 }
 
 /** The files on disk, compared with the session's last snapshot. */

@@ -2,7 +2,6 @@
 import { lstatSync } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
-import type { IgnoredFiles } from '../../autocommit/scan/scan-options.ts';
 import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
@@ -17,8 +16,9 @@ import { isAttached, type SessionRecord, sessionFolder } from '../../session/rec
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
-import { isIgnored, keepIgnored, type Taking } from './ignored-files.ts';
+import { keepIgnored, type Taking } from './ignored-files.ts';
 import type { RestoreRequest } from './request.ts';
+import type { IgnoresFile } from './restored-rules.ts';
 import { openSessionFolder } from './session-folder.ts';
 
 export interface FilesToRestore {
@@ -29,8 +29,8 @@ export interface FilesToRestore {
   readonly before: CaptureResult | undefined;
   /** From there to the snapshot; undefined if agt does not know it yet. */
   readonly plan: CheckoutPlan | undefined;
-  /** The files that git ignored before the restore, in an attached folder. */
-  readonly ignored: IgnoredFiles | undefined;
+  /** The files that git ignores before the restore or after it, in an attached folder. */
+  readonly isIgnored: IgnoresFile | undefined;
   readonly taking: Taking;
 }
 
@@ -48,18 +48,18 @@ export interface RestoredFiles {
 /** Restores files, links, directories and permissions. */
 export async function restoreFiles(
   session: LockedSession,
-  { record, wanted, before, plan: firstPlan, ignored, taking }: FilesToRestore,
+  { record, wanted, before, plan: firstPlan, isIgnored, taking }: FilesToRestore,
   { scope, now }: RestoreRequest,
 ): Promise<RestoredFiles> {
   const { git } = session.repository;
   const paths = new Set<string>();
   let captured = before?.commit;
-  let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, ignored }));
+  let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, isIgnored }));
   for (let attempt = 1; ; attempt++) {
     for (const path of pathsOf(plan)) paths.add(path);
     const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
     if (changed.length === 0 || attempt === ATTEMPTS) {
-      const busy = changed.map((path) => ({ path, reason: 'a process keeps changing it' }));
+      const busy = changed.map((path) => ({ path, reason: whyChanged(path, { record, plan, isIgnored }) }));
       const warnings = [...refused, ...busy].map(
         ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
       );
@@ -68,8 +68,20 @@ export async function restoreFiles(
     }
     const marks = { now, unfinished: wanted.commit, ...taking };
     captured = (await captureSession(session, record, marks)).commit;
-    plan = await planFrom(git, { captured, wanted, scope, ignored });
+    plan = await planFrom(git, { captured, wanted, scope, isIgnored });
   }
+}
+
+/** Why a path is not as captured, although agt has captured the folder again. */
+function whyChanged(
+  path: string,
+  { record, plan, isIgnored }: Pick<FilesToRestore, 'record' | 'isIgnored'> & { readonly plan: CheckoutPlan },
+): string {
+  if (isIgnored !== undefined && isDirectory(record, path))
+    return 'it is a directory that holds files that no restore deletes, such as those that git ignores';
+  if (plan.directories.has(path) && isIgnored?.(path) === true)
+    return 'it is a file that git ignores, where the snapshot has a directory';
+  return 'a process keeps changing it';
 }
 
 interface Way {
@@ -77,12 +89,12 @@ interface Way {
   readonly captured?: string | undefined;
   readonly wanted: SnapshotMetadata;
   readonly scope: RestoreRequest['scope'];
-  readonly ignored?: IgnoredFiles | undefined;
+  readonly isIgnored?: IgnoresFile | undefined;
 }
 
-async function planFrom(git: Git, { captured, wanted, scope, ignored }: Way): Promise<CheckoutPlan> {
+async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
   const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
-  return keepIgnored(await prepareCheckout(git, from, wanted, scope), ignored);
+  return keepIgnored(await prepareCheckout(git, from, wanted, scope), isIgnored);
 }
 
 /** Every path that a plan changes. */
@@ -118,7 +130,7 @@ export const NO_FILES: StayingFiles = { paths: new Set(), count: 0, example: '' 
  */
 export async function stayingFiles(
   git: Git,
-  { record, wanted, before, ignored }: FilesToRestore,
+  { record, wanted, before, isIgnored }: FilesToRestore,
   after: string,
 ): Promise<StayingFiles> {
   if (!isAttached(record)) return NO_FILES;
@@ -126,11 +138,12 @@ export async function stayingFiles(
   const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
   const captured = before?.commit === undefined ? undefined : await read(before.commit);
   const staying = [...now.keys()].filter(
-    (path) => !then.has(path) && (captured?.has(path) !== true || isIgnored(path, ignored)),
+    (path) => !then.has(path) && (captured?.has(path) !== true || isIgnored?.(path) === true),
   );
   // A directory that was empty may hold files that agt never captures.
   const directories = wanted.emptyDirectories.filter((path) => isDirectory(record, path));
-  const paths = [...staying.flatMap((path) => [path, ...parentDirectories(path)]), ...directories];
+  const above = staying.flatMap(parentDirectories).filter((path) => !then.has(path));
+  const paths = [...staying, ...above, ...directories];
   return {
     paths: new Set(paths.map(displayPath)),
     count: staying.length,

@@ -126,11 +126,12 @@ async function prepare(
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   const captured = before?.commit;
-  const ignored = captured === undefined ? undefined : await listIgnored(repository, record);
+  const isIgnored =
+    captured === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
   const plan =
     captured === undefined
       ? undefined
-      : await requireRoom(repository, record, { captured, wanted, scope, ignored });
+      : await requireRoom(repository, record, { captured, wanted, scope, isIgnored });
   const begun = await beginWith(session, found, snapshot, request);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {
@@ -140,7 +141,7 @@ async function prepare(
     wanted,
     before,
     plan,
-    ignored,
+    isIgnored,
     taking: await filesToTake(repository, record, snapshot.commit),
   };
 }
