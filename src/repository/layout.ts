@@ -220,6 +220,11 @@ export function mountFile(agtDir: string, name: string): string {
   return join(mountsDirectory(agtDir), `${name}.json`);
 }
 
+/** Held while agt chooses a directory for a mount. No session id begins with a dot. */
+export function mountsLockFile(agtDir: string): string {
+  return join(locksDirectory(agtDir), '.mounts');
+}
+
 /** Where agt mounts a snapshot if nobody names a directory. */
 export function mountPoints(sessionsDir: string): string {
   return join(dirname(sessionsDir), 'mounts');

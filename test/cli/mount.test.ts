@@ -121,6 +121,23 @@ describe.skipIf(mountProblem !== undefined)(
       expectNothingLeft(repository);
     });
 
+    test('each of several at once gets a directory of its own; of those for one directory, the first', async () => {
+      const { repository } = session;
+      const all = async (...words: string[]) => {
+        const args = ['session', 'mount', 's1', '--to', '@{0}', ...words];
+        const agts = Array.from({ length: 4 }, () => spawn(AGT, args, { cwd: repository }));
+        return (await Promise.all(agts.map(outputOf))).map((output) => output.trim());
+      };
+      const directories = await all();
+      for (const directory of directories) expect(existsSync(join(directory, 'sandbox/key'))).toBe(true);
+      const known = mounted(repository).map(({ directory, state }) => [directory, state]);
+      expect(known.sort()).toEqual([...new Set(directories)].sort().map((one) => [one, 'serving']));
+      const at = join(makeTempDir('at-once'), 'new');
+      expect((await all(at)).filter((output) => output !== '')).toEqual([at]);
+      umount(session);
+      expectNothingLeft(repository);
+    });
+
     test.each<[string, RegExp, (repository: string) => string[]]>([
       ['no snapshot', /no snapshot given/, () => ['s1']],
       ['an unknown snapshot', /no snapshot "x"/, () => ['s1', '--to', 'x']],
