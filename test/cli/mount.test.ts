@@ -193,8 +193,26 @@ test('a copy is read-only, and its end keeps what somebody has put into it', () 
   expect(refused.stderr).toMatch(/has files that are not of the snapshot/);
   expect(refused.stderr).toContain('sandbox/mine');
   expect(readFileSync(join(directory, 'sandbox/mine'), 'utf8')).toBe('mine\n');
-  agtOk(repository, 'session', 'umount', 's1', '--force');
+  const [, ...hinted] = /agt (session umount --force) (\S+)$/m.exec(refused.stderr) ?? [];
+  expect(hinted).toEqual(['session umount --force', directory]);
+  agtOk(repository, 'session', 'umount', '--force', directory);
   expectNothingLeft(repository);
+});
+
+test('a snapshot of a folder that is in no session is mounted where only the user gets to', () => {
+  const folder = makeTempDir('plain');
+  write(join(folder, 'a'), 'a\n');
+  agtOk(folder, 'snapshot');
+  for (const words of [[], ['--copy']]) {
+    const directory = agtOk(folder, 'session', 'mount', '--to', '@{0}', ...words);
+    expect(readFileSync(join(directory, 'sandbox/a'), 'utf8')).toBe('a\n');
+    const points = join(directory, '..');
+    expect(points).toMatch(/\/agt\/folders\/plain[^/]*\.agt\/mounts$/);
+    expect(statSync(join(points, '../..')).mode & 0o777).toBe(0o700);
+    agtOk(folder, 'session', 'umount', directory);
+    expect(existsSync(join(points, '..'))).toBe(false);
+  }
+  expect(agtOk(folder, 'snapshot', 'list', '--json')).toContain('"@{0}"');
 });
 
 const notRoot = process.getuid?.() === 0 && spawnSync('setpriv', ['--version']).status === 0;

@@ -89,7 +89,7 @@ async function claim(
 ): Promise<{ readonly record: MountRecord; readonly isNew: boolean }> {
   await clearEnded(repository);
   const { commit } = request.snapshot;
-  const points = mountPoints(await repository.sessionsDir());
+  const points = mountPoints(repository.agtDir, await repository.sessionsDir());
   const same = request.directory === undefined ? findSame(repository, points, id, commit) : undefined;
   if (same !== undefined) return { record: same, isNew: false };
   const directory = chooseDirectory(repository, request, join(points, `${id}@${commit.slice(0, 10)}`));
