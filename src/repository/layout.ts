@@ -220,9 +220,16 @@ export function mountFile(agtDir: string, name: string): string {
   return join(mountsDirectory(agtDir), `${name}.json`);
 }
 
-/** Where agt mounts a snapshot if nobody names a directory. */
-export function mountPoints(sessionsDir: string): string {
-  return join(dirname(sessionsDir), 'mounts');
+/** Held while agt chooses a directory for a mount. No session id begins with a dot. */
+export function mountsLockFile(agtDir: string): string {
+  return join(locksDirectory(agtDir), '.mounts');
+}
+
+/** Where agt mounts a snapshot if nobody names a directory: beside the sessions, or beside a store, which has them inside. */
+export function mountPoints(agtDir: string, sessionsDir: string): string {
+  const isStore = sessionsDir === attachedSessions(agtDir);
+  const beside = isStore ? `${dirname(agtDir).replace(/\.git$/, '')}.agt` : dirname(sessionsDir);
+  return join(beside, 'mounts');
 }
 
 /** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */

@@ -43,6 +43,7 @@ describe.skipIf(mountProblem !== undefined)(
       const refused = agt(repository, 'session', 'umount', 's1');
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toContain(`these processes work there: ${user.pid} (sh)`);
+      expect(refused.stderr).toContain(`agt session umount --lazy ${directory}\n`);
       expect(run(AGT, ['session', 'umount', 's1', '--lazy'], { cwd: repository }).exitCode).toBe(0);
       expect(existsSync(directory)).toBe(false);
       const output = outputOf(user);

@@ -121,6 +121,23 @@ describe.skipIf(mountProblem !== undefined)(
       expectNothingLeft(repository);
     });
 
+    test('each of several at once gets a directory of its own; of those for one directory, the first', async () => {
+      const { repository } = session;
+      const all = async (...words: string[]) => {
+        const args = ['session', 'mount', 's1', '--to', '@{0}', ...words];
+        const agts = Array.from({ length: 4 }, () => spawn(AGT, args, { cwd: repository }));
+        return (await Promise.all(agts.map(outputOf))).map((output) => output.trim());
+      };
+      const directories = await all();
+      for (const directory of directories) expect(existsSync(join(directory, 'sandbox/key'))).toBe(true);
+      const known = mounted(repository).map(({ directory, state }) => [directory, state]);
+      expect(known.sort()).toEqual([...new Set(directories)].sort().map((one) => [one, 'serving']));
+      const at = join(makeTempDir('at-once'), 'new');
+      expect((await all(at)).filter((output) => output !== '')).toEqual([at]);
+      umount(session);
+      expectNothingLeft(repository);
+    });
+
     test.each<[string, RegExp, (repository: string) => string[]]>([
       ['no snapshot', /no snapshot given/, () => ['s1']],
       ['an unknown snapshot', /no snapshot "x"/, () => ['s1', '--to', 'x']],
@@ -176,8 +193,26 @@ test('a copy is read-only, and its end keeps what somebody has put into it', () 
   expect(refused.stderr).toMatch(/has files that are not of the snapshot/);
   expect(refused.stderr).toContain('sandbox/mine');
   expect(readFileSync(join(directory, 'sandbox/mine'), 'utf8')).toBe('mine\n');
-  agtOk(repository, 'session', 'umount', 's1', '--force');
+  const [, ...hinted] = /agt (session umount --force) (\S+)$/m.exec(refused.stderr) ?? [];
+  expect(hinted).toEqual(['session umount --force', directory]);
+  agtOk(repository, 'session', 'umount', '--force', directory);
   expectNothingLeft(repository);
+});
+
+test('a snapshot of a folder that is in no session is mounted where only the user gets to', () => {
+  const folder = makeTempDir('plain');
+  write(join(folder, 'a'), 'a\n');
+  agtOk(folder, 'snapshot');
+  for (const words of [[], ['--copy']]) {
+    const directory = agtOk(folder, 'session', 'mount', '--to', '@{0}', ...words);
+    expect(readFileSync(join(directory, 'sandbox/a'), 'utf8')).toBe('a\n');
+    const points = join(directory, '..');
+    expect(points).toMatch(/\/agt\/folders\/plain[^/]*\.agt\/mounts$/);
+    expect(statSync(join(points, '../..')).mode & 0o777).toBe(0o700);
+    agtOk(folder, 'session', 'umount', directory);
+    expect(existsSync(join(points, '..'))).toBe(false);
+  }
+  expect(agtOk(folder, 'snapshot', 'list', '--json')).toContain('"@{0}"');
 });
 
 const notRoot = process.getuid?.() === 0 && spawnSync('setpriv', ['--version']).status === 0;

@@ -89,7 +89,7 @@ function hintsFor(directory: string, message: string): string[] {
   const named = users.map(({ pid, words }) => `${pid} (${words[0] ?? ''})`).join(', ');
   return [
     ...(named === '' ? [] : [`these processes work there: ${named}`]),
-    'detach it all the same: agt session umount --lazy',
+    `detach it all the same: agt session umount --lazy ${shellQuote(directory)}`,
   ];
 }
 
@@ -137,7 +137,7 @@ async function removeCopy(place: MountPlace, record: MountRecord, force: boolean
   throw new AgtError(`${directory} has files that are not of the snapshot; agt does not delete them`, {
     hints: [
       `they are: ${named}${left.length > MOST_NAMED ? ', …' : ''}`,
-      'move them away, or delete them as well: agt session umount --force',
+      `move them away, or delete them as well: agt session umount --force ${shellQuote(directory)}`,
     ],
   });
 }

@@ -3,24 +3,16 @@
  * objects, so that it takes no time and no room. Otherwise agt writes a copy.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  realpathSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { withLock } from '../../disk/lock.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { gitText } from '../../git/run/git.ts';
-import { mountPoints } from '../../repository/layout.ts';
+import { mountPoints, mountsLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
@@ -28,6 +20,7 @@ import { endMount } from '../../session/mounted/end-mount.ts';
 import {
   listMountRecords,
   type MountRecord,
+  type MountWay,
   mountState,
   ownProcess,
   readMount,
@@ -61,25 +54,52 @@ export async function mountSnapshot(
   session: SessionRecord,
   request: MountRequest,
 ): Promise<Mounted> {
-  await clearEnded(repository);
-  const { session_id: id } = session;
-  const { commit } = request.snapshot;
-  const points = mountPoints(await repository.sessionsDir());
-  const same = request.directory === undefined ? findSame(repository, points, id, commit) : undefined;
-  if (same !== undefined) return { record: same, reason: undefined };
-  const directory = chooseDirectory(repository, request, join(points, `${id}@${commit.slice(0, 10)}`));
   const problem = request.copy ? undefined : fuseProblem();
   const way = request.copy || problem !== undefined ? 'copy' : 'files';
-  const record = { session: id, commit, directory, way, mounted_at: request.now.toISOString() } as const;
+  const mountAs = (as: MountWay, reason: string | undefined) =>
+    claimAndMount(repository, session, { ...request, way: as, reason });
   try {
-    return { record: await makeMount(repository, session, record, request.snapshot), reason: problem };
+    return await mountAs(way, problem);
   } catch (error) {
     // A container may have the device, and forbid to mount.
     if (way === 'copy' || !(error instanceof AgtError) || !/^mount\(8\) failed/.test(error.message))
       throw error;
-    const copied = await makeMount(repository, session, { ...record, way: 'copy' }, request.snapshot);
-    return { record: copied, reason: error.message };
+    return mountAs('copy', error.message);
   }
+}
+
+async function claimAndMount(
+  repository: Repository,
+  session: SessionRecord,
+  { reason, ...request }: MountRequest & { readonly way: MountWay; readonly reason: string | undefined },
+): Promise<Mounted> {
+  const lock = mountsLockFile(repository.agtDir);
+  const { record, isNew } = await retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withLock(lock, 'the mounts of this repository', () => claim(repository, session, request)),
+  );
+  if (!isNew) return { record, reason: undefined };
+  return { record: await makeMount(repository, session, record, request.snapshot), reason };
+}
+
+/** Finds the mount that there is already, or writes the record of a new one, so that no other agt uses its directory. */
+async function claim(
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  { way, ...request }: MountRequest & { readonly way: MountWay },
+): Promise<{ readonly record: MountRecord; readonly isNew: boolean }> {
+  await clearEnded(repository);
+  const { commit } = request.snapshot;
+  const points = mountPoints(repository.agtDir, await repository.sessionsDir());
+  const same = request.directory === undefined ? findSame(repository, points, id, commit) : undefined;
+  if (same !== undefined) return { record: same, isNew: false };
+  const directory = chooseDirectory(repository, request, join(points, `${id}@${commit.slice(0, 10)}`));
+  const name = randomBytes(8).toString('hex');
+  const made_directory = !existsSync(directory);
+  const mounted_at = request.now.toISOString();
+  const wanted = { name, session: id, commit, directory, way, made_directory, mounted_at };
+  const record: MountRecord = { ...wanted, process: ownProcess() };
+  writeMount(repository.agtDir, record);
+  return { record, isNew: true };
 }
 
 /** Those of another boot, or that somebody ended, leave a record, a ref and a directory; killed ones are of no use. */
@@ -114,12 +134,27 @@ function fuseProblem(): string | undefined {
   }
 }
 
-/** The absolute path, links resolved. @throws AgtError unless it is an empty directory, or nothing, and outside of what agt captures */
+/** The absolute path, links resolved. @throws AgtError unless agt may mount there */
 function chooseDirectory(repository: Repository, { directory, cwd }: MountRequest, standard: string): string {
-  const given = directory === undefined ? standard : resolve(cwd, directory);
-  makeDirectories(dirname(given));
-  const path = join(realpathSync(dirname(given)), basename(given));
+  if (directory !== undefined) return requireUsable(repository, resolve(cwd, directory));
+  const used = new Set(listMountRecords(repository.agtDir).map((record) => record.directory));
+  for (let n = 1; ; n++) {
+    const path = inRealParent(n === 1 ? standard : `${standard}-${n}`);
+    if (!used.has(path)) return requireUsable(repository, path);
+  }
+}
+
+/** Makes the parent. */
+function inRealParent(path: string): string {
+  makeDirectories(dirname(path));
+  return join(realpathSync(dirname(path)), basename(path));
+}
+
+/** @throws AgtError unless it is an empty directory, or nothing, and outside of what agt captures */
+function requireUsable(repository: Repository, given: string): string {
+  const path = inRealParent(given);
   if (listMounts().some(({ point }) => point === path)) throw unusable(path, 'something is mounted there');
+  if (isBeingMade(repository, path)) throw unusable(path, 'another agt is mounting a snapshot there');
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat !== undefined && !stat.isDirectory()) throw unusable(path, 'it is no directory');
   if (stat !== undefined && readdirSync(path).length > 0) throw unusable(path, 'it is not empty');
@@ -130,13 +165,17 @@ function chooseDirectory(repository: Repository, { directory, cwd }: MountReques
   return path;
 }
 
+function isBeingMade({ agtDir }: Repository, path: string): boolean {
+  return listMountRecords(agtDir).some(
+    (record) => record.directory === path && !record.served && mountState(agtDir, record) === 'making',
+  );
+}
+
 function unusable(path: string, reason: string): AgtError {
   return new AgtError(`cannot mount a snapshot at ${path}: ${reason}`, {
     hints: ['name another directory, or none: agt chooses one beside the sessions'],
   });
 }
-
-type NewMount = Omit<MountRecord, 'name' | 'made_directory' | 'process' | 'served' | 'complete_at'>;
 
 const READ_ONLY = 0o555;
 
@@ -146,27 +185,24 @@ const LONGEST_WAIT_MS = 15_000;
 async function makeMount(
   repository: Repository,
   { session_id: id }: SessionRecord,
-  wanted: NewMount,
+  record: MountRecord,
   snapshot: Snapshot,
 ): Promise<MountRecord> {
   const { git, agtDir } = repository;
-  const made_directory = !existsSync(wanted.directory);
-  const name = randomBytes(8).toString('hex');
-  const record: MountRecord = { name, ...wanted, made_directory, process: ownProcess() };
-  writeMount(agtDir, record);
+  const { name, commit, directory, way, made_directory } = record;
   failurePoint('mount: recorded');
   try {
     // While agt gc deletes objects, nobody takes the lock.
     await retryWhileBusy(LONGEST_WAIT_MS, () =>
-      withSessionLock(repository, id, () => gitText(git, ['update-ref', mountedRef(name), wanted.commit])),
+      withSessionLock(repository, id, () => gitText(git, ['update-ref', mountedRef(name), commit])),
     );
     failurePoint('mount: kept');
-    if (made_directory) mkdirSync(wanted.directory);
+    if (made_directory) makeDirectories(directory);
     failurePoint('mount: directory made');
-    if (wanted.way === 'files') await startServer(agtDir, name, git.env);
+    if (way === 'files') await startServer(agtDir, name, git.env);
     else {
-      await copySnapshot(git, snapshot, wanted.directory, (at) => complete(agtDir, record, at));
-      if (made_directory) chmodSync(wanted.directory, READ_ONLY);
+      await copySnapshot(git, snapshot, directory, (at) => complete(agtDir, record, at));
+      if (made_directory) chmodSync(directory, READ_ONLY);
     }
   } catch (error) {
     await endMount(repository, record);
