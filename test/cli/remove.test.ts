@@ -181,3 +181,9 @@ test('deletes no folder that metadata name by mistake, also with --force', () =>
   });
   expect(readFileSync(join(other, 'sandbox/precious'), 'utf8')).toBe('mine\n');
 });
+
+test('promises no way back to a session without a snapshot', () => {
+  const session = makeSession();
+  rmSync(session.folder, { recursive: true });
+  expect(agtOk(session.repository, 'session', 'remove', 's1')).toBe('removed s1, which had no snapshots');
+});

@@ -1,7 +1,9 @@
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { AgtError, EXIT } from '../../../errors.ts';
+import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
+import { findObject } from '../../../git/objects/object-reader.ts';
 import { findSession } from '../../../session/find-session.ts';
 import {
   planRemoval,
@@ -76,7 +78,8 @@ export const sessionRemove = defineCommand({
       context.out(json(planJson(plan, args['dry-run'], ignored)));
       return EXIT.done;
     }
-    context.out(describePlan(plan, !args['dry-run']));
+    const tip = await findObject(repository.git, tipRef(record.session_id));
+    context.out(describePlan(plan, { done: !args['dry-run'], hasSnapshots: tip !== record.from_commit }));
     if (ignored.length > 0) context.out(describeIgnored(ignored));
     return EXIT.done;
   },
@@ -98,7 +101,10 @@ function planJson(
   };
 }
 
-function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): string {
+function describePlan(
+  { folder, refs, record }: RemovalPlan,
+  { done, hasSnapshots }: { readonly done: boolean; readonly hasSnapshots: boolean },
+): string {
   const verb = (past: string, future: string) => (done ? past : `would ${future}`);
   const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'));
   const lines = [
@@ -108,10 +114,11 @@ function describePlan({ folder, refs, record }: RemovalPlan, done: boolean): str
         `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`,
     ),
   ];
-  if (refs.length === 0)
-    lines.push(
-      `${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}; agt undo ${record.session_id} brings it back`,
-    );
+  if (refs.length === 0) {
+    const kept = `${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`;
+    const [id, isEmpty] = [record.session_id, done && !hasSnapshots];
+    lines.push(isEmpty ? `removed ${id}, which had no snapshots` : `${kept}; agt undo ${id} brings it back`);
+  }
   return `${lines.join('\n')}\n`;
 }
 
