@@ -54,6 +54,7 @@ export async function restoreFiles(
   const { git } = session.repository;
   const paths = new Set<string>();
   let captured = before?.commit;
+  const notes: string[] = [];
   let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, isIgnored }));
   for (let attempt = 1; ; attempt++) {
     for (const path of pathsOf(plan)) paths.add(path);
@@ -64,12 +65,29 @@ export async function restoreFiles(
         ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
       );
       const isWhole = before === undefined && attempt === 1 && warnings.length === 0;
-      return { changed: paths.size, warnings, whole: isWhole ? plan : undefined };
+      return { changed: paths.size, warnings: [...notes, ...warnings], whole: isWhole ? plan : undefined };
     }
     const marks = { now, unfinished: wanted.commit, ...taking };
     captured = (await captureSession(session, record, marks)).commit;
     plan = await planFrom(git, { captured, wanted, scope, isIgnored });
+    notes.push(
+      ...noteReplaced(plan, captured, (path) => isIgnored?.(path) === true && changed.includes(path)),
+    );
   }
+}
+
+/** The snapshot before the restore does not have these files, so undo would not bring them back. */
+function noteReplaced(
+  { writes }: CheckoutPlan,
+  captured: string | undefined,
+  isNewlyCaptured: (path: string) => boolean,
+): string[] {
+  const replaced = writes.find(({ path, isNew }) => !isNew && isNewlyCaptured(path));
+  if (replaced === undefined || captured === undefined) return [];
+  const example = withoutSandbox(displayPath(replaced.path));
+  return [
+    `files that git ignores are replaced, such as ${example}: snapshot ${captured.slice(0, 10)} has them as they were`,
+  ];
 }
 
 /** Why a path is not as captured, although agt has captured the folder again. */
@@ -147,8 +165,12 @@ export async function stayingFiles(
   return {
     paths: new Set(paths.map(displayPath)),
     count: staying.length,
-    example: displayPath(staying[0] ?? '').replace(/^sandbox\//, ''),
+    example: withoutSandbox(displayPath(staying[0] ?? '')),
   };
+}
+
+function withoutSandbox(shown: string): string {
+  return shown.replace(/^sandbox\//, '');
 }
 
 function isDirectory(record: SessionRecord, path: string): boolean {
