@@ -67,6 +67,23 @@ test('a session that was moved is named, and the command that connects it again'
   expect(JSON.parse(say(sandbox, 'agt undo').stdout).reason).toMatch(/^s1: restored 1 path, verified/);
 });
 
+test('agt undo brings a folder back that its agent has deleted', () => {
+  const folder = join(makeTempDir('plain'), 'in/deep');
+  write(join(folder, 'sub/a'), 'a\n');
+  agtOk(folder, 'snapshot');
+  const answer = (cwd: string, prompt: string) =>
+    (JSON.parse(say(cwd, prompt).stdout) as { reason: string }).reason;
+  rmSync(join(folder, '..'), { recursive: true });
+  expect(answer(folder, 'agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
+  expect(answer(folder, 'agt restore nothing')).toMatch(/^error: no snapshot "nothing"/);
+  expect(existsSync(join(folder, '..'))).toBe(false);
+  expect(answer(join(folder, 'sub'), 'agt undo')).toMatch(/^deep: restored 1 path, verified/);
+  expect(readFileSync(join(folder, 'sub/a'), 'utf8')).toBe('a\n');
+  rmSync(folder, { recursive: true });
+  expect(say(folder, 'go on')).toEqual(silent);
+  expect(existsSync(folder)).toBe(false);
+});
+
 test('an agent ends the hook of agt undo: it goes on in the background, and no step is undone twice', async () => {
   const session = makeSession();
   const { repository, sandbox } = session;

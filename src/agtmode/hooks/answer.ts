@@ -32,6 +32,7 @@ import { folderHere } from '../session-here.ts';
 import { gitDirectory } from '../write-shim.ts';
 import { answerPrompt, interruptedPrompt, isUnfinished, type PromptRun, promptOf } from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
+import { deletedFolder, inFolderMadeAgain } from './deleted-folder.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
 const IN_BACKGROUND = '--background';
@@ -148,8 +149,13 @@ async function record(
   const { blockPrompt } = integration;
   if (command !== undefined && blockPrompt !== undefined) {
     const run = { command, isComplete: false };
-    const answerHere = async () =>
-      (await placeOf(context, isAbove)) === undefined ? undefined : answerPrompt(context, run);
+    const answerIn = async (here: Context, above: boolean) =>
+      (await placeOf(here, above)) === undefined ? undefined : answerPrompt(here, run);
+    const answerHere = async () => {
+      const deleted = isAbove ? await deletedFolder(context, event.cwd) : undefined;
+      if (deleted === undefined) return answerIn(context, isAbove);
+      return inFolderMadeAgain(deleted, async () => answerIn(await openTolerantly(call, event), false));
+    };
     const text = await answerWhateverHappens(answerHere, run, event, call);
     if (text !== undefined) context.out(blockPrompt(text));
     return;
