@@ -6,14 +6,19 @@ import { expect, test } from 'vitest';
 import { ownerText } from '../../src/disk/lock-owner.ts';
 import { makeSession, sessionIn } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-import { failures, hook, log, metadata, say, silent, stateDir, toolOf } from './hooks.ts';
-
-async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 60_000; !condition(); ) {
-    if (Date.now() > end) throw new Error('it did not happen within a minute');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+import {
+  catches,
+  failures,
+  hook,
+  log,
+  metadata,
+  SIGHUP,
+  say,
+  silent,
+  stateDir,
+  toolOf,
+  until,
+} from './hooks.ts';
 
 test('each prompt, each tool call that changes something or fails, and each end of a turn is a snapshot', () => {
   const session = makeSession({ a: 'a\n', b: 'b\n' });
@@ -231,14 +236,6 @@ test('an agent ends a hook that takes too long: the snapshot comes all the same,
     { event: 'PostToolUse', reason: expect.stringMatching(/^the agent ended agt before/) },
   ]);
 });
-
-const SIGHUP = 1;
-
-/** Whether a process has a handler for a signal. */
-function catches(pid: number, signal: number): boolean {
-  const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
-}
 
 test('different names of worktrees are different sessions, and none is somebody else’s', () => {
   const repository = makeRepository();

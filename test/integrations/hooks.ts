@@ -38,3 +38,18 @@ export function failures(): { reason: string; cwd: string; event: string }[] {
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 }
+
+export async function until(condition: () => boolean): Promise<void> {
+  for (const end = Date.now() + 60_000; !condition(); ) {
+    if (Date.now() > end) throw new Error('it did not happen within a minute');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export const SIGHUP = 1;
+
+/** Whether a process has a handler for a signal. */
+export function catches(pid: number, signal: number): boolean {
+  const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}

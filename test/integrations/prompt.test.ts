@@ -1,10 +1,12 @@
 /** Prompts that are commands of agt. */
-import { existsSync, renameSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, makeTempDir, write } from '../harness/world.ts';
-import { failures, say, silent, toolOf } from './hooks.ts';
+import { ownerText } from '../../src/disk/lock-owner.ts';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { catches, failures, log, metadata, SIGHUP, say, silent, toolOf, until } from './hooks.ts';
 
 test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
   const session = makeSession({ a: 'a\n' });
@@ -64,3 +66,61 @@ test('a session that was moved is named, and the command that connects it again'
   expect(toolOf(sandbox, 'Write', { file_path: 'c' })).toEqual(silent);
   expect(JSON.parse(say(sandbox, 'agt undo').stdout).reason).toMatch(/^s1: restored 1 path, verified/);
 });
+
+test('agt undo brings a folder back that its agent has deleted', () => {
+  const folder = join(makeTempDir('plain'), 'in/deep');
+  write(join(folder, 'sub/a'), 'a\n');
+  agtOk(folder, 'snapshot');
+  const answer = (cwd: string, prompt: string) =>
+    (JSON.parse(say(cwd, prompt).stdout) as { reason: string }).reason;
+  rmSync(join(folder, '..'), { recursive: true });
+  expect(answer(folder, 'agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
+  expect(answer(folder, 'agt restore nothing')).toMatch(/^error: no snapshot "nothing"/);
+  expect(existsSync(join(folder, '..'))).toBe(false);
+  expect(answer(join(folder, 'sub'), 'agt undo')).toMatch(/^deep: restored 1 path, verified/);
+  expect(readFileSync(join(folder, 'sub/a'), 'utf8')).toBe('a\n');
+  rmSync(folder, { recursive: true });
+  expect(say(folder, 'go on')).toEqual(silent);
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('an agent ends the hook of agt undo: it goes on in the background, and no step is undone twice', async () => {
+  const session = makeSession();
+  const { repository, sandbox } = session;
+  const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
+  const isDone = () =>
+    metadata(session).intent === undefined && !existsSync(join(repository, '.git/agt/locks/s1'));
+  for (const text of ['1', '2', '3']) {
+    for (const name of ['a', 'b']) write(join(sandbox, name), text);
+    agtOk(repository, 'autocommit', 's1');
+  }
+  const killable = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+  const env = { AGT_TEST_KILL_AT: 'checkout: file written#2', AGT_GIT_PATH: REAL_GIT };
+  run(process.execPath, [killable, 'session', 'undo', 's1'], { cwd: repository, env });
+  expect(texts()).toEqual(['2', '3']);
+  await interruptedHook(session, 'agt undo');
+  await until(() => texts().join('') === '22' && isDone());
+  expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^the agent ended "agt undo" before/) }]);
+  const [newest] = log(session);
+  expect(agtOk(repository, 'session', 'redo', 's1')).toContain('restored 2 paths');
+  expect(texts()).toEqual(['3', '3']);
+  await interruptedHook(session, `agt restore ${newest?.['commit']}`);
+  await until(() => texts().join('') === '22' && isDone());
+  failures();
+  const rest = { kind: 'prompt', name: 'UserPromptSubmit', cwd: sandbox, prompt: 'agt restore nothing' };
+  run(AGT, ['hook', 'claude-code', '--background'], { cwd: '/', input: Buffer.from(JSON.stringify(rest)) });
+  expect(failures()).toMatchObject([{ reason: expect.stringMatching(/^no snapshot "nothing"/) }]);
+});
+
+/** The hook waits for a lock when the agent ends it. */
+async function interruptedHook({ repository, sandbox }: TestSession, prompt: string): Promise<void> {
+  const lock = join(repository, '.git/agt/locks/s1');
+  write(lock, ownerText());
+  const child = spawn(AGT, ['hook', 'claude-code'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  child.stdin.end(JSON.stringify({ hook_event_name: 'UserPromptSubmit', cwd: sandbox, prompt }));
+  await until(() => catches(child.pid ?? 0, SIGHUP));
+  const ended = new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal)));
+  child.kill('SIGTERM');
+  expect(await ended).toBe('SIGTERM');
+  rmSync(lock);
+}

@@ -1,32 +1,76 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
-import { type AgtError, formatError, usageError } from '../../errors.ts';
+import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { LONGEST_WAIT_MS } from '../../integrations/place.ts';
 import type { PromptCommand } from '../../integrations/prompt-command.ts';
+import { snapshotRefs } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { runCommand } from '../command-line/command.ts';
 import { sessionLog } from '../commands/session/log.ts';
 import { sessionRestore } from '../commands/session/restore.ts';
 import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
 import type { Context } from '../context.ts';
+import { sessionHere } from '../session-here.ts';
 
 /** So many snapshots fit on a screen. */
 const LISTED = '15';
 
-export async function answerPrompt(context: Context, command: PromptCommand): Promise<string> {
-  if (command.command === 'mistaken') return formatError(usageOf(command.words), false).trimEnd();
+/** How far an answer has come, for an agt that an agent ends. */
+export interface PromptRun {
+  /** A restore names a commit once that is known: with each capture, `@{2}` becomes another snapshot. */
+  command: PromptCommand;
+  /** The files are as the command wants them. */
+  isComplete: boolean;
+  /** Why it failed, which the answer says as well. */
+  failure?: unknown;
+}
+
+export async function answerPrompt(context: Context, run: PromptRun): Promise<string> {
   let text = '';
   const print = (part: string) => {
     text += part;
   };
-  const own: Context = { ...context, out: print, err: print, colour: false, showsProgress: false };
+  const completed = () => {
+    run.isComplete = true;
+  };
+  const own: Context = { ...context, out: print, err: print, colour: false, showsProgress: false, completed };
   try {
-    const [run, args] = commandOf(command);
+    if (run.command.command === 'mistaken') throw usageOf(run.command.words);
+    if (run.command.command === 'restore') run.command = await fixSnapshot(own, run.command.to);
+    const [command, args] = commandOf(run.command);
     // The hook of the same agent's start may still be capturing.
-    await retryWhileBusy(LONGEST_WAIT_MS, () => runCommand(run, args, own));
+    const exitCode = await retryWhileBusy(LONGEST_WAIT_MS, () => runCommand(command, args, own));
+    if (exitCode !== EXIT.done) run.failure = new AgtError(text.trimEnd());
   } catch (error) {
+    run.failure = error;
     text += formatError(error, false);
   }
   return text.trimEnd() || 'no snapshots yet';
+}
+
+async function fixSnapshot(context: Context, to: string) {
+  const { repository, record } = await sessionHere(context);
+  const { commit } = await resolveSnapshot(repository.git, snapshotRefs(record), to, context.now());
+  return { command: 'restore', to: commit } as const;
+}
+
+/** What hooks.log says of a command that an agent has ended. */
+export function interruptedPrompt({ command, isComplete }: PromptRun): AgtError {
+  const words = `agt ${command.command}`;
+  if (isComplete) return new AgtError(`the agent ended agt before it could say that "${words}" is complete`);
+  return new AgtError(`the agent ended "${words}" before it was finished; agt goes on in the background`, {
+    hints: ['see whether it is finished: agt doctor', 'if it is not: agt doctor --fix'],
+  });
+}
+
+/** Whether the files are not yet as the command wants them. */
+export function isUnfinished({ command: { command }, isComplete }: PromptRun): boolean {
+  return !isComplete && ['undo', 'redo', 'restore'].includes(command);
+}
+
+/** The prompt that does the rest. */
+export function promptOf({ command }: PromptRun): string {
+  return command.command === 'restore' ? `agt restore ${command.to}` : `agt ${command.command}`;
 }
 
 function usageOf(words: string): AgtError {

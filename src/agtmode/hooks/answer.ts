@@ -30,8 +30,9 @@ import { type Context, openContext } from '../context.ts';
 import { renewHooksFront } from '../front/write-front.ts';
 import { folderHere } from '../session-here.ts';
 import { gitDirectory } from '../write-shim.ts';
-import { answerPrompt } from './answer-prompt.ts';
+import { answerPrompt, interruptedPrompt, isUnfinished, type PromptRun, promptOf } from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
+import { deletedFolder, inFolderMadeAgain } from './deleted-folder.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
 const IN_BACKGROUND = '--background';
@@ -147,9 +148,15 @@ async function record(
   const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
   const { blockPrompt } = integration;
   if (command !== undefined && blockPrompt !== undefined) {
-    const answerHere = async () =>
-      (await placeOf(context, isAbove)) === undefined ? undefined : answerPrompt(context, command);
-    const text = await answerHere().catch((error: unknown) => formatError(error, false).trimEnd());
+    const run = { command, isComplete: false };
+    const answerIn = async (here: Context, above: boolean) =>
+      (await placeOf(here, above)) === undefined ? undefined : answerPrompt(here, run);
+    const answerHere = async () => {
+      const deleted = isAbove ? await deletedFolder(context, event.cwd) : undefined;
+      if (deleted === undefined) return answerIn(context, isAbove);
+      return inFolderMadeAgain(deleted, async () => answerIn(await openTolerantly(call, event), false));
+    };
+    const text = await answerWhateverHappens(answerHere, run, event, call);
     if (text !== undefined) context.out(blockPrompt(text));
     return;
   }
@@ -234,4 +241,23 @@ function recordWhateverHappens(place: Place, request: RecordRequest, call: HookC
     continueInBackground(call, event);
   };
   return sayWhenInterrupted(goOn, () => recordEvent(place, request));
+}
+
+/** An agent ends a hook that takes longer than it allows, and its person must not be left with half of a restore. */
+async function answerWhateverHappens(
+  answerHere: () => Promise<string | undefined>,
+  run: PromptRun,
+  event: FileEvent | EnvironmentEvent,
+  call: HookCall,
+): Promise<string | undefined> {
+  if (call.isInBackground) {
+    await answerHere();
+    if (run.failure !== undefined) throw run.failure;
+    return undefined;
+  }
+  const goOn = () => {
+    logFailure(call.env, { ...about(event), tool: call.tool }, interruptedPrompt(run));
+    if (isUnfinished(run)) continueInBackground(call, { ...event, kind: 'prompt', prompt: promptOf(run) });
+  };
+  return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());
 }

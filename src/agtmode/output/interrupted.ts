@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { shortOid } from './format.ts';
 
 /** Runs an operation on a session. */
-export function interruptible<T>(
+export async function interruptible<T>(
   context: Context,
   repository: Repository,
   { session_id: id }: SessionRecord,
@@ -18,7 +18,9 @@ export function interruptible<T>(
     const record = readRecord(repository, id);
     if (record !== undefined) context.err(formatError(describe(record), false));
   };
-  return sayWhenInterrupted(say, action);
+  const result = await sayWhenInterrupted(say, action);
+  context.completed?.();
+  return result;
 }
 
 function describe({ session_id: id, intent }: SessionRecord): AgtError {
