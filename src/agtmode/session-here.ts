@@ -55,6 +55,12 @@ export async function repositoryHere(context: Context): Promise<Repository> {
   return user ?? (await attachedHere(context))?.repository ?? context.repository();
 }
 
+/** The repository here, and the store of the folder here: a worktree without a session may have one. */
+export async function repositoriesHere(context: Context): Promise<Repository[]> {
+  const found = [await context.repositoryIfAny(), (await attachedHere(context))?.repository];
+  return found.filter((repository) => repository !== undefined);
+}
+
 /** The attached folder that the current directory is in. */
 export async function attachedHere(context: Context): Promise<AttachedSession | undefined> {
   const { folder, user } = await folderHere(context);

@@ -204,11 +204,13 @@ test('a snapshot of a folder that is in no session is mounted where only the use
   write(join(folder, 'a'), 'a\n');
   agtOk(folder, 'snapshot');
   for (const words of [[], ['--copy']]) {
+    if (words.length > 0) git(folder, 'init', '-q'); // its snapshots stay in the store
     const directory = agtOk(folder, 'session', 'mount', '--to', '@{0}', ...words);
     expect(readFileSync(join(directory, 'sandbox/a'), 'utf8')).toBe('a\n');
     const points = join(directory, '..');
     expect(points).toMatch(/\/agt\/folders\/plain[^/]*\.agt\/mounts$/);
     expect(statSync(join(points, '../..')).mode & 0o777).toBe(0o700);
+    expect(mounted(folder).map((one) => one.directory)).toEqual([directory]);
     agtOk(folder, 'session', 'umount', directory);
     expect(existsSync(join(points, '..'))).toBe(false);
   }

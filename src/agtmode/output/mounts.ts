@@ -10,8 +10,13 @@ export function mountJson(agtDir: string, record: MountRecord) {
 
 const WAYS = { files: 'served from git', copy: 'a copy' } as const;
 
-export function printMounts(context: Context, agtDir: string, records: readonly MountRecord[]): void {
-  const rows = records.map((record) => [
+export interface ListedMount {
+  readonly agtDir: string;
+  readonly record: MountRecord;
+}
+
+export function printMounts(context: Context, mounts: readonly ListedMount[]): void {
+  const rows = mounts.map(({ agtDir, record }) => [
     `${record.session}@${shortOid(record.commit)}`,
     record.directory,
     mountState(agtDir, record) === 'dead' ? 'dead; see: agt doctor' : WAYS[record.way],

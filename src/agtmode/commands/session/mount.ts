@@ -8,7 +8,7 @@ import { givenSession, SESSION_OPTION } from '../../command-line/session-argumen
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { mountJson, printMounts } from '../../output/mounts.ts';
-import { repositoryHere, sessionHere } from '../../session-here.ts';
+import { repositoriesHere, sessionHere } from '../../session-here.ts';
 
 export const sessionMount = defineCommand({
   usage: 'session mount [id] [dir]',
@@ -57,9 +57,14 @@ async function listAll(
 ): Promise<number> {
   if (args.id !== undefined || args.dir !== undefined)
     throw usageError('no snapshot given', 'add --to <snapshot>; see: agt session log');
-  const { agtDir } = await repositoryHere(context);
-  const records = listMountRecords(agtDir).filter((record) => mountState(agtDir, record) !== 'gone');
-  if (args.json) context.out(json(records.map((record) => mountJson(agtDir, record))));
-  else printMounts(context, agtDir, records);
+  const places = await repositoriesHere(context);
+  if (places.length === 0) await context.repository(); // says that there is none
+  const mounts = places.flatMap(({ agtDir }) =>
+    listMountRecords(agtDir)
+      .filter((record) => mountState(agtDir, record) !== 'gone')
+      .map((record) => ({ agtDir, record })),
+  );
+  if (args.json) context.out(json(mounts.map(({ agtDir, record }) => mountJson(agtDir, record))));
+  else printMounts(context, mounts);
   return EXIT.done;
 }

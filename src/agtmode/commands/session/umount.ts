@@ -3,13 +3,17 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { listMounts } from '../../../disk/mounts.ts';
 import { AgtError, EXIT, formatError, isAgtError, usageError, worstExitCode } from '../../../errors.ts';
 import { endMount, unmount } from '../../../session/mounted/end-mount.ts';
-import { listMountRecords, type MountRecord } from '../../../session/mounted/mount-record.ts';
+import {
+  listMountRecords,
+  type MountPlace,
+  type MountRecord,
+} from '../../../session/mounted/mount-record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { mountJson } from '../../output/mounts.ts';
-import { attachedHere } from '../../session-here.ts';
+import { repositoriesHere } from '../../session-here.ts';
 
 export const sessionUmount = defineCommand({
   usage: 'session umount [id-or-dir]',
@@ -42,14 +46,16 @@ export const sessionUmount = defineCommand({
     const given = args['id-or-dir'];
     if ((given === undefined) === !args.all)
       throw usageError('give a session id or a directory, or --all', 'see: agt session mount');
-    const place = (await context.repositoryIfAny()) ?? (await attachedHere(context))?.repository;
-    const records = place === undefined ? [] : listMountRecords(place.agtDir);
-    const chosen = given === undefined ? records : choose(context, records, given);
-    if (place === undefined || (chosen.length === 0 && given !== undefined))
+    const places = await repositoriesHere(context);
+    const mounts = places.flatMap((place) =>
+      listMountRecords(place.agtDir).map((record) => ({ place, record })),
+    );
+    const chosen = given === undefined ? mounts : choose(context, mounts, given);
+    if (places.length === 0 || (chosen.length === 0 && given !== undefined))
       return unmountStranger(context, given, args);
     const ended: ReturnType<typeof mountJson>[] = [];
     const failures: unknown[] = [];
-    for (const record of chosen) {
+    for (const { place, record } of chosen) {
       try {
         const found = mountJson(place.agtDir, record);
         if (!args['dry-run']) await endMount(place, record, args);
@@ -68,10 +74,15 @@ export const sessionUmount = defineCommand({
   },
 });
 
-function choose({ cwd }: Context, records: readonly MountRecord[], given: string): readonly MountRecord[] {
-  const ofSession = records.filter(({ session }) => session === given);
+interface KnownMount {
+  readonly place: MountPlace;
+  readonly record: MountRecord;
+}
+
+function choose({ cwd }: Context, mounts: readonly KnownMount[], given: string): readonly KnownMount[] {
+  const ofSession = mounts.filter(({ record }) => record.session === given);
   const path = realPath(resolve(cwd, given));
-  return ofSession.length > 0 ? ofSession : records.filter(({ directory }) => directory === path);
+  return ofSession.length > 0 ? ofSession : mounts.filter(({ record }) => record.directory === path);
 }
 
 /** A dead mount cannot be looked at, but the directory that it is in. */
