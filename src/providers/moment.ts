@@ -46,7 +46,7 @@ function readRecord(agtDir: string, id: string, number: number): MomentRecord | 
   return readJson(momentFiles(agtDir, id, number).record) as MomentRecord | undefined;
 }
 
-/** Of all records, also of those that cannot be read. */
+/** For all records, also those that cannot be read. */
 export function momentNumbers(agtDir: string, id: string): number[] {
   try {
     const names = readdirSync(momentsDirectory(agtDir, id));
@@ -57,7 +57,7 @@ export function momentNumbers(agtDir: string, id: string): number[] {
   }
 }
 
-/** Of all frozen folders that the records of a session name, also of those that wait to be captured. */
+/** For all frozen folders that the records of a session name, also those that wait to be captured. */
 export function momentTokens(agtDir: string, { session_id: id, sandbox }: MomentOwner): Token[] {
   const frozen = frozenDirectory(dirname(dirname(sandbox)));
   return momentNumbers(agtDir, id).flatMap((number) => {

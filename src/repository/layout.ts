@@ -199,7 +199,7 @@ export function leaseFile(stateHome: string, nonce: string): string {
   return join(leasesDirectory(stateHome), `${nonce}.json`);
 }
 
-/** What agt knows of the program agentfs, and folders in which it measures it. */
+/** Measures of the program agentfs, and the folders in which agt makes them. */
 export function agentfsDirectory(stateHome: string): string {
   return join(stateHome, 'agt', 'agentfs');
 }
@@ -245,7 +245,7 @@ export function templateFiles(
   };
 }
 
-/** What agt knows of the frozen moments of a session; the folders themselves are in `frozenDirectory`. */
+/** Records of the frozen moments of a session; the folders themselves are in `frozenDirectory`. */
 export function momentsDirectory(agtDir: string, sessionId: string): string {
   return join(agtDir, 'frozen', sessionId);
 }

@@ -85,7 +85,7 @@ export function hasBorders({ directories }: StatCache): boolean {
   return directories === undefined || directories.paths.some((_, row) => directories.mustList(row));
 }
 
-export function planSize({ deletions, writes, modes }: CheckoutPlan): number {
+function planSize({ deletions, writes, modes }: CheckoutPlan): number {
   return deletions.length + writes.length + modes.size;
 }
 

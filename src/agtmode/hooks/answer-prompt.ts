@@ -54,7 +54,7 @@ async function fixSnapshot(context: Context, to: string) {
   return { command: 'restore', to: commit } as const;
 }
 
-/** What hooks.log says of a command that an agent has ended. */
+/** The line of hooks.log about a command that an agent has ended. */
 export function interruptedPrompt({ command, isComplete }: PromptRun): AgtError {
   const words = `agt ${command.command}`;
   if (isComplete) return new AgtError(`the agent ended agt before it could say that "${words}" is complete`);

@@ -9,7 +9,7 @@ export const AGT = agtDirectory('$agt_common');
 /** The facts that the executable left for this worktree. */
 export const FACTS = shimFactsFile('$agt_git');
 
-/** Of the two directories of branches: `agtsessions`, `agt`. */
+/** Names of the two directories of branches: `agtsessions`, `agt`. */
 export function namesOf({ branchPrefix, workPrefix }: Prefixes): string[] {
   return [branchPrefix, workPrefix].map(withoutSlash);
 }

@@ -10,7 +10,7 @@ import { runTool } from '../run-tool.ts';
 import { serversOf } from './server.ts';
 import { databaseFiles, type Store } from './store.ts';
 
-/** What programs wrote before is in the copy; a program that writes meanwhile waits. */
+/** The copy has all that programs wrote before; a program that writes meanwhile waits. */
 export async function copyWhileStopped(folder: string, from: Store, to: Store): Promise<void> {
   await runTool('sync', ['-f', folder]);
   const servers = serversOf(from.database);

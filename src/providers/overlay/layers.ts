@@ -121,7 +121,7 @@ function addUser(template: string, nonce: string): void {
 }
 
 /** Whether sessions need the template. */
-export function hasUsers(template: string): boolean {
+function hasUsers(template: string): boolean {
   const directory = usersOf(template);
   return existsSync(directory) && readdirSync(directory).some((name) => name !== DROPPED);
 }

@@ -32,7 +32,7 @@ export class Freezer {
   private readonly repository: Repository;
   private readonly record: SessionRecord;
   private frozen: Promise<FrozenFolder | undefined> | undefined;
-  /** Of what was frozen. */
+  /** For what was frozen. */
   token: Token | undefined;
   made = '';
 

@@ -131,7 +131,7 @@ test('a hook leaves the same snapshot as agt does; other events are for agt', as
   expect(starts(event.replaceAll(sandbox, '/'))).toBe(true);
   expect(front.starts(sandbox, ['autocommit', '--tool', 'two words'])).toBe(true);
   expect(front.starts(sandbox, ['autocommit'], { env: { HOME: '/elsewhere' } })).toBe(true);
-  // What agt refuses, agt says.
+  // agt itself says why it refuses.
   mkdirSync(join(repository, '.git/agt/locks'), { recursive: true });
   writeFileSync(join(repository, '.git/agt/locks/s1'), JSON.stringify(identify(process.pid)));
   expect(front.starts(sandbox)).toBe(true);

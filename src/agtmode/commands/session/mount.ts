@@ -17,8 +17,8 @@ export const sessionMount = defineCommand({
   description:
     'Mount a snapshot: the folder has sandbox/, xdg/ and config/ as they were then, for every program to read. As root, ' +
     'agt serves the files from git, at once and without taking up disk space; a process of agt runs until agt session ' +
-    'umount. Otherwise agt writes a copy that is read-only. Without <dir>, agt makes a directory beside the sessions ' +
-    'and prints it. The session and the current files stay as they are, and the snapshot stays as long as it is ' +
+    'umount. Otherwise agt writes a copy that is read-only. Without <dir>, agt makes a directory beside the sessions, ' +
+    'or beside the snapshots of a folder, and prints it. The session and the current files stay as they are, and the snapshot stays as long as it is ' +
     'mounted, even if the session is removed. Without --to, list what is mounted.',
   positionals: {
     id: { type: 'string', describe: 'session id (default: the session of the current directory)' },

@@ -94,7 +94,7 @@ function realPath(path: string): string {
   }
 }
 
-/** Of another repository, or of one that somebody has deleted. */
+/** It belongs to another repository, or to one that somebody has deleted. */
 async function unmountStranger(
   context: Context,
   given: string | undefined,
