@@ -73,7 +73,7 @@ export async function capture(
   const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
   const warnings: string[] = [];
   for (let attempt = 1; ; attempt++) {
-    const objects = new ObjectStream(git, target.commonDir, directoryForGit(git, target));
+    const objects = new ObjectStream(git, target.commonDir, directoryForGit(git, target), attempt);
     try {
       const result = await tryCapture(git, target, options, objects);
       return { ...result, warnings: [...warnings, ...result.warnings] };

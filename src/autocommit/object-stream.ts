@@ -18,11 +18,16 @@ export class ObjectStream {
   private room = 0;
   private readonly git: Git;
   private readonly commonDir: string;
+  private readonly attempt: number;
 
-  /** `commonDir` receives the objects. git runs in `cwd`, and leaves crash reports in the git directory of that. */
-  constructor(git: Git, commonDir: string, cwd: string) {
+  /**
+   * `commonDir` receives the objects. git runs in `cwd`, and leaves crash reports in the git directory of that. `attempt`
+   * counts from 1.
+   */
+  constructor(git: Git, commonDir: string, cwd: string, attempt = 1) {
     this.git = inDirectory(git, cwd);
     this.commonDir = commonDir;
+    this.attempt = attempt;
   }
 
   open(): FastImport {
@@ -42,7 +47,7 @@ export class ObjectStream {
     const gitDir = worktreeGitDir(this.git.cwd) ?? this.commonDir;
     const directories = { commonDir: this.commonDir, gitDir };
     removeAbandoned(directories);
-    return new FastImport(this.git, directories);
+    return new FastImport(this.git, directories, this.attempt);
   }
 
   /** Stores content as a blob. False if the file changed meanwhile. `path` is absolute, one byte per character. */

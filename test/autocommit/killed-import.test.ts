@@ -1,10 +1,11 @@
-/** The part of a pack that a killed capture leaves does not stay: a hook with a time limit would fill the disk. */
+/** Files of a killed capture are in nobody's way, and do not stay: a hook with a time limit would fill the disk. */
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { autocommitAt } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { AGT, agt, write } from '../harness/world.ts';
+import { AGT, agt, git, write } from '../harness/world.ts';
 
 function temporaryPacks({ repository }: TestSession): string[] {
   return readdirSync(join(repository, '.git/objects/pack')).filter((name) => name.startsWith('tmp_'));
@@ -32,4 +33,24 @@ test('the next capture removes what a killed one left, and what it left after th
   autocommit(session);
   expect(temporaryPacks(session)).toEqual([]);
   expect(JSON.parse(agt(session.repository, 'doctor', '--json').stdout).findings).toEqual([]);
+});
+
+test('a .keep file that a killed git left does not stop the capture that makes the same pack', async () => {
+  const session = makeSession();
+  const packs = join(session.repository, '.git/objects/pack');
+  const tip = () => git(session.repository, 'rev-parse', 'refs/heads/agtsessions/s1').trim();
+  const now = new Date();
+  const before = tip();
+  write(join(session.sandbox, 'work'), 'work\n');
+  const earlier = readdirSync(packs);
+  const commit = await autocommitAt(session, now);
+  // As if git had been killed before it moved the ref.
+  for (const name of readdirSync(packs).filter((name) => !earlier.includes(name))) {
+    if (name.endsWith('.pack')) write(join(packs, name.replace(/pack$/, 'keep')), 'fast-import\n');
+    rmSync(join(packs, name));
+  }
+  for (const ref of ['refs/heads/agtsessions/s1', 'refs/agt/tip/s1'])
+    git(session.repository, 'update-ref', ref, before);
+  expect(await autocommitAt(session, now)).toBe(commit);
+  expect(tip()).toBe(commit);
 });

@@ -31,9 +31,6 @@ const ARGS = [
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   '-c',
-  // The fastest level. Objects that are kept for long become deltas anyway, when a later repack joins packs.
-  'pack.compression=1',
-  '-c',
   'core.hooksPath=/dev/null',
   'fast-import',
   '--quiet',
@@ -48,16 +45,25 @@ const ARGS = [
  */
 const AS_PACK = ['-c', 'fastimport.unpackLimit=0'];
 
-function importArgs({ commonDir }: ImportDirectories): string[] {
-  return hasPromisorPacks(commonDir) ? ARGS : [...AS_PACK, ...ARGS];
+/**
+ * Levels of compression, by attempt. The first is the fastest: objects that are kept for long become deltas anyway, when a
+ * later repack joins packs. Each gives the same objects other bytes, so that their pack has another name: a killed
+ * fast-import leaves a `.keep` file, and git refuses to write a pack of that name again.
+ */
+const COMPRESSION = [1, 2, 6, 9, 0] as const;
+
+/** `attempt` counts from 1. */
+function importArgs({ commonDir }: ImportDirectories, attempt: number): string[] {
+  const compression = ['-c', `pack.compression=${COMPRESSION[(attempt - 1) % COMPRESSION.length]}`];
+  return [...(hasPromisorPacks(commonDir) ? [] : AS_PACK), ...compression, ...ARGS];
 }
 
 /**
- * Failures that other processes cause and that a second attempt may not meet: another process moved or locked a ref, or
- * `git gc --prune=now` deleted temporary files or objects that no ref led to yet.
+ * Failures that other processes cause and that a second attempt may not meet: another process moved or locked a ref, a
+ * killed one left a `.keep` file, or `git gc --prune=now` deleted temporary files or objects that no ref led to yet.
  */
 const TRANSIENT =
-  /not updating|cannot lock ref|unable to create '.*\.lock'|not found|missing|no such file or directory/i;
+  /not updating|cannot lock ref|unable to create '.*\.lock'|cannot create keep file|not found|missing|no such file or directory/i;
 
 export class FastImportFailed extends AgtError {
   /** A second attempt may succeed. */
@@ -83,12 +89,13 @@ export class FastImport {
   private readonly directories: ImportDirectories;
   private readonly startedAt: number;
 
-  constructor(git: Git, directories: ImportDirectories) {
+  /** `attempt` counts from 1. */
+  constructor(git: Git, directories: ImportDirectories, attempt: number) {
     this.directories = directories;
     this.startedAt = Date.now() - CLOCK_SKEW_MS;
     requireDescriptors(git);
     noteImport(directories.gitDir, this.startedAt);
-    const args = importArgs(directories);
+    const args = importArgs(directories, attempt);
     traceCommand(git.env, git.path, args);
     this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
     this.child.stdin?.on('error', () => {
