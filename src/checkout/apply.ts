@@ -67,7 +67,8 @@ class Steps {
   take(path: string, verb: string, step: () => void): void;
   take(path: string, verb: string, step: () => Promise<void>): Promise<void>;
   take(path: string, verb: string, step: () => Promise<void> | void): Promise<void> | void {
-    if (parentDirectories(path).some((directory) => this.reasons.has(directory))) return;
+    if (this.reasons.size > 0 && parentDirectories(path).some((directory) => this.reasons.has(directory)))
+      return;
     try {
       return step()?.catch((error: unknown) => this.note(path, verb, error));
     } catch (error) {

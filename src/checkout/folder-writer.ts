@@ -25,7 +25,7 @@ import { OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/parent-path.ts';
 import { errorCode } from '../errors.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
-import { allowedBits, giveTo, type Owner, openGiveTo, ownerOf } from './owner.ts';
+import { allowedBits, givesRights, giveTo, type Owner, openGiveTo, ownerOf } from './owner.ts';
 import type { FileToWrite } from './plan.ts';
 
 export interface TargetFolder {
@@ -60,6 +60,8 @@ export class FolderWriter {
   /** Directories that are writable. */
   private readonly checked = new Set<string>();
   private readonly made = new Set<string>();
+  /** By directory. */
+  private readonly ownersOfNew = new Map<string, Owner | undefined>();
   /** The permission bits that directories had before they were made writable. */
   private readonly unlocked = new Map<string, number>();
 
@@ -125,7 +127,10 @@ export class FolderWriter {
   setBits(path: string, bits: number): void {
     this.disk.withItself(path, (itself, stat) => {
       this.unlocked.delete(path);
-      chmodSync(itself, this.limit(path, bits, stat));
+      chmodSync(
+        itself,
+        this.limit(path, bits, () => stat),
+      );
     });
   }
 
@@ -170,12 +175,14 @@ export class FolderWriter {
     owner: Owner | undefined,
     { path, bits }: FileToWrite,
   ): Promise<void> {
-    this.removeTemporary(temporary);
-    const fd = openSync(this.disk.entry(temporary), 'wx', 0o600);
+    const fd = this.openTemporary(temporary);
     try {
       for await (const chunk of chunks) writeAll(fd, chunk);
       openGiveTo(fd, owner);
-      fchmodSync(fd, this.limit(path, bits, fstatSync(fd)));
+      fchmodSync(
+        fd,
+        this.limit(path, bits, () => fstatSync(fd)),
+      );
       const mtime = this.mtimeOf?.(path);
       if (mtime !== undefined) futimesSync(fd, mtime, mtime);
     } finally {
@@ -198,6 +205,17 @@ export class FolderWriter {
     if (mtime !== undefined) lutimesSync(this.disk.entry(temporary), mtime, mtime);
   }
 
+  private openTemporary(temporary: string): number {
+    const open = () => openSync(this.disk.entry(temporary), 'wx', 0o600);
+    try {
+      return open();
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+    this.removeTemporary(temporary);
+    return open();
+  }
+
   private removeTemporary(temporary: string): void {
     try {
       unlinkSync(this.disk.entry(temporary));
@@ -207,8 +225,9 @@ export class FolderWriter {
   }
 
   /** Leaves off set-user-ID and set-group-ID if they would give somebody more rights than the file gave. */
-  private limit(path: string, bits: number, stat: Stats): number {
-    const allowed = allowedBits(bits, stat, this.owners.get(path));
+  private limit(path: string, bits: number, stat: () => Stats): number {
+    if (!givesRights(bits)) return bits;
+    const allowed = allowedBits(bits, stat(), this.owners.get(path));
     const reason = 'its set-user-ID or set-group-ID bit was left off, because it has not the same owner';
     if (allowed !== bits) this.limited.push({ path, reason });
     return allowed;
@@ -216,7 +235,13 @@ export class FolderWriter {
 
   /** The owner of a path that root makes; undefined for everybody else, whose it is. */
   private ownerOfNew(path: string): Owner | undefined {
-    return ownerOf(() => this.disk.lstat(parentPath(path) === '' ? '.' : parentPath(path)));
+    const parent = parentPath(path);
+    if (!this.ownersOfNew.has(parent))
+      this.ownersOfNew.set(
+        parent,
+        ownerOf(() => this.disk.lstat(parent === '' ? '.' : parent)),
+      );
+    return this.ownersOfNew.get(parent);
   }
 }
 

@@ -10,6 +10,11 @@ export type Owner = Pick<Stats, 'uid' | 'gid'>;
 const SET_USER_ID = 0o4000;
 const SET_GROUP_ID = 0o2000;
 
+/** Whether a program with these bits runs with the rights of its owner or group. */
+export function givesRights(bits: number): boolean {
+  return (bits & (SET_USER_ID | SET_GROUP_ID)) !== 0;
+}
+
 /** `before` is the owner that the file had; undefined if nobody knows. On a directory the bits give no rights. */
 export function allowedBits(bits: number, now: Stats, before: Owner | undefined): number {
   if (now.isDirectory()) return bits;

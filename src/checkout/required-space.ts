@@ -49,12 +49,12 @@ function sharesOf(
   shares: Shares,
 ): Iterable<Share> {
   for (const path of deletions) shares.of(path).freed += shares.bytesOnDisk(path);
-  for (const [i, { path }] of writes.entries()) {
+  for (const [i, { path, isNew }] of writes.entries()) {
     const share = shares.of(path);
     const size = sizes[i] ?? 0;
     share.written += size;
     share.largest = Math.max(share.largest, size);
-    share.freed += shares.bytesOnDisk(path);
+    if (!isNew) share.freed += shares.bytesOnDisk(path);
   }
   return shares.close();
 }

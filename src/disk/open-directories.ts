@@ -30,6 +30,8 @@ export class OpenDirectories {
   private readonly hasProc = existsSync('/proc/self/fd');
   /** By path, the one that was used last at the end. */
   private readonly open = new Map<string, OpenDirectory>();
+  /** The one that was used last: mostly the next call needs it again. */
+  private last: { readonly path: string; readonly opened: OpenDirectory } | undefined;
 
   /** `folder` is absolute. `linked`: the only link to follow, and only to that target. */
   constructor(folder: string, linked?: LinkedEntry) {
@@ -84,22 +86,22 @@ export class OpenDirectories {
       this.open.delete(known);
       closeSync(fd);
     }
+    this.last = undefined;
   }
 
   close(): void {
     for (const { fd } of this.open.values()) closeSync(fd);
     this.open.clear();
+    this.last = undefined;
   }
 
   private directory(path: string): OpenDirectory {
+    if (this.last?.path === path) return this.last.opened;
     const known = this.open.get(path);
-    if (known !== undefined) {
-      this.open.delete(path);
-      this.open.set(path, known);
-      return known;
-    }
-    const opened = path === '' ? this.openTop() : this.openBelow(path);
+    const opened = known ?? (path === '' ? this.openTop() : this.openBelow(path));
+    if (known !== undefined) this.open.delete(path);
     this.open.set(path, opened);
+    this.last = { path, opened };
     if (this.open.size > MOST_OPEN) this.closeOldest();
     return opened;
   }
