@@ -18,7 +18,8 @@ import { readFolderStatus } from '../output/folder-status.ts';
 import { age, json, paint, plural, shortAge, showPath, table } from '../output/format.ts';
 import { printNotCaptured, sessionJson } from '../output/session.ts';
 import { sessionTable } from '../output/session-table.ts';
-import { attachedHere, folderHere } from '../session-here.ts';
+import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
+import { checkState } from '../state-access.ts';
 
 export const status = defineCommand({
   usage: 'status',
@@ -38,9 +39,12 @@ export const status = defineCommand({
     const views = await surveySessions(repository, present, { counts: args.json });
     const sessions: StatusLine[] = [];
     for (const view of views) sessions.push(await readStatus(context, repository, view));
-    const attached = await attachedHere(context);
+    const { attached, problem } = await attachedIfUsable(context);
     const folder = attached && (await readFolderStatus(context, attached));
-    const findings = await checkAll([repository, attached?.repository]);
+    const findings = [
+      ...checkState(context, problem),
+      ...(await checkAll([repository, attached?.repository])),
+    ];
     const settings = await context.settingValues();
     const hookFailures = failuresOfHooks(context, repository, records);
     if (args.json) {
@@ -72,7 +76,7 @@ export const status = defineCommand({
 async function reportFolder(context: Context, asJson: boolean): Promise<number> {
   const attached = await attachedHere(context);
   const { json: folder, text } = await readFolderStatus(context, attached);
-  const findings = await checkAll([attached?.repository]);
+  const findings = [...checkState(context, undefined), ...(await checkAll([attached?.repository]))];
   const settings = await context.settingValues();
   const places = [attached?.record.checkout ?? (await folderHere(context)).folder];
   const hookFailures = recentFailures(context.env, places, context.now());

@@ -166,7 +166,7 @@ async function record(
     const directory = place.record === undefined ? undefined : await gitDirectory(context);
     return context.out(directory === undefined ? '' : `${directory}\n`);
   }
-  if (event.kind === 'session-start') renewHooksFront(context);
+  if (event.kind === 'session-start') renewFront(context, call, event);
   const request = {
     event,
     integration,
@@ -177,6 +177,15 @@ async function record(
     gitDirectory: () => gitDirectory(context),
   };
   await recordWhateverHappens(place, request, call);
+}
+
+/** The present one goes on working. */
+function renewFront(context: Context, { tool, env }: HookCall, event: HookEvent): void {
+  try {
+    renewHooksFront(context);
+  } catch (error) {
+    logFailure(env, { ...about(event), tool }, error);
+  }
 }
 
 /**

@@ -1,4 +1,6 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
+import type { Change } from '../../autocommit/list-changes.ts';
+import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../session/attached/refuse.ts';
 import { previewCapture } from '../../session/capture-session.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
@@ -49,11 +51,30 @@ type Status = Awaited<ReturnType<typeof readStatus>>;
 async function readStatus({ repository, record }: SessionHere, now: Date) {
   const history = await readHistory(repository.git, snapshotRefs(record));
   const { steps, current } = await readSteps(repository, history);
-  const preview = await previewCapture(repository, record, { now });
-  return { history, steps, current, changes: preview.changes, failed: preview.failed };
+  return { history, steps, current, ...(await readChanges({ repository, record }, now)) };
 }
 
-function statusJson({ repository, record }: SessionHere, { history, steps, current, changes }: Status) {
+interface Changes {
+  readonly changes?: readonly Change[];
+  /** Why agt could not compare. */
+  readonly problem?: string;
+}
+
+/** The snapshots can be read on a disk that is full or read-only, too. */
+async function readChanges({ repository, record }: SessionHere, now: Date): Promise<Changes> {
+  try {
+    return { changes: (await previewCapture(repository, record, { now })).changes };
+  } catch (error) {
+    const problem = isAgtError(error) ? error.message : systemFailure(error);
+    if (problem === undefined) throw error;
+    return { problem };
+  }
+}
+
+function statusJson(
+  { repository, record }: SessionHere,
+  { history, steps, current, changes, problem }: Status,
+) {
   const [last] = history;
   return {
     folder: record.checkout ?? record.sandbox,
@@ -63,7 +84,9 @@ function statusJson({ repository, record }: SessionHere, { history, steps, curre
     last: last === undefined ? null : lastJson(last),
     position: { step: current + 1, of: steps.length },
     unfinished: record.intent?.operation ?? null,
-    changes: changes.map(({ path, kind }) => ({ path: pathIn(record, path), status: fileStatus(kind) })),
+    changes:
+      changes?.map(({ path, kind }) => ({ path: pathIn(record, path), status: fileStatus(kind) })) ?? null,
+    ...(problem === undefined ? {} : { problem }),
   };
 }
 
@@ -72,7 +95,7 @@ function lastJson({ commit, tree, time, label }: Status['history'][number]) {
 }
 
 function statusText({ repository, record }: SessionHere, status: Status, now: Date): string {
-  const { history, steps, current, changes } = status;
+  const { history, steps, current } = status;
   const [last] = history;
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
@@ -87,12 +110,14 @@ function statusText({ repository, record }: SessionHere, status: Status, now: Da
     ...(record.intent === undefined
       ? []
       : [['unfinished', `${record.intent.operation}; the same command goes on, agt undo goes back`]]),
-    [
-      'changed',
-      changes.length === 0
-        ? 'nothing since'
-        : `${plural(changes.length, 'path')} since; see: agt snapshot diff`,
-    ],
+    ['changed', describeChanges(status)],
   ];
   return table(rows);
+}
+
+function describeChanges({ changes, problem }: Changes): string {
+  if (changes === undefined) return `agt cannot tell: ${problem}`;
+  return changes.length === 0
+    ? 'nothing since'
+    : `${plural(changes.length, 'path')} since; see: agt snapshot diff`;
 }
