@@ -17,7 +17,7 @@ import { printFindings } from '../output/findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
 import { age, json, paint, plural, shortAge, showPath, table } from '../output/format.ts';
 import { printNotCaptured, sessionJson } from '../output/session.ts';
-import { sessionTable } from '../output/session-table.ts';
+import { sayOutOfSight, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
 import { checkState } from '../state-access.ts';
 
@@ -158,6 +158,7 @@ function printSessions(context: Context, sessions: readonly StatusLine[]): void 
     dispensable: 7,
   } as const;
   if (views.length > 0) context.out(`\n${sessionTable(context, views, [unsaved, complete])}`);
+  sayOutOfSight(context, views);
   for (const { view, failed, problem } of sessions) {
     if (problem !== undefined) context.err(problem);
     printNotCaptured(context, view.record, failed);

@@ -7,7 +7,7 @@ import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
-import { sessionTable } from '../../output/session-table.ts';
+import { sayOutOfSight, sessionTable } from '../../output/session-table.ts';
 import { attachedHere } from '../../session-here.ts';
 
 const SORT_KEYS = ['age', 'id', 'state', 'commits', 'dirty', 'behind', 'autocommit'] as const;
@@ -49,6 +49,7 @@ export const sessionList = defineCommand({
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     if (args.json) context.out(json(views.map(sessionJson)));
     else if (views.length > 0) context.out(sessionTable(context, views));
+    sayOutOfSight(context, views);
     return EXIT.done;
   },
 });
