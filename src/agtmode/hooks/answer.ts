@@ -258,7 +258,7 @@ function recordWhateverHappens(place: Place, request: RecordRequest, call: HookC
     const reason = new Error(
       'the agent ended agt before its snapshot was complete; agt goes on in the background',
     );
-    logFailure(call.env, { ...about(event), tool: call.tool }, reason);
+    logFailure(call.env, { ...about(event), tool: call.tool, background: true }, reason);
     continueInBackground(call, event);
   };
   return sayWhenInterrupted(goOn, () => recordEvent(place, request));
@@ -277,7 +277,8 @@ async function answerWhateverHappens(
     return undefined;
   }
   const goOn = () => {
-    logFailure(call.env, { ...about(event), tool: call.tool }, interruptedPrompt(run, event.cwd));
+    const goesOn = isUnfinished(run) ? ({ background: true } as const) : {};
+    logFailure(call.env, { ...about(event), tool: call.tool, ...goesOn }, interruptedPrompt(run, event.cwd));
     if (isUnfinished(run)) continueInBackground(call, { ...event, kind: 'prompt', prompt: promptOf(run) });
   };
   return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());

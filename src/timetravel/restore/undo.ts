@@ -10,6 +10,7 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { shownId } from '../../session/attached/store.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -111,7 +112,7 @@ export async function findUndoTarget(
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  const id = record.session_id;
+  const id = shownId(record);
   const reason =
     current < 1
       ? `"${id}" has no earlier snapshot`
@@ -132,8 +133,8 @@ export async function findRedoTarget(
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  throw new AgtError(`nothing to redo: the last change of "${record.session_id}" was not an undo`, {
-    hints: [`to go to any snapshot: agt session restore ${record.session_id} --to SNAPSHOT`],
+  throw new AgtError(`nothing to redo: the last change of "${shownId(record)}" was not an undo`, {
+    hints: [`to go to any snapshot: agt session restore ${shownId(record)} --to SNAPSHOT`],
   });
 }
 
