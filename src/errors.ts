@@ -74,6 +74,7 @@ export function formatError(error: unknown, debug: boolean): string {
 const SYSTEM_HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some disk space, then run the command again',
   EDQUOT: 'free some disk space, then run the command again',
+  EACCES: 'agt doctor names the directories in which agt cannot write',
   EROFS: 'the file system is read-only: agt can change nothing there',
 };
 

@@ -37,6 +37,8 @@ export interface Context {
   readonly interactive: boolean;
   /** True if standard error is a terminal on which agt may overwrite a line. */
   readonly showsProgress: boolean;
+  /** The command is a prompt of an agent, and so has to be what it advises. */
+  readonly isPrompt?: true;
   /** An operation on a session calls it at its end: an interrupt after that leaves nothing to do. */
   readonly completed?: () => void;
   /** Absolute path of the real git, which has not run yet. */

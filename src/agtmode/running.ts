@@ -7,7 +7,12 @@ import { AgtError, formatError, systemFailure, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isolateAgent } from '../integrations/isolate.ts';
 import { findIntegration } from '../integrations/tools.ts';
-import { applyChanges, type EnvironmentChanges, sessionEnvironment } from '../running/environment.ts';
+import {
+  applyChanges,
+  type EnvironmentChanges,
+  sessionEnvironment,
+  withoutUpkeep,
+} from '../running/environment.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
 import type { Namespace } from '../session/workspace/namespace.ts';
@@ -88,7 +93,8 @@ export async function environmentFor(
   profile: string | undefined,
   namespace?: Namespace,
 ): Promise<NodeJS.ProcessEnv> {
-  return applyChanges(context.env, await changesFor(context, record, profile, namespace));
+  const env = applyChanges(context.env, await changesFor(context, record, profile, namespace));
+  return namespace === undefined ? env : withoutUpkeep(env);
 }
 
 /** Sessions had profiles as mere names before, so only a profile that is asked for must exist. */

@@ -1,5 +1,5 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
-import { AgtError } from '../errors.ts';
+import { AgtError, isAgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type AttachedSession, findAttached, folderAt, settingsFile } from '../session/attached/store.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
@@ -57,8 +57,22 @@ export async function repositoryHere(context: Context): Promise<Repository> {
 
 /** The repository here, and the store of the folder here: a worktree without a session may have one. */
 export async function repositoriesHere(context: Context): Promise<Repository[]> {
-  const found = [await context.repositoryIfAny(), (await attachedHere(context))?.repository];
-  return found.filter((repository) => repository !== undefined);
+  const user = await context.repositoryIfAny();
+  const attached =
+    user === undefined ? await attachedHere(context) : (await attachedIfUsable(context)).attached;
+  return [user, attached?.repository].filter((repository) => repository !== undefined);
+}
+
+/** For commands that have something else to say as well. */
+export async function attachedIfUsable(
+  context: Context,
+): Promise<{ attached?: AttachedSession | undefined; problem?: AgtError }> {
+  try {
+    return { attached: await attachedHere(context) };
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    return { problem: error };
+  }
 }
 
 /** The attached folder that the current directory is in. */

@@ -2,7 +2,7 @@
  * `agt/hooks.log`: the failures of hooks, one line each. An agent must not stop because agt has failed, and what a hook
  * prints would reach its model. So agt writes it down here, and `agt status` and `agt hooks status` show it.
  */
-import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { isAgtError, systemFailure } from '../errors.ts';
@@ -24,23 +24,30 @@ export function hooksLog(stateDir: string): string {
   return join(stateDir, 'hooks.log');
 }
 
-/** Never throws: on a full disk there is nobody left to tell. */
+/** Never throws. Agents show no standard error of a hook that ends with 0, but some keep it in a log of their own. */
 export function logFailure(
   env: NodeJS.ProcessEnv,
   failure: Omit<LoggedFailure, 'reason'>,
   error: unknown,
 ): void {
   const stateDir = stateDirectory(env);
-  if (stateDir === undefined) return;
+  if (stateDir === undefined) {
+    sayUnlogged(error, 'HOME is not set');
+    return;
+  }
   const line = `${JSON.stringify({ ...failure, reason: reasonOf(error) })}\n`;
   try {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     const log = hooksLog(stateDir);
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) shorten(log);
     appendFileSync(log, line, { mode: 0o600 });
-  } catch {
-    // nothing is left to do
+  } catch (problem) {
+    sayUnlogged(error, systemFailure(problem) ?? String(problem));
   }
+}
+
+function sayUnlogged(error: unknown, why: string): void {
+  process.stderr.write(`agt: ${reasonOf(error)} (not in hooks.log: ${why}); see: agt doctor\n`);
 }
 
 function reasonOf(error: unknown): string {
@@ -102,8 +109,7 @@ function lastEventFile(stateDir: string, tool: string): string {
 /** Only for hooks that agt has installed: otherwise nobody would ever delete the file. */
 export function writeLastEvent(env: NodeJS.ProcessEnv, tool: string, last: LastEvent): void {
   const stateDir = stateDirectory(env);
-  if (stateDir === undefined || statSync(hooksDirectory(stateDir), { throwIfNoEntry: false }) === undefined)
-    return;
+  if (stateDir === undefined || !existsSync(hooksDirectory(stateDir))) return;
   try {
     writeFileAtomic(lastEventFile(stateDir, tool), JSON.stringify(last), { cache: true });
   } catch {

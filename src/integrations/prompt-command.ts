@@ -6,11 +6,20 @@ export type PromptCommand =
   | { readonly command: 'undo' | 'redo' | 'snapshots' }
   | { readonly command: 'restore'; readonly to: string }
   /** A command with options or arguments that a prompt cannot have. */
-  | { readonly command: 'mistaken'; readonly words: string };
+  | { readonly command: 'mistaken'; readonly words: string; readonly meant?: readonly string[] };
+
+/** `agt` and one word, which is none of the commands. */
+export function unknownPromptWord(prompt: string): string | undefined {
+  const word = PROMPT.exec(prompt)?.slice(1).join(' ').trim().toLowerCase();
+  return word === undefined || /\s/.test(word) || PROMPT_WORDS.includes(word) ? undefined : word;
+}
+
+/** One word may end as a sentence does; a label may have a full stop of its own. */
+const PROMPT = /^\s*\/?agt\s+(\S+?)(?:[.!]*|\s+(\S.*?))\s*$/i;
 
 /** Undefined for a prompt that the model answers. */
 export function parsePromptCommand(prompt: string): PromptCommand | undefined {
-  const words = /^\s*\/?agt\s+(\S+)(?:\s+(\S.*?))?\s*$/i.exec(prompt);
+  const words = PROMPT.exec(prompt);
   if (words === null) return undefined;
   const [, word = '', argument] = words;
   const command = word.toLowerCase();
@@ -35,3 +44,5 @@ const ALIASES = new Map<string, 'undo' | 'redo' | 'snapshots'>([
   ['states', 'snapshots'],
   ['log', 'snapshots'],
 ]);
+
+export const PROMPT_WORDS: readonly string[] = [...ALIASES.keys(), 'restore'];

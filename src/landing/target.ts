@@ -1,11 +1,13 @@
 /** The branch that takes the work of a session, and the worktree that has this branch checked out. */
 import { existsSync } from 'node:fs';
+import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { branchUser } from '../git/files/branch-user.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
@@ -70,7 +72,9 @@ async function worktreeOf(repository: Repository, ref: string): Promise<string |
 }
 
 async function requireUsable(repository: Repository, worktree: string, branch: string): Promise<void> {
-  const owner = listRecords(repository).records.find(({ sandbox }) => sandbox === worktree);
+  const { records } = listRecords(repository);
+  refuseFromInside(repository, records, worktree);
+  const owner = records.find(({ sandbox }) => sandbox === worktree);
   if (owner !== undefined) {
     throw new AgtError(`the sandbox of "${owner.session_id}" has "${branch}" checked out`, {
       hints: [`switch back to its work branch: git -C ${worktree} switch ${shortBranch(owner.work_branch)}`],
@@ -82,6 +86,22 @@ async function requireUsable(repository: Repository, worktree: string, branch: s
     });
   }
   await refuseOperation(inDirectory(repository.git, worktree), `your worktree ${worktree}`);
+}
+
+/** A command that runs at the user's own path sees a sandbox there, and not the worktree. @throws AgtError */
+function refuseFromInside(
+  { commonDir }: Repository,
+  records: readonly SessionRecord[],
+  worktree: string,
+): void {
+  const standsThere = records.some(
+    ({ checkout, sandbox }) =>
+      checkout === undefined && sandbox !== worktree && isSameDirectory(sandbox, worktree),
+  );
+  if (!standsThere && folderOfNamespace(commonDir) === undefined) return;
+  throw new AgtError('agt cannot reach your worktree from inside of a command that runs at your own path', {
+    hints: ['call agt outside of it'],
+  });
 }
 
 /** @throws AgtError if git is in the middle of an operation, or the index has conflicts. `git` runs in the worktree. */

@@ -8,6 +8,7 @@ import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readJson } from '../disk/read-json.ts';
 import { errorCode } from '../errors.ts';
 import { frozenDirectory, momentFiles, momentsDirectory } from '../repository/layout.ts';
+import { providerOf } from './choose.ts';
 import { carriesNonce, parseToken, type Token, tokenText } from './token.ts';
 
 export interface Moment {
@@ -81,11 +82,17 @@ export function isThere({ token }: Moment): boolean {
   return existsSync(token.path) && carriesNonce(token.path, token);
 }
 
+/** Its folder still has the content of its snapshot. */
+export function isUsableMoment(moment: Moment): boolean {
+  const { kind, path } = moment.token;
+  return isThere(moment) && providerOf(kind).isFrozen?.(path) !== false;
+}
+
 /**
  * A read-only folder with the content of a snapshot: `sandbox`, `xdg` and `config`. Undefined if agt keeps none; it may
  * go at any time. `commit` is that of the snapshot.
  */
 export function frozenView(agtDir: string, owner: MomentOwner, commit: string): string | undefined {
-  const moment = listMoments(agtDir, owner).findLast((one) => one.commit === commit && isThere(one));
+  const moment = listMoments(agtDir, owner).findLast((one) => one.commit === commit && isUsableMoment(one));
   return moment?.token.path;
 }

@@ -47,6 +47,8 @@ export interface Provider {
   readonly isMounted?: (token: Token) => boolean;
   /** Keeps the content of `folder`, which goes on, under the path of the token. */
   readonly freeze: (folder: string, token: Token) => Promise<void>;
+  /** Whether nobody can have written to a frozen folder: root can make it writable. Without it, agt cannot tell. */
+  readonly isFrozen?: (folder: string) => boolean;
   /** Nobody can write to a closed folder. */
   readonly close?: (folder: string, isClosed: boolean) => Promise<void>;
   /** Removes what the token names, also if it was moved to `at`. False if agt has not made what is there. */

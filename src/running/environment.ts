@@ -47,6 +47,25 @@ export function sessionEnvironment(
   };
 }
 
+/** What git does by itself after a commit or a fetch. */
+const UPKEEP = [
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+] as const;
+
+/**
+ * Inside of a namespace nobody can write to the registrations of other worktrees, so a `git gc` fails there, and a later
+ * command of the user would print why.
+ */
+export function withoutUpkeep(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const first = Number(env['GIT_CONFIG_COUNT'] ?? 0) || 0;
+  const settings = UPKEEP.flatMap(([key, value], n) => [
+    [`GIT_CONFIG_KEY_${first + n}`, key],
+    [`GIT_CONFIG_VALUE_${first + n}`, value],
+  ]);
+  return { ...env, ...Object.fromEntries(settings), GIT_CONFIG_COUNT: String(first + UPKEEP.length) };
+}
+
 /** `{id}`, `{sandbox}` and so on; other braces stay as they are. */
 function expand(value: string, places: Readonly<Record<string, string>>): string {
   return value.replace(/\{([a-z]+)\}/g, (whole, name: string) => places[name] ?? whole);

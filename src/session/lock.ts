@@ -83,7 +83,7 @@ function mountAgain({ agtDir }: Repository, id: SessionId): void {
 }
 
 /** Where the git directory stands at another path, git would write that path into other sandboxes. @throws AgtError */
-function refuseFromNamespace({ commonDir }: Repository, id: SessionId): void {
+export function refuseFromNamespace({ commonDir }: Repository, id: SessionId): void {
   const folder = folderOfNamespace(commonDir);
   if (folder === undefined || basename(folder) === id) return;
   throw new AgtError(`session "${id}" cannot be changed from inside of "${basename(folder)}"`, {

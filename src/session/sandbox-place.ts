@@ -4,7 +4,7 @@
  * wrong after a move; after a copy, the copy's links still lead to the original.
  */
 import { existsSync, lstatSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -13,6 +13,7 @@ import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { ensureMounted } from '../providers/overlay/layers.ts';
 import { parseToken } from '../providers/token.ts';
+import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 
@@ -94,6 +95,11 @@ function commonDirOf(gitDir: string): string {
   return resolve(gitDir, (readSmallFile(join(gitDir, 'commondir')) ?? '.') || '../..');
 }
 
+/** For a command that runs at the user's own path, the links of other sandboxes lead nowhere. */
+export function isOutOfSight({ commonDir }: Pick<Repository, 'commonDir'>, place: SandboxPlace): boolean {
+  return place === 'broken link' && folderOfNamespace(commonDir) !== undefined;
+}
+
 /** Whether the sandbox is a worktree of this repository. */
 export function sandboxExists(repository: Repository, record: SessionRecord): boolean {
   return sandboxPlace(repository, record) === 'here';
@@ -116,12 +122,20 @@ export function requireSandbox(repository: Repository, record: SessionRecord): v
   if (isAttached(record) && place !== 'here') throw missingFolder(record, place);
   refuseForeign(record, place);
   if (place === 'here') return;
+  if (isOutOfSight(repository, place)) throw outOfSight(repository, record);
   throw new AgtError(
     `the sandbox of "${record.session_id}" ${PROBLEMS[place] ?? 'is gone'}: ${record.sandbox}`,
     {
       hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
     },
   );
+}
+
+function outOfSight({ commonDir }: Repository, { session_id }: SessionRecord): AgtError {
+  const own = basename(folderOfNamespace(commonDir) ?? '');
+  return new AgtError(`agt cannot look into the sandbox of "${session_id}" from inside of "${own}"`, {
+    hints: [`a command of "${own}" runs at the user's own path; call agt outside of it`],
+  });
 }
 
 /**

@@ -28,6 +28,8 @@ export interface SessionStatus {
   readonly record: SessionRecord;
   readonly folder: string;
   readonly sandboxPresent: boolean;
+  /** A command of another session runs at the user's own path: from there the links of this sandbox lead nowhere. */
+  readonly isOutOfSight: boolean;
   /** Whether the command that owns the session runs; undefined if there is none. */
   readonly running: boolean | undefined;
   /** A merge, rebase or the like that git has not finished in the sandbox. */
@@ -227,6 +229,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     record,
     folder: sessionFolder(record),
     sandboxPresent: facts.gitDir !== undefined,
+    isOutOfSight: facts.isOutOfSight,
     running: facts.running,
     operation: facts.operation,
     head: head.branch,

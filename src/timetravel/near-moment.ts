@@ -10,7 +10,7 @@ import { prepareCheckout } from '../checkout/checkout.ts';
 import type { CheckoutPlan } from '../checkout/plan.ts';
 import { removeAt } from '../disk/remove-tree.ts';
 import { type Git, gitText } from '../git/run/git.ts';
-import { isThere, listMoments, type Moment } from '../providers/moment.ts';
+import { isUsableMoment, listMoments, type Moment } from '../providers/moment.ts';
 import { momentFiles } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -35,7 +35,7 @@ export async function nearestMoment(
   wanted: SnapshotMetadata,
 ): Promise<NearMoment | undefined> {
   const { agtDir, git } = repository;
-  const moments = listMoments(agtDir, owner).filter(isThere);
+  const moments = listMoments(agtDir, owner).filter(isUsableMoment);
   if (moments.length === 0) return undefined;
   const exact = moments.findLast(({ commit }) => commit === wanted.commit);
   const candidates = exact === undefined ? await neighbours(repository, moments, wanted.commit) : [exact];

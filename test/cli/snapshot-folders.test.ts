@@ -1,6 +1,5 @@
 /** The stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
-import { spawn, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { spawn } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -19,7 +18,7 @@ import { readSettings } from '../../src/config/settings.ts';
 import { ownerText } from '../../src/disk/lock-owner.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { captureFolder } from '../../src/triggers/capture-folder.ts';
-import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
 
 const STATE = join(process.env['HOME'] ?? '', '.local/state/agt/folders');
 const DAY_MS = 86_400_000;
@@ -168,27 +167,6 @@ describe('the place of the stores', () => {
     expect(agtOk(moved, 'undo')).toContain('verified');
     expect(readFileSync(join(again, 'a'), 'utf8')).toBe('one\n');
     expect(agtOk(again, 'snapshot', 'status')).toContain(again);
-  });
-
-  it('is named if it has no room or cannot be written', ({ skip }) => {
-    const disk = makeTempDir('disk');
-    skip(
-      spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status !== 0,
-      'mount(8) needs root',
-    );
-    try {
-      const project = makeRepository({ large: randomBytes(3_000_000) });
-      const env = { XDG_STATE_HOME: disk };
-      const full = run(AGT, ['snapshot'], { cwd: project, env });
-      expect(full).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not enough space') });
-      rmSync(join(project, 'large'));
-      expect(run(AGT, ['snapshot'], { cwd: project, env }).exitCode).toBe(0);
-      spawnSync('mount', ['-o', 'remount,ro', disk]);
-      const other = makeTempDir();
-      expect(run(AGT, ['snapshot'], { cwd: other, env }).stderr).toMatch(/^error: .*read-only/);
-    } finally {
-      spawnSync('umount', [disk]);
-    }
   });
 });
 

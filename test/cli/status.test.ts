@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agtOk, git, write } from '../harness/world.ts';
+import { agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 
 describe('agt status', () => {
   test('shows each session, its changes since the last autocommit, the settings and the problems', () => {
@@ -16,5 +16,29 @@ describe('agt status', () => {
     const report = JSON.parse(agtOk(repository, 'status', '--json'));
     expect(report.sessions[0]).toMatchObject({ session_id: 's1', changed_since: 1 });
     expect(report.findings).toHaveLength(1);
+  });
+
+  test('shows the snapshots of a folder without a session; agt list says that there are none', () => {
+    const folder = makeTempDir('notes');
+    expect(agtOk(folder, 'status')).toMatch(
+      /^no snapshots of .* yet; take one: agt snapshot\n\nno sessions: /,
+    );
+    expect(agtOk(folder, 'list')).toMatch(
+      /^no sessions: .* git repository; to record this folder: agt snapshot$/,
+    );
+    expect(agtOk(folder, 'list', '--json')).toBe('[]');
+    write(join(folder, 'a'), 'a\n');
+    agtOk(folder, 'snapshot', '--label', 'mine');
+    write(join(folder, 'a'), 'b\n');
+    const shown = /^snapshots {2}1\nlast {7}.*, "mine"\nchanged {4}1 path since/m;
+    for (const words of [['status'], ['snapshot', 'status']]) expect(agtOk(folder, ...words)).toMatch(shown);
+    expect(agtOk(folder, 'list')).toContain('agt snapshot list');
+    const report = JSON.parse(agtOk(folder, 'status', '--json'));
+    expect(report).toMatchObject({ repository: null, sessions: [], findings: [], hook_failures: [] });
+    expect(report.folder).toEqual(JSON.parse(agtOk(folder, 'snapshot', 'status', '--json')));
+    const project = makeRepository();
+    expect(JSON.parse(agtOk(project, 'status', '--json')).folder).toBeNull();
+    agtOk(project, 'snapshot');
+    expect(agtOk(project, 'status')).toMatch(/^snapshots {2}1$/m);
   });
 });

@@ -22,9 +22,14 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   say(sandbox, 'first');
   write(join(sandbox, 'b'), 'b\n');
   toolOf(sandbox, 'Write', { file_path: 'b' });
-  expect(answer('agt undo')).toMatch(/^s1: restored 1 path, verified\nnow at "prompt: first"/);
+  expect(answer('agt undo.')).toMatch(
+    /^s1: restored 1 path, verified\nnow at "prompt: first".*\nto undo: agt redo$/,
+  );
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path/);
+  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path.*\n.*\nto undo: agt undo$/);
+  expect(answer('agt redo!')).toMatch(
+    /^error: nothing to redo.*\nhint: to go to any snapshot: agt restore SNAP/,
+  );
   expect(existsSync(join(sandbox, 'b'))).toBe(true);
   expect(answer('agt restore "prompt: first"')).toMatch(/^s1: restored 1 path/);
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
@@ -35,7 +40,18 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   for (const mistaken of ['agt undo 2', 'agt redo --dry-run', 'agt restore', 'agt restore @{0} --path a'])
     expect(answer(mistaken)).toMatch(`error: a prompt cannot be "${mistaken}"\nhint: agt undo, agt redo`);
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
+  for (const [near, meant] of [
+    ['agt redoo', 'agt redo'],
+    ['agt udno.', 'agt undo'],
+    ['agt undo?', 'agt undo'],
+    ['/agt snapshot', 'agt snapshots'],
+  ])
+    expect(answer(near ?? '')).toContain(`hint: did you mean: ${meant}`);
   for (const other of [
+    'agt.',
+    'agt rocks!',
+    'agt status',
+    'agt redo. Then go on',
     'agt undo the last edit please',
     'agt undo 2 steps',
     'agt undo is broken',

@@ -1,6 +1,6 @@
 /** The traps of a clone: agents that write meanwhile, borders of subvolumes, settings that change a checkout. */
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
@@ -18,6 +18,10 @@ const WRITER = `
     else if (n % 3 === 1) fs.rmSync(name, { force: true });
     else { fs.writeFileSync('new', String(n).padStart(8)); fs.renameSync('new', 'w' + ((n * 7) % 40)); }
   }`;
+
+function starting(directory: string) {
+  return (start: string) => readdirSync(directory).find((name) => name.startsWith(start)) ?? start;
+}
 
 describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
   let disk: Disk;
@@ -69,6 +73,28 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     ).toEqual([]);
     agtOk(repository, 'session', 'restore', 'nest', '--to', '@');
     expect(readFileSync(join(sandbox, 'inner/deep/x'), 'utf8')).toBe('x\n');
+  });
+
+  test('nobody inherits what somebody has written into a template or a frozen moment', () => {
+    const frozen = join(`${repository}.agt`, 'frozen');
+    agtOk(repository, 'session', 'new', 'many');
+    const { sandbox } = session('many');
+    for (let n = 0; n < 300; n++) write(join(sandbox, `many/${n}`), `${n}\n`);
+    agtOk(repository, 'autocommit', 'many');
+    for (const name of ['template', 'moment-many'].map(starting(frozen))) {
+      const folder = join(frozen, name);
+      expect(spawnSync('btrfs', ['property', 'set', '-ts', folder, 'ro', 'false']).status).toBe(0);
+      writeFileSync(join(folder, 'sandbox/a.txt'), 'of somebody\n');
+    }
+    rmSync(join(sandbox, 'many/1'));
+    agtOk(repository, 'autocommit', 'many');
+    agtOk(repository, 'session', 'new', 'next');
+    agtOk(repository, 'session', 'fork', 'many', '--at', '@{1}', '--id', 'earlier');
+    for (const id of ['next', 'earlier']) {
+      expect(readFileSync(join(session(id).sandbox, 'a.txt'), 'utf8')).toBe('a.txt\n');
+      expect(git(session(id).sandbox, 'status', '--porcelain', 'a.txt')).toBe('');
+    }
+    for (const id of ['many', 'next', 'earlier']) agtOk(repository, 'session', 'remove', id);
   });
 
   test('new attributes and settings make git write the files anew', () => {

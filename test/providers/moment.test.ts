@@ -10,7 +10,7 @@ import { makeTempDir } from '../harness/world.ts';
 test('a frozen moment is found by its snapshot, also after a move, as long as its folder is there', () => {
   const [agtDir, area] = [makeTempDir('agt'), makeTempDir('area')];
   const owner = { session_id: 's1', sandbox: join(area, 'sessions/s1/sandbox') };
-  const named = newToken('btrfs', momentPath('/elsewhere/sessions', 's1'));
+  const named = newToken('zfs', momentPath('/elsewhere/sessions', 's1'));
   const token = { ...named, path: `${named.path}-${named.nonce}` };
   const folder = join(area, 'frozen', `moment-s1-${token.nonce}`);
   expect(listMoments(agtDir, owner)).toEqual([]);

@@ -80,6 +80,27 @@ describe.skipIf(problem !== undefined)(`as root${problem === undefined ? '' : ` 
     expect(others.stdout).toContain('"session_id": "s1"');
   });
 
+  test('other sessions are out of sight, not missing; a refused fork and git gc leave nothing', () => {
+    const { repository } = session;
+    agtOk(repository, 'session', 'new', 'other');
+    const before = snapshots(session);
+    const script = [
+      'agt list; agt session show other | grep "^sandbox"',
+      'agt fork s1 --id s9; agt session diff other; agt accept s1 --keep -m x; git config gc.auto',
+    ];
+    const { stdout, stderr } = inside(session, script.join('\n'));
+    expect(stdout).toMatch(/^other {2}active /m);
+    expect(stdout).toContain('(out of sight from here)');
+    expect(stdout).toMatch(/\n0\n$/);
+    expect(stderr).toContain('cannot look into other sandboxes from here: other\n');
+    expect(stderr).toContain('session "s9" cannot be changed from inside of "s1"');
+    expect(stderr).toContain('agt cannot look into the sandbox of "other" from inside of "s1"');
+    expect(stderr).toContain('agt cannot reach your worktree from inside');
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+    expect(snapshots(session) - before).toBeLessThan(2); // one by accept
+    agtOk(repository, 'remove', 'other');
+  });
+
   test('nobody outside sees it, and captures work from outside meanwhile', async () => {
     const { repository, sandbox } = session;
     const before = snapshots(session);

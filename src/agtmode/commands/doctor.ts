@@ -3,6 +3,7 @@ import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
 import { type AgtError, EXIT, isAgtError } from '../../errors.ts';
 import type { Git } from '../../git/run/git.ts';
 import { hasPcre } from '../../git/run/pcre.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import type { GitVersion } from '../../git/run/version.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
 import { checkForeignMounts } from '../../maintenance/doctor/check-mounts.ts';
@@ -21,7 +22,8 @@ import { findOutdatedHooks } from '../hooks/status.ts';
 import { findOutdatedShim } from '../installed-shim.ts';
 import { printFindings } from '../output/findings.ts';
 import { json, plural, table } from '../output/format.ts';
-import { attachedHere, type SessionHere } from '../session-here.ts';
+import { attachedIfUsable, type SessionHere } from '../session-here.ts';
+import { checkState } from '../state-access.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
@@ -44,20 +46,29 @@ export const doctor = defineCommand({
   run: async (args, context) => {
     const git = await context.git();
     const version = await context.gitVersion();
-    const { repository, unusable } = await usableRepository(context);
+    const { repository, problems } = await usableRepository(context);
     const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
     const settings = await context.settingValues();
     // The settings name branches: agt changes nothing as long as it can only guess them.
     const isSure = context.settingProblems().length === 0;
-    const attached = unusable.length > 0 ? undefined : await attachedHere(context);
+    const { attached, problem } = problems.length > 0 ? {} : await attachedIfUsable(context);
+    const state = checkState(context, problem);
     const checked = [repository, attached?.repository].filter((one) => one !== undefined);
     const fixed: FixResult[] = [];
     const found: Finding[] = [];
     for (const one of checked) {
-      if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
-      found.push(...(await checkRepository(one, finishers)));
+      try {
+        if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
+        found.push(...(await checkRepository(one, finishers)));
+      } catch (error) {
+        if (one === repository || !isAgtError(error)) throw error;
+        found.push(unusable(one.commonDir, error));
+      }
     }
-    const checkOutside = async () => [...(await checkLeases(context.env)), ...(await checkForeignMounts())];
+    const checkOutside = async () => [
+      ...(state.length > 0 ? [] : await checkLeases(context.env)),
+      ...(await checkForeignMounts()),
+    ];
     const outside = await checkOutside();
     if (args.fix && !args['dry-run'])
       for (const finding of outside.filter(({ fix }) => fix !== undefined))
@@ -66,7 +77,8 @@ export const doctor = defineCommand({
     const providers = findAll(place);
     const findings = [
       ...(fixed.length === 0 ? outside : await checkOutside()),
-      ...unusable,
+      ...problems,
+      ...state,
       ...context.settingProblems().map(settingFinding),
       ...(pcre === false ? [withoutPcre(git.path)] : []),
       ...findOutdatedShim(context.env, globalConfigPath(context.env)),
@@ -83,14 +95,18 @@ export const doctor = defineCommand({
 
 async function usableRepository(
   context: Context,
-): Promise<{ repository: Repository | undefined; unusable: Finding[] }> {
+): Promise<{ repository: Repository | undefined; problems: Finding[] }> {
   try {
-    return { repository: await context.repositoryIfAny(), unusable: [] };
+    return { repository: await context.repositoryIfAny(), problems: [] };
   } catch (error) {
     if (!isAgtError(error)) throw error;
-    const finding = { level: 'error', about: context.cwd, problem: error.message } as const;
-    return { repository: undefined, unusable: [{ ...finding, mend: error.hints[0] ?? '' }] };
+    return { repository: undefined, problems: [unusable(context.cwd, error)] };
   }
+}
+
+function unusable(about: string, { message, hints }: AgtError): Finding {
+  const mend = hints.length === 0 ? `see: ls -ld ${shellQuote(about)}` : hints.join(' ');
+  return { level: 'error', about, problem: message, mend };
 }
 
 interface Report {

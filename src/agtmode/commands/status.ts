@@ -14,9 +14,12 @@ import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
 import { printFindings } from '../output/findings.ts';
+import { readFolderStatus } from '../output/folder-status.ts';
 import { age, json, paint, plural, shortAge, showPath, table } from '../output/format.ts';
 import { printNotCaptured, sessionJson } from '../output/session.ts';
-import { sessionTable } from '../output/session-table.ts';
+import { sayOutOfSight, sessionTable } from '../output/session-table.ts';
+import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
+import { checkState } from '../state-access.ts';
 
 export const status = defineCommand({
   usage: 'status',
@@ -24,17 +27,24 @@ export const status = defineCommand({
   summary: 'show sessions, their changes since the last autocommit, and problems',
   description:
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
-    'autocommit, in all folders of a session; COMPLETE says when agt last captured everything.',
+    'autocommit, in all folders of a session; COMPLETE says when agt last captured everything. In a folder that has ' +
+    'snapshots without a session, show these as agt snapshot status does.',
   options: { json: JSON_OPTION },
   examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async (args, context) => {
-    const repository = await context.repository();
+    const repository = await context.repositoryIfAny();
+    if (repository === undefined) return reportFolder(context, args.json);
     const { records } = listRecords(repository);
     const present = records.filter((record) => !isEnded(record));
     const views = await surveySessions(repository, present, { counts: args.json });
     const sessions: StatusLine[] = [];
     for (const view of views) sessions.push(await readStatus(context, repository, view));
-    const findings = await checkRepository(repository, finishers);
+    const { attached, problem } = await attachedIfUsable(context);
+    const folder = attached && (await readFolderStatus(context, attached));
+    const findings = [
+      ...checkState(context, problem),
+      ...(await checkAll([repository, attached?.repository])),
+    ];
     const settings = await context.settingValues();
     const hookFailures = failuresOfHooks(context, repository, records);
     if (args.json) {
@@ -44,6 +54,7 @@ export const status = defineCommand({
           repository: commonDir,
           area,
           sessions: sessions.map(statusJson),
+          folder: folder?.json ?? null,
           settings,
           findings,
           hook_failures: hookFailures,
@@ -53,12 +64,40 @@ export const status = defineCommand({
     }
     printRepository(context, repository, present.length, records.length - present.length);
     printSessions(context, sessions);
+    if (folder !== undefined) context.out(`\nSnapshots without a session\n${folder.text}`);
     printSettings(context, settings);
     printProblems(context, findings);
     printHookFailures(context, hookFailures);
     return EXIT.done;
   },
 });
+
+/** Outside of repositories: the snapshots of the folder. */
+async function reportFolder(context: Context, asJson: boolean): Promise<number> {
+  const attached = await attachedHere(context);
+  const { json: folder, text } = await readFolderStatus(context, attached);
+  const findings = [...checkState(context, undefined), ...(await checkAll([attached?.repository]))];
+  const settings = await context.settingValues();
+  const places = [attached?.record.checkout ?? (await folderHere(context)).folder];
+  const hookFailures = recentFailures(context.env, places, context.now());
+  if (asJson) {
+    const none = { repository: null, area: null, sessions: [] };
+    context.out(json({ ...none, folder, settings, findings, hook_failures: hookFailures }));
+    return EXIT.done;
+  }
+  context.out(`${text}\nno sessions: this folder is in no git repository\n`);
+  printSettings(context, settings);
+  printProblems(context, findings);
+  printHookFailures(context, hookFailures);
+  return EXIT.done;
+}
+
+async function checkAll(repositories: readonly (Repository | undefined)[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const repository of repositories)
+    if (repository !== undefined) findings.push(...(await checkRepository(repository, finishers)));
+  return findings;
+}
 
 interface StatusLine {
   readonly view: SessionStatus;
@@ -119,6 +158,7 @@ function printSessions(context: Context, sessions: readonly StatusLine[]): void 
     dispensable: 7,
   } as const;
   if (views.length > 0) context.out(`\n${sessionTable(context, views, [unsaved, complete])}`);
+  sayOutOfSight(context, views);
   for (const { view, failed, problem } of sessions) {
     if (problem !== undefined) context.err(problem);
     printNotCaptured(context, view.record, failed);

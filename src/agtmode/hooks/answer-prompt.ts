@@ -1,11 +1,13 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { LONGEST_WAIT_MS } from '../../integrations/place.ts';
-import type { PromptCommand } from '../../integrations/prompt-command.ts';
+import { PROMPT_WORDS, type PromptCommand, unknownPromptWord } from '../../integrations/prompt-command.ts';
 import { snapshotRefs } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { runCommand } from '../command-line/command.ts';
+import { similar } from '../command-line/similar.ts';
 import { sessionLog } from '../commands/session/log.ts';
 import { sessionRestore } from '../commands/session/restore.ts';
 import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
@@ -33,9 +35,10 @@ export async function answerPrompt(context: Context, run: PromptRun): Promise<st
   const completed = () => {
     run.isComplete = true;
   };
-  const own: Context = { ...context, out: print, err: print, colour: false, showsProgress: false, completed };
+  const streams = { out: print, err: print, colour: false, showsProgress: false } as const;
+  const own: Context = { ...context, ...streams, isPrompt: true, completed };
   try {
-    if (run.command.command === 'mistaken') throw usageOf(run.command.words);
+    if (run.command.command === 'mistaken') throw usageOf(run.command);
     if (run.command.command === 'restore') run.command = await fixSnapshot(own, run.command.to);
     const [command, args] = commandOf(run.command);
     // The hook of the same agent's start may still be capturing.
@@ -43,9 +46,23 @@ export async function answerPrompt(context: Context, run: PromptRun): Promise<st
     if (exitCode !== EXIT.done) run.failure = new AgtError(text.trimEnd());
   } catch (error) {
     run.failure = error;
-    text += formatError(error, false);
+    text += asPrompts(formatError(error, false));
   }
   return text.trimEnd() || 'no snapshots yet';
+}
+
+/** Commands that an error advises, as prompts. */
+function asPrompts(text: string): string {
+  return text
+    .replace(/agt session log \S+/g, 'agt snapshots')
+    .replace(/agt (session restore \S+ --to|snapshot restore) /g, 'agt restore ');
+}
+
+/** A prompt of one word that is nearly one of agt's. Every other one goes to the model. */
+export function nearMiss(prompt: string): PromptCommand | undefined {
+  const word = unknownPromptWord(prompt);
+  const meant = word === undefined || word === 'status' ? [] : similar(word, PROMPT_WORDS);
+  return word === undefined || meant.length === 0 ? undefined : { command: 'mistaken', words: word, meant };
 }
 
 async function fixSnapshot(context: Context, to: string) {
@@ -55,11 +72,12 @@ async function fixSnapshot(context: Context, to: string) {
 }
 
 /** The line of hooks.log about a command that an agent has ended. */
-export function interruptedPrompt({ command, isComplete }: PromptRun): AgtError {
+export function interruptedPrompt({ command, isComplete }: PromptRun, cwd: string): AgtError {
   const words = `agt ${command.command}`;
   if (isComplete) return new AgtError(`the agent ended agt before it could say that "${words}" is complete`);
+  const doctor = `agt -C ${shellQuote(cwd)} doctor`;
   return new AgtError(`the agent ended "${words}" before it was finished; agt goes on in the background`, {
-    hints: ['see whether it is finished: agt doctor', 'if it is not: agt doctor --fix'],
+    hints: [`see whether it is finished: ${doctor}`, `if it is not: ${doctor} --fix`],
   });
 }
 
@@ -73,9 +91,10 @@ export function promptOf({ command }: PromptRun): string {
   return command.command === 'restore' ? `agt restore ${command.to}` : `agt ${command.command}`;
 }
 
-function usageOf(words: string): AgtError {
+function usageOf({ words, meant = [] }: Extract<PromptCommand, { command: 'mistaken' }>): AgtError {
   return usageError(
     `a prompt cannot be "agt ${words}"`,
+    ...(meant.length === 0 ? [] : [`did you mean: ${meant.map((word) => `agt ${word}`).join(', ')}?`]),
     'agt undo, agt redo and agt snapshots take no more words',
     'agt restore takes a snapshot alone: agt restore @{2}',
     'in a terminal, agt help session restore shows more',

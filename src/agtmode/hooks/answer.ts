@@ -12,12 +12,13 @@ import {
   type EnvironmentEvent,
   type FileEvent,
   type HookEvent,
+  type PromptEvent,
   parseEventJson,
 } from '../../integrations/event.ts';
 import { logFailure, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
-import { parsePromptCommand } from '../../integrations/prompt-command.ts';
+import { type PromptCommand, parsePromptCommand } from '../../integrations/prompt-command.ts';
 import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
@@ -30,7 +31,14 @@ import { type Context, openContext } from '../context.ts';
 import { renewHooksFront } from '../front/write-front.ts';
 import { folderHere } from '../session-here.ts';
 import { gitDirectory } from '../write-shim.ts';
-import { answerPrompt, interruptedPrompt, isUnfinished, type PromptRun, promptOf } from './answer-prompt.ts';
+import {
+  answerPrompt,
+  interruptedPrompt,
+  isUnfinished,
+  nearMiss,
+  type PromptRun,
+  promptOf,
+} from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
 import { deletedFolder, inFolderMadeAgain } from './deleted-folder.ts';
 
@@ -145,7 +153,7 @@ async function record(
   isAbove: boolean,
 ): Promise<void> {
   const context = await openTolerantly(call, event);
-  const command = event.kind === 'prompt' ? parsePromptCommand(event.prompt) : undefined;
+  const command = event.kind === 'prompt' ? commandIn(event) : undefined;
   const { blockPrompt } = integration;
   if (command !== undefined && blockPrompt !== undefined) {
     const run = { command, isComplete: false };
@@ -166,7 +174,7 @@ async function record(
     const directory = place.record === undefined ? undefined : await gitDirectory(context);
     return context.out(directory === undefined ? '' : `${directory}\n`);
   }
-  if (event.kind === 'session-start') renewHooksFront(context);
+  if (event.kind === 'session-start') renewFront(context, call, event);
   const request = {
     event,
     integration,
@@ -177,6 +185,19 @@ async function record(
     gitDirectory: () => gitDirectory(context),
   };
   await recordWhateverHappens(place, request, call);
+}
+
+function commandIn({ prompt }: PromptEvent): PromptCommand | undefined {
+  return parsePromptCommand(prompt) ?? nearMiss(prompt);
+}
+
+/** The present one goes on working. */
+function renewFront(context: Context, { tool, env }: HookCall, event: HookEvent): void {
+  try {
+    renewHooksFront(context);
+  } catch (error) {
+    logFailure(env, { ...about(event), tool }, error);
+  }
 }
 
 /**
@@ -256,7 +277,7 @@ async function answerWhateverHappens(
     return undefined;
   }
   const goOn = () => {
-    logFailure(call.env, { ...about(event), tool: call.tool }, interruptedPrompt(run));
+    logFailure(call.env, { ...about(event), tool: call.tool }, interruptedPrompt(run, event.cwd));
     if (isUnfinished(run)) continueInBackground(call, { ...event, kind: 'prompt', prompt: promptOf(run) });
   };
   return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());

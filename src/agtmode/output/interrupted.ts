@@ -1,11 +1,12 @@
 /** Says how to go on with an operation that a person interrupts. */
 import { AgtError, formatError } from '../../errors.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { readRecord, type SessionRecord } from '../../session/record.ts';
+import { isAttached, readRecord, type SessionRecord } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
-import { shortOid } from './format.ts';
+import { commandToRestore } from './restore.ts';
 
 /** Runs an operation on a session. */
 export async function interruptible<T>(
@@ -16,19 +17,23 @@ export async function interruptible<T>(
 ): Promise<T> {
   const say = () => {
     const record = readRecord(repository, id);
-    if (record !== undefined) context.err(formatError(describe(record), false));
+    if (record !== undefined) context.err(formatError(describe(context, record), false));
   };
   const result = await sayWhenInterrupted(say, action);
   context.completed?.();
   return result;
 }
 
-function describe({ session_id: id, intent }: SessionRecord): AgtError {
+function describe(context: Context, record: SessionRecord): AgtError {
+  const { session_id: id, intent, checkout } = record;
   if (intent?.operation === 'restore') {
     const isWhole = TOP_FOLDERS.every((top) => intent.scope.includes(top));
-    const goOn = isWhole ? `agt session restore ${id} --to ${shortOid(intent.snapshot)}` : 'agt doctor --fix';
+    const inFolder = isAttached(record) && checkout !== undefined && context.cwd !== checkout;
+    const agt = inFolder ? `agt -C ${shellQuote(checkout)}` : 'agt';
+    const goOn = isWhole ? commandToRestore(context, record, intent.snapshot) : `${agt} doctor --fix`;
+    const back = isAttached(record) ? `${agt} undo` : `agt session undo ${id}`;
     return new AgtError(`interrupted; session "${id}" is only partly restored`, {
-      hints: [`go on: ${goOn}`, `or go back: agt session undo ${id}`],
+      hints: [`go on: ${goOn}`, `or go back: ${back}`],
     });
   }
   if (intent?.operation === 'remove') {

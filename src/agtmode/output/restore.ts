@@ -10,12 +10,18 @@ import { age, json, plural, shortOid, showPath } from './format.ts';
 import { pathIn } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
-/** `position`: where an undo or a redo has come to. Returns the exit code. */
+/** An undo or a redo, and where it has come to. */
+interface Move {
+  readonly by: 'undo' | 'redo';
+  readonly position: Position | undefined;
+}
+
+/** Returns the exit code. */
 export function printRestore(
   context: Context,
   restored: RestoreResult,
   asJson: boolean,
-  position?: Position,
+  { by, position }: Partial<Move> = {},
 ): number {
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
@@ -40,7 +46,8 @@ export function printRestore(
     const result = verified ? 'verified' : 'some differ from the snapshot';
     context.out(`${id}: restored ${plural(changed, 'path')}, ${result}\n`);
     if (position !== undefined) context.out(`${describePosition(position, context.now())}\n`);
-    if (undo !== undefined) context.out(`to undo: ${undo}\n`);
+    const back = context.isPrompt === true ? promptBack(restored, by) : undo;
+    if (back !== undefined) context.out(`to undo: ${back}\n`);
   }
   if (verified) return EXIT.done;
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
@@ -49,8 +56,18 @@ export function printRestore(
   return EXIT.failed;
 }
 
+/** An undo after a restore that changed nothing would go to the step before. */
+function promptBack({ before, changed }: RestoreResult, by: Move['by'] | undefined): string | undefined {
+  if (before === undefined || changed === 0) return undefined;
+  return by === 'undo' ? 'agt redo' : 'agt undo';
+}
+
 /** A session may have the name of an attached folder. */
-function commandToRestore({ cwd }: Context, record: SessionRecord, commit: string): string {
+export function commandToRestore(
+  { cwd }: Pick<Context, 'cwd'>,
+  record: SessionRecord,
+  commit: string,
+): string {
   const { session_id: id, checkout } = record;
   if (!isAttached(record) || checkout === undefined)
     return `agt session restore ${id} --to ${shortOid(commit)}`;

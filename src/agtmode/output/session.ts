@@ -21,7 +21,7 @@ export function sessionJson(status: SessionStatus) {
   return {
     ...recordJson(status.record),
     folder: status.folder,
-    sandbox_present: status.sandboxPresent,
+    sandbox_present: status.isOutOfSight ? null : status.sandboxPresent,
     running: status.running ?? null,
     operation: status.operation ?? null,
     head: status.head ?? null,
@@ -50,9 +50,10 @@ export function currentBranch(status: SessionStatus): string {
 }
 
 /** One word for the state of a session, or two: what a person has to know first. */
-export function shownState({ record, sandboxPresent, operation, running }: SessionStatus): string {
+export function shownState(status: SessionStatus): string {
+  const { record, sandboxPresent, isOutOfSight, operation, running } = status;
   if (!isActive(record)) return record.state;
-  if (!sandboxPresent) return 'sandbox missing';
+  if (!sandboxPresent && !isOutOfSight) return 'sandbox missing';
   if (record.state === 'failed') return 'failed';
   if (record.intent !== undefined) return `${record.intent.operation} unfinished`;
   if (operation !== undefined) return `in a ${operation}`;

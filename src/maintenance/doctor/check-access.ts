@@ -1,8 +1,9 @@
-/** Whether agt may write where it keeps its files: another user can own them, and a file system can be read-only. */
-import { accessSync, constants, existsSync } from 'node:fs';
+/** Whether agt may write where it keeps its files. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireSpace } from '../../disk/free-space.ts';
-import { isAgtError, systemReason } from '../../errors.ts';
+import { refusedWrite } from '../../disk/write-access.ts';
+import { isAgtError } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory, recordsDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -23,6 +24,15 @@ export function checkAccess({ commonDir, agtDir }: Repository, sessionsDir: stri
   return [...written.filter((path) => existsSync(path)).flatMap(checkDirectory), ...checkSpace(commonDir)];
 }
 
+/** Directories outside of repositories, which agt makes when it needs them. */
+export function checkStateDirectories(directories: readonly string[]): Finding[] {
+  const found = new Map(directories.flatMap(checkDirectory).map((finding) => [finding.about, finding]));
+  return [...found.values()].map(({ mend, ...finding }) => ({
+    ...finding,
+    mend: `${mend}; XDG_STATE_HOME may name another directory`,
+  }));
+}
+
 /** agt captures nothing on a disk that is nearly full. */
 function checkSpace(path: string): Finding[] {
   try {
@@ -34,12 +44,10 @@ function checkSpace(path: string): Finding[] {
   }
 }
 
-function checkDirectory(path: string): Finding[] {
-  try {
-    accessSync(path, constants.W_OK | constants.X_OK);
-    return [];
-  } catch (error) {
-    const problem = `agt cannot write there: ${systemReason(error)}`;
-    return [{ level: 'error', about: path, problem, mend: `see: ls -ld ${shellQuote(path)}` }];
-  }
+function checkDirectory(directory: string): Finding[] {
+  const refused = refusedWrite(directory);
+  if (refused === undefined) return [];
+  const { path, reason } = refused;
+  const problem = `agt cannot write there: ${reason}`;
+  return [{ level: 'error', about: path, problem, mend: `see: ls -ld ${shellQuote(path)}` }];
 }

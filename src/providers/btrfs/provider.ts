@@ -1,7 +1,8 @@
 /** Each session folder is a subvolume: btrfs clones and drops it in milliseconds, whatever it holds. */
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { errorCode } from '../../errors.ts';
 import type { Provider } from '../provider.ts';
 import { runTool } from '../run-tool.ts';
 import { carriesNonce, makingPath, markFolder, type Token, tokenAt } from '../token.ts';
@@ -19,6 +20,7 @@ export const btrfsProvider: Provider = {
   freeze: async (folder, token) => {
     await subvolume(['snapshot', '-r', folder, token.path]);
   },
+  isFrozen: isReadOnly,
   close: async (folder, isClosed) => {
     if (isSubvolume(folder)) await setReadOnly(folder, isClosed);
   },
@@ -55,6 +57,16 @@ async function drop(path: string): Promise<void> {
 
 async function setReadOnly(path: string, isReadOnly: boolean): Promise<void> {
   await runTool('btrfs', ['property', 'set', '-ts', path, 'ro', String(isReadOnly)]);
+}
+
+/** The kernel asks the subvolume before it looks at permissions, for root as well. */
+function isReadOnly(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch (error) {
+    return errorCode(error) === 'EROFS';
+  }
 }
 
 /** The inode number of the top directory of a subvolume. */

@@ -19,10 +19,12 @@ import { localConfigPath } from '../../config/local-config.ts';
 import type { Settings } from '../../config/settings.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { stateHome } from '../../disk/state-home.ts';
-import { errorCode } from '../../errors.ts';
+import { type RefusedWrite, refusedWrite } from '../../disk/write-access.ts';
+import { AgtError, errorCode } from '../../errors.ts';
 import { discoverRepository } from '../../git/files/discover-repository.ts';
 import { openHash } from '../../git/objects/hash.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
 import { openRepository, type Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../id.ts';
@@ -147,11 +149,19 @@ export function linkSandbox({ sandbox, checkout = '' }: Pick<SessionRecord, 'san
 /** The directory of all stores, which only its owner may read. @throws AgtError */
 export function makeFoldersDirectory(state: string): void {
   const directory = foldersDirectory(state);
+  const refused = refusedWrite(directory);
+  if (refused !== undefined) throw refusedStores(refused);
   makeDirectories(directory);
   if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700);
 }
 
-/** Paths of all stores. */
+function refusedStores({ path, reason }: RefusedWrite): AgtError {
+  return new AgtError(`agt cannot write in "${path}", where it keeps the snapshots of folders: ${reason}`, {
+    hints: [`see: ls -ld ${shellQuote(path)}`, 'XDG_STATE_HOME may name another directory'],
+  });
+}
+
+/** Paths of all stores. @throws AgtError */
 export function listStores({ env }: FolderAccess): string[] {
   const state = stateHome(env);
   if (state === undefined) return [];
@@ -163,7 +173,8 @@ export function listStores({ env }: FolderAccess): string[] {
       .sort();
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
-    throw error;
+    const refused = refusedWrite(directory);
+    throw refused === undefined ? error : refusedStores(refused);
   }
 }
 

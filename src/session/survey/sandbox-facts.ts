@@ -5,12 +5,13 @@ import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { ownerIsGone } from '../owner.ts';
 import type { SessionRecord } from '../record.ts';
-import { sandboxExists } from '../sandbox-place.ts';
+import { isOutOfSight, sandboxPlace } from '../sandbox-place.ts';
 
 export interface SandboxFacts {
   readonly record: SessionRecord;
   /** Undefined unless the sandbox is a worktree of this repository. */
   readonly gitDir: string | undefined;
+  readonly isOutOfSight: boolean;
   readonly head: HeadFile | undefined;
   /** A merge or rebase in progress. */
   readonly operation: string | undefined;
@@ -19,10 +20,12 @@ export interface SandboxFacts {
 }
 
 export function readSandboxFacts(repository: Repository, record: SessionRecord): SandboxFacts {
-  const gitDir = sandboxExists(repository, record) ? gitDirOf(record.sandbox) : undefined;
+  const place = sandboxPlace(repository, record);
+  const gitDir = place === 'here' ? gitDirOf(record.sandbox) : undefined;
   return {
     record,
     gitDir,
+    isOutOfSight: isOutOfSight(repository, place),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running: record.owner === undefined ? undefined : !ownerIsGone(record.owner),

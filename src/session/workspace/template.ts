@@ -89,6 +89,7 @@ function isUsable(
     age < LONGEST_LIFE_MS &&
     existsSync(token.path) &&
     carriesNonce(token.path, token) &&
+    providerOf(token.kind).isFrozen?.(token.path) !== false &&
     settings === checkoutSettings(repository, config)
   );
 }

@@ -14,6 +14,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
 import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
+import { refuseFromNamespace } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type CloneSource, warmUp } from '../../session/workspace/clone.ts';
 import type { NearMoment } from '../near-moment.ts';
@@ -47,6 +48,7 @@ export async function forkSession(
 ): Promise<ForkResult> {
   const ids = forkIds(request);
   for (const id of ids) {
+    refuseFromNamespace(repository, id);
     await undoUnfinishedCreation(repository, id);
     await requireFreeId(repository, id);
   }

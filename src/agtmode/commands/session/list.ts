@@ -4,9 +4,11 @@ import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
-import { sessionTable } from '../../output/session-table.ts';
+import { sayOutOfSight, sessionTable } from '../../output/session-table.ts';
+import { attachedHere } from '../../session-here.ts';
 
 const SORT_KEYS = ['age', 'id', 'state', 'commits', 'dirty', 'behind', 'autocommit'] as const;
 const STATES = [...SESSION_STATES, 'running'] as const;
@@ -36,7 +38,8 @@ export const sessionList = defineCommand({
   run: async (args, context) => {
     const states = parseStates(args.state);
     const compare = comparison(args.sort);
-    const repository = await context.repository();
+    const repository = await context.repositoryIfAny();
+    if (repository === undefined) return printNoSessions(context, args.json);
     const { records, damaged } = listRecords(repository);
     const candidates = records.filter((record) => mayBeIn(record, states, args.all));
     const surveyed = await surveySessions(repository, candidates, { counts: args.json });
@@ -46,9 +49,19 @@ export const sessionList = defineCommand({
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     if (args.json) context.out(json(views.map(sessionJson)));
     else if (views.length > 0) context.out(sessionTable(context, views));
+    sayOutOfSight(context, views);
     return EXIT.done;
   },
 });
+
+/** Outside of repositories there are none, but the folder may have snapshots. */
+async function printNoSessions(context: Context, asJson: boolean): Promise<number> {
+  const attached = asJson ? undefined : await attachedHere(context);
+  const next =
+    attached === undefined ? 'to record this folder: agt snapshot' : 'its snapshots: agt snapshot list';
+  context.out(asJson ? json([]) : `no sessions: this folder is in no git repository; ${next}\n`);
+  return EXIT.done;
+}
 
 /** @throws AgtError for a word that is no state. */
 function parseStates(text: string | undefined): ReadonlySet<string> | undefined {

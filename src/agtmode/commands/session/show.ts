@@ -57,6 +57,11 @@ function describeWaiting(count: number): [string, string][] {
   return count === 0 ? [] : [['not captured yet', plural(count, 'frozen moment')]];
 }
 
+function sandboxText({ record: { sandbox }, sandboxPresent, isOutOfSight }: SessionStatus): string {
+  if (sandboxPresent) return sandbox;
+  return `${sandbox} (${isOutOfSight ? 'out of sight from here' : 'missing'})`;
+}
+
 function describeSession(view: SessionStatus, now: Date): [string, string][] {
   const { record, headCommit } = view;
   const workBranch = shortBranch(record.work_branch);
@@ -66,7 +71,7 @@ function describeSession(view: SessionStatus, now: Date): [string, string][] {
     ['session', record.session_id],
     ['state', record.state],
     ['folder', view.folder],
-    ['sandbox', view.sandboxPresent ? record.sandbox : `${record.sandbox} (missing)`],
+    ['sandbox', sandboxText(view)],
     ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
     ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits ?? 0, 'autocommit')}`],
     ['last autocommit', lastAutocommitAge(view, now)],

@@ -71,5 +71,6 @@ async function move(
   const restored = await interruptible(context, repository, record, () =>
     restoreSession(repository, record, request),
   );
-  return printRestore(context, restored, args.json, await readPosition(repository, restored.record));
+  const position = await readPosition(repository, restored.record);
+  return printRestore(context, restored, args.json, { by, position });
 }

@@ -1,0 +1,123 @@
+/** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
+import type { Change } from '../../autocommit/list-changes.ts';
+import { isAgtError, systemFailure } from '../../errors.ts';
+import { knownRefusal } from '../../session/attached/refuse.ts';
+import { previewCapture } from '../../session/capture-session.ts';
+import { isAttached, snapshotRefs } from '../../session/record.ts';
+import { readHistory } from '../../snapshot/history.ts';
+import { readSteps } from '../../timetravel/restore/undo.ts';
+import type { Context } from '../context.ts';
+import { folderHere, type SessionHere } from '../session-here.ts';
+import { age, plural, shortOid, showPath, table } from './format.ts';
+import { pathIn } from './session.ts';
+import { fileStatus } from './vocabulary.ts';
+
+export interface FolderStatus {
+  readonly json: object;
+  readonly text: string;
+}
+
+/** `here`: undefined if the folder has no store. */
+export async function readFolderStatus(
+  context: Context,
+  here: SessionHere | undefined,
+): Promise<FolderStatus> {
+  if (here === undefined || (await isRefused(context, here))) return withoutSnapshots(context);
+  const now = context.now();
+  const status = await readStatus(here, now);
+  return { json: statusJson(here, status), text: statusText(here, status, now) };
+}
+
+/** A folder with too many files has a store without snapshots. */
+async function isRefused(context: Context, { repository, record }: SessionHere): Promise<boolean> {
+  if (!isAttached(record) || record.checkout === undefined) return false;
+  if (knownRefusal(context.folderAccess(), record.checkout) === undefined) return false;
+  return (await readHistory(repository.git, snapshotRefs(record))).length === 0;
+}
+
+async function withoutSnapshots(context: Context): Promise<FolderStatus> {
+  const { folder } = await folderHere(context);
+  const refused = knownRefusal(context.folderAccess(), folder);
+  const shown = showPath(folder);
+  const text =
+    refused === undefined
+      ? `no snapshots of ${shown} yet; take one: agt snapshot\n`
+      : `no snapshots of ${shown}: ${refused}\n`;
+  return { json: { folder, store: null, snapshots: 0, refused: refused ?? null }, text };
+}
+
+type Status = Awaited<ReturnType<typeof readStatus>>;
+
+async function readStatus({ repository, record }: SessionHere, now: Date) {
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const { steps, current } = await readSteps(repository, history);
+  return { history, steps, current, ...(await readChanges({ repository, record }, now)) };
+}
+
+interface Changes {
+  readonly changes?: readonly Change[];
+  /** Why agt could not compare. */
+  readonly problem?: string;
+}
+
+/** The snapshots can be read on a disk that is full or read-only, too. */
+async function readChanges({ repository, record }: SessionHere, now: Date): Promise<Changes> {
+  try {
+    return { changes: (await previewCapture(repository, record, { now })).changes };
+  } catch (error) {
+    const problem = isAgtError(error) ? error.message : systemFailure(error);
+    if (problem === undefined) throw error;
+    return { problem };
+  }
+}
+
+function statusJson(
+  { repository, record }: SessionHere,
+  { history, steps, current, changes, problem }: Status,
+) {
+  const [last] = history;
+  return {
+    folder: record.checkout ?? record.sandbox,
+    session_id: record.session_id,
+    store: repository.commonDir,
+    snapshots: history.length,
+    last: last === undefined ? null : lastJson(last),
+    position: { step: current + 1, of: steps.length },
+    unfinished: record.intent?.operation ?? null,
+    changes:
+      changes?.map(({ path, kind }) => ({ path: pathIn(record, path), status: fileStatus(kind) })) ?? null,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function lastJson({ commit, tree, time, label }: Status['history'][number]) {
+  return { commit, tree, at: time.toISOString(), label: label ?? null };
+}
+
+function statusText({ repository, record }: SessionHere, status: Status, now: Date): string {
+  const { history, steps, current } = status;
+  const [last] = history;
+  const newest =
+    last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
+  const rows = [
+    ['folder', showPath(record.checkout ?? record.sandbox)],
+    ['store', repository.commonDir],
+    ['snapshots', String(history.length)],
+    ...(newest === undefined ? [] : [['last', newest]]),
+    ...(current + 1 < steps.length
+      ? [['position', `${current + 1} of ${steps.length}; agt redo goes forward`]]
+      : []),
+    ...(record.intent === undefined
+      ? []
+      : [['unfinished', `${record.intent.operation}; the same command goes on, agt undo goes back`]]),
+    ['changed', describeChanges(status)],
+  ];
+  return table(rows);
+}
+
+function describeChanges({ changes, problem }: Changes): string {
+  if (changes === undefined) return `agt cannot tell: ${problem}`;
+  return changes.length === 0
+    ? 'nothing since'
+    : `${plural(changes.length, 'path')} since; see: agt snapshot diff`;
+}
