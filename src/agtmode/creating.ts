@@ -15,6 +15,7 @@ interface Wanted {
   readonly profile: string | undefined;
   readonly withChanges: boolean;
   readonly showProgress: boolean;
+  readonly looksForWork?: boolean;
   /** Revert an earlier session in the same checkout. */
   readonly replace: boolean;
   /** `in-place`, `worktree` or `cow-overlay`; undefined: as fs.workingCopy says. */

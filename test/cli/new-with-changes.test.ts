@@ -77,6 +77,9 @@ describe('agt session new and the uncommitted work of the user', () => {
     );
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
     expect(agt(sandbox, 'new', 's2').stderr).toBe('');
+    expect(agt(repository, 'new', 'quiet', '-q')).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    const { left_behind: named } = JSON.parse(agtOk(repository, 'new', 'quiet-json', '-q', '--json'));
+    expect(named).toContain('b.txt');
     git(repository, 'branch', 'other', git(repository, 'commit-tree', '-m', 'other', 'HEAD^{tree}'));
     expect(agt(repository, 'new', 's3', '--from', 'other').stderr).toBe('');
     expect(agt(repository, 'new', 's4', '--from', 'other', '--with-changes')).toMatchObject({

@@ -80,28 +80,33 @@ export function printNotCaptured(
 interface NewFiles {
   readonly included: readonly string[];
   readonly notIncluded: readonly { readonly path: string; readonly reason: string }[];
-  /** Uncommitted work of the user that is in the sandbox, and that is not. */
+  /** Uncommitted work of the user that is in the sandbox. */
   readonly taken: readonly string[];
-  readonly left: readonly string[];
-  /** Why agt does not know of the latter. */
-  readonly notRead?: string | undefined;
+  /** That which is not, or why agt does not know of it. */
+  readonly staying: Promise<{ readonly paths: readonly string[]; readonly notRead?: string }>;
 }
 
-const NO_FILES: NewFiles = { included: [], notIncluded: [], taken: [], left: [] };
+const NO_FILES: NewFiles = {
+  included: [],
+  notIncluded: [],
+  taken: [],
+  staying: Promise.resolve({ paths: [] }),
+};
 
-export function printNewSession(
+export async function printNewSession(
   context: Context,
   record: SessionRecord,
   asJson: boolean,
   files?: NewFiles,
-): void {
-  const { included, notIncluded, taken, left, notRead } = files ?? NO_FILES;
+): Promise<void> {
+  const { included, notIncluded, taken, staying } = files ?? NO_FILES;
   if (asJson) {
+    const { paths, notRead } = await staying;
     const listed = files && {
       included,
       not_included: notIncluded,
       taken_along: taken,
-      left_behind: notRead === undefined ? left : null,
+      left_behind: notRead === undefined ? paths : null,
     };
     context.out(json({ ...recordJson(record), ...listed }));
     return;
@@ -119,6 +124,7 @@ export function printNewSession(
   context.out(`${lines.join('\n')}\n`);
   for (const { path, reason } of notIncluded)
     context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
+  const { paths: left, notRead } = await staying;
   if (notRead !== undefined)
     context.err(`note: agt could not look for uncommitted work in your worktree: ${notRead}\n`);
   if (left.length === 0) return;

@@ -14,7 +14,14 @@ import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
 import { createSession } from './create.ts';
 import { resolveStartPoint, startAt } from './start-point.ts';
-import { readCheckout, readUserChanges, readUserHead, requirePortable, takeAlong } from './user-changes.ts';
+import {
+  readCheckout,
+  readUserChanges,
+  readUserHead,
+  requirePortable,
+  takeAlong,
+  type UserChanges,
+} from './user-changes.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from './worktree-include.ts';
 
 interface NewRequest {
@@ -32,6 +39,15 @@ interface NewRequest {
   readonly snapshots?: string | undefined;
   /** The user's own path, for the working copy `cow-overlay`. */
   readonly standsAt?: string | undefined;
+  /** Look for uncommitted work that stays behind: in a large worktree git takes longer for that than agt for the session. */
+  readonly looksForWork?: boolean;
+}
+
+interface StayingWork {
+  /** Uncommitted paths of the user's worktree, as shown to people. */
+  readonly paths: readonly string[];
+  /** Why agt could not look for such paths. */
+  readonly notRead?: string;
 }
 
 export interface NewSession {
@@ -40,11 +56,10 @@ export interface NewSession {
   readonly included: readonly string[];
   /** Those that it names and that agt did not copy. */
   readonly notIncluded: readonly SkippedFile[];
-  /** Uncommitted paths of the user's worktree, as shown to people: those in the sandbox, and those that are not. */
+  /** Uncommitted paths of the user's worktree that are in the sandbox, as shown to people. */
   readonly taken: readonly string[];
-  readonly left: readonly string[];
-  /** Why agt could not look for such paths. */
-  readonly notRead: string | undefined;
+  /** Those that are not. git may still look for them. */
+  readonly staying: Promise<StayingWork>;
 }
 
 export async function newSession(repository: Repository, request: NewRequest): Promise<NewSession> {
@@ -84,14 +99,6 @@ export async function newSession(repository: Repository, request: NewRequest): P
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
   });
-  let notRead: string | undefined;
-  if (changes === undefined) {
-    try {
-      left = (await reading)?.paths ?? [];
-    } catch (error) {
-      notRead = (error as Error).message;
-    }
-  }
   await warmUp(repository, record, source);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
@@ -99,15 +106,26 @@ export async function newSession(repository: Repository, request: NewRequest): P
     included: included.copied,
     notIncluded: included.skipped,
     taken: taken.map(displayPath),
-    left: left.map(displayPath),
-    notRead,
+    staying:
+      changes === undefined ? describeStaying(reading) : Promise.resolve({ paths: left.map(displayPath) }),
   };
 }
 
-/** In a large worktree git looks for changes as long as agt needs to make the session, so both go on at once. */
-async function readStart(repository: Repository, { from, cwd }: NewRequest) {
+async function describeStaying(reading: Promise<UserChanges | undefined>): Promise<StayingWork> {
+  try {
+    return { paths: ((await reading)?.paths ?? []).map(displayPath) };
+  } catch (error) {
+    return { paths: [], notRead: (error as Error).message };
+  }
+}
+
+/** Where somebody wants to know of the user's changes, git looks for them while agt makes the session. */
+async function readStart(repository: Repository, request: NewRequest) {
+  const { from, cwd } = request;
+  const isWanted = request.withChanges === true || request.looksForWork === true;
   const head = from === undefined ? readUserHead(repository, cwd) : undefined;
-  const checkout = from === undefined ? readCheckout(repository, cwd) : undefined;
+  const needsGit = from === undefined && head === undefined;
+  const checkout = from === undefined && (isWanted || needsGit) ? readCheckout(repository, cwd) : undefined;
   if (head !== undefined) {
     const changes = checkout?.then((checkedOut) => checkedOut?.changes) ?? Promise.resolve(undefined);
     changes.catch(() => {}); // reported when somebody needs it
@@ -115,7 +133,8 @@ async function readStart(repository: Repository, { from, cwd }: NewRequest) {
   }
   const found = await checkout;
   const start = found === undefined ? await resolveStartPoint(repository, from, cwd) : startAt(found);
-  const changes = found?.changes ?? (await readUserChanges(repository, start.commit, cwd));
+  const changes =
+    found?.changes ?? (isWanted ? await readUserChanges(repository, start.commit, cwd) : undefined);
   return { start, changes: Promise.resolve(changes) };
 }
 

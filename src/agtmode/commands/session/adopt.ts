@@ -32,7 +32,7 @@ export const sessionAdopt = defineCommand({
     const id = given === undefined ? await sessionHere(context) : checkId(given);
     const { record, commit, failed } = await adoptSession(repository, id, context.now());
     if (args.json) context.out(json({ ...recordJson(record), commit: commit ?? null, failed }));
-    else printNewSession(context, record, false);
+    else await printNewSession(context, record, false);
     printNotCaptured(context, record, failed);
     return failed.length > 0 ? EXIT.failed : EXIT.done;
   },

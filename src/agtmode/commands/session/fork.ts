@@ -65,7 +65,7 @@ export const sessionFork = defineCommand({
     });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) context.out(json(records.map(recordJson)));
-    else for (const record of records) printNewSession(context, record, args.json);
+    else for (const record of records) await printNewSession(context, record, args.json);
     return EXIT.done;
   },
 });
@@ -103,7 +103,7 @@ async function forkHere(
   const request = { id: args.id, snapshot: args.at, now: context.now(), snapshots };
   const { record, warnings } = await forkFolder(user, source, request);
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
-  printNewSession(context, record, args.json);
+  await printNewSession(context, record, args.json);
   return EXIT.done;
 }
 

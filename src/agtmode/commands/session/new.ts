@@ -71,12 +71,13 @@ export const sessionNew = defineCommand({
       from: args.from,
       profile: args.profile,
       showProgress: context.interactive && !args.json && !args.quiet,
+      looksForWork: args.json || !args.quiet,
       withChanges: args['with-changes'],
       replace: args.replace,
       workingCopy: args['working-copy'],
       snapshots: args['fs-snapshots'],
     });
-    printNewSession(context, record, args.json, files);
+    await printNewSession(context, record, args.json, files);
     return args.setup && files !== undefined ? runSetup(context, record) : EXIT.done;
   },
 });
