@@ -40,7 +40,7 @@ import {
   promptOf,
 } from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
-import { deletedFolder, inFolderMadeAgain } from './deleted-folder.ts';
+import { deletedFolder, inFolderMadeAgain, unanswered } from './deleted-folder.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
 const IN_BACKGROUND = '--background';
@@ -157,8 +157,11 @@ async function record(
   const { blockPrompt } = integration;
   if (command !== undefined && blockPrompt !== undefined) {
     const run = { command, isComplete: false };
-    const answerIn = async (here: Context, above: boolean) =>
-      (await placeOf(here, above)) === undefined ? undefined : answerPrompt(here, run);
+    const answerIn = async (here: Context, above: boolean) => {
+      if ((await placeOf(here, above)) !== undefined) return answerPrompt(here, run);
+      const reason = await unanswered(here, event.cwd);
+      return reason && formatError(reason, false).trimEnd();
+    };
     const answerHere = async () => {
       const deleted = isAbove ? await deletedFolder(context, event.cwd) : undefined;
       if (deleted === undefined) return answerIn(context, isAbove);
