@@ -1,7 +1,13 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
 import { AgtError, isAgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type AttachedSession, findAttached, folderAt, settingsFile } from '../session/attached/store.ts';
+import {
+  type AttachedSession,
+  findAttached,
+  folderAt,
+  settingsFile,
+  shownId,
+} from '../session/attached/store.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import type { SessionId } from '../session/id.ts';
 import { idProblem } from '../session/id.ts';
@@ -36,7 +42,8 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   const isKnown =
     user !== undefined && idProblem(given) === undefined && readRecord(user, given as SessionId);
   const attached = isKnown ? undefined : await attachedHere(context);
-  if (attached?.record.session_id === given) return attached;
+  if (attached !== undefined && [attached.record.session_id, shownId(attached.record)].includes(given))
+    return attached;
   const repository = user ?? (await context.repository());
   return { repository, record: namedSession(repository, given) };
 }

@@ -18,6 +18,8 @@ export interface LoggedFailure {
   /** The directory of the agent. */
   readonly cwd: string;
   readonly reason: string;
+  /** agt went on in the background. */
+  readonly background?: true;
 }
 
 export function hooksLog(stateDir: string): string {
@@ -75,15 +77,17 @@ export function readFailures(env: NodeJS.ProcessEnv): LoggedFailure[] {
 const SHOWN_MS = 24 * 60 * 60 * 1000;
 const MOST_SHOWN = 5;
 
-/** The latest failures of agents that worked in one of the folders. */
+/** The latest failures of agents that worked in one of the folders, without those that are settled. */
 export function recentFailures(
   env: NodeJS.ProcessEnv,
   folders: readonly string[],
   now: Date,
+  isSettled: (failure: LoggedFailure) => boolean,
 ): LoggedFailure[] {
   const isInside = (cwd: string) => folders.some((folder) => `${cwd}/`.startsWith(`${folder}/`));
   return readFailures(env)
     .filter(({ at, cwd }) => now.getTime() - Date.parse(at) < SHOWN_MS && isInside(cwd))
+    .filter((failure) => !isSettled(failure))
     .slice(-MOST_SHOWN);
 }
 

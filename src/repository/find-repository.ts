@@ -25,8 +25,13 @@ export async function findRepository(git: Git, cwd: string): Promise<FoundReposi
     findWithoutGit(start, git.env) ??
     (isOutsideRepositories(start, git.env) ? undefined : await askGit(inDirectory(git, start)));
   if (found !== undefined) return found;
-  const bare = cloneAbove(cwd) ?? repositoryBeside(cwd);
+  const bare = repositoryAround(cwd);
   return bare === undefined ? undefined : { commonDir: bare, worktree: undefined };
+}
+
+/** The repository whose area or session folder `path` is in, which may be gone. */
+export function repositoryAround(path: string): string | undefined {
+  return cloneAbove(path) ?? repositoryBeside(path);
 }
 
 /** The repository of the session folder that `path` is in: `<repository>.agt/sessions/<id>`. */

@@ -152,7 +152,8 @@ describe('the place of the stores', () => {
     agtOk(old, 'snapshot');
     cpSync(old, copy, { recursive: true });
     renameSync(old, moved);
-    expect(agtOk(moved, 'undo')).toContain('verified');
+    expect(agtOk(moved, 'undo')).toMatch(/^new: restored 2 paths, verified\n/);
+    expect(agtOk(moved, 'session', 'log', 'new')).toBe(agtOk(moved, 'session', 'log', 'old'));
     expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('one\n');
     expect(agtOk(moved, 'snapshot', 'status')).toContain(moved);
     write(join(old, 'a'), 'another\n');

@@ -73,6 +73,10 @@ test('a restore says that files which git ignores are in the way, and is not ver
   write(join(folder, 'y'), 'ignored\n');
   write(join(folder, '.gitignore'), '*.log\ny\n');
   agtOk(folder, 'snapshot');
+  const preview = agtOk(folder, 'snapshot', 'restore', 'then', '-n');
+  expect(preview).toMatch(
+    /^D \.gitignore\n! x\n! y\/z\nproject: would restore 1 path to \S+, not 2 with something in the way$/,
+  );
   const { exitCode, stdout, stderr } = agt(folder, 'snapshot', 'restore', 'then', '--json');
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ verified: false, mismatches: ['x', 'y/z'] });

@@ -229,8 +229,11 @@ test('an agent ends a hook that takes too long: the snapshot comes all the same,
   const ended = new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal)));
   child.kill('SIGTERM');
   expect(await ended).toBe('SIGTERM');
+  const status = () => JSON.parse(agtOk(session.repository, 'status', '--json')).hook_failures;
+  expect(status()).toMatchObject([{ event: 'PostToolUse', background: true }]);
   rmSync(lock);
   await until(() => log(session).length > 0);
+  await until(() => status().length === 0);
   expect(log(session)).toMatchObject([{ tool: 'Write', added: 1 }]);
   expect(failures()).toMatchObject([
     { event: 'PostToolUse', reason: expect.stringMatching(/^the agent ended agt before/) },

@@ -100,6 +100,35 @@ test('agt undo brings a folder back that its agent has deleted', () => {
   expect(existsSync(folder)).toBe(false);
 });
 
+test('agt undo brings a sandbox back that its agent has deleted, or says the next step', () => {
+  const session = makeSession({ a: 'a\n' });
+  const { repository, sandbox, folder } = session;
+  const answer = (cwd: string) => (JSON.parse(say(cwd, 'agt undo').stdout) as { reason: string }).reason;
+  for (const text of ['1', '2']) {
+    write(join(sandbox, 'b'), text);
+    agtOk(repository, 'autocommit', 's1');
+  }
+  for (const [gone, cwd] of [
+    [sandbox, sandbox],
+    [folder, join(sandbox, 'sub')],
+  ] as const) {
+    rmSync(gone, { recursive: true });
+    expect(say(cwd, 'go on')).toEqual(silent);
+    expect(answer(cwd)).toMatch(/^s1: restored \d+ paths, verified\nnow at .* 2 of 2$/);
+    expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('2');
+  }
+  agtOk(repository, 'remove', 's1');
+  const back = `agt -C ${repository} undo s1`;
+  expect(answer(sandbox)).toBe(
+    `error: session "s1" is removed\nhint: to bring it back, in a terminal: ${back}`,
+  );
+  expect(existsSync(folder)).toBe(false);
+  const nowhere = join(makeTempDir(), 'nowhere');
+  expect(answer(nowhere)).toContain(`error: the folder ${nowhere} is gone, and agt has no snapshots of it\n`);
+  expect(say(nowhere, 'go on')).toEqual(silent);
+  failures();
+});
+
 test('an agent ends the hook of agt undo: it goes on in the background, and no step is undone twice', async () => {
   const session = makeSession();
   const { repository, sandbox } = session;

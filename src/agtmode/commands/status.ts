@@ -2,17 +2,18 @@ import type { NotCaptured } from '../../autocommit/capture.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { EXIT, formatError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { type LoggedFailure, recentFailures } from '../../integrations/hooks-log.ts';
+import type { LoggedFailure } from '../../integrations/hooks-log.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { listRecords } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../session/status.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
+import { failuresHere } from '../hooks/failures-here.ts';
 import { printFindings } from '../output/findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
 import { age, json, paint, plural, shortAge, showPath, table } from '../output/format.ts';
@@ -46,9 +47,11 @@ export const status = defineCommand({
       ...(await checkAll([repository, attached?.repository])),
     ];
     const settings = await context.settingValues();
-    const hookFailures = failuresOfHooks(context, repository, records);
+    const here = [...records.map((record) => ({ repository, record })), ...(attached ? [attached] : [])];
+    const { commonDir, worktree } = repository;
+    const hookFailures = failuresHere(context, here, [commonDir, ...(worktree ? [worktree] : [])]);
     if (args.json) {
-      const { commonDir, area = null } = repository;
+      const { area = null } = repository;
       context.out(
         json({
           repository: commonDir,
@@ -78,8 +81,8 @@ async function reportFolder(context: Context, asJson: boolean): Promise<number> 
   const { json: folder, text } = await readFolderStatus(context, attached);
   const findings = [...checkState(context, undefined), ...(await checkAll([attached?.repository]))];
   const settings = await context.settingValues();
-  const places = [attached?.record.checkout ?? (await folderHere(context)).folder];
-  const hookFailures = recentFailures(context.env, places, context.now());
+  const { folder: place } = await folderHere(context);
+  const hookFailures = failuresHere(context, attached === undefined ? [] : [attached], [place]);
   if (asJson) {
     const none = { repository: null, area: null, sessions: [] };
     context.out(json({ ...none, folder, settings, findings, hook_failures: hookFailures }));
@@ -188,15 +191,6 @@ function printProblems(context: Context, findings: readonly Finding[]): void {
   const colours = paint(context.colour);
   context.out(`\n${colours('bold', plural(serious.length, 'problem'))}\n`);
   printFindings(context, serious);
-}
-
-function failuresOfHooks(
-  { env, now }: Context,
-  { worktree, commonDir }: Repository,
-  records: readonly SessionRecord[],
-): LoggedFailure[] {
-  const folders = [commonDir, ...(worktree === undefined ? [] : [worktree]), ...records.map(sessionFolder)];
-  return recentFailures(env, folders, now());
 }
 
 /** agt does not disturb an agent with its own failures, so a person reads of them here. */

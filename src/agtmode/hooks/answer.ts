@@ -40,7 +40,7 @@ import {
   promptOf,
 } from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
-import { deletedFolder, inFolderMadeAgain } from './deleted-folder.ts';
+import { deletedFolder, inFolderMadeAgain, unanswered } from './deleted-folder.ts';
 
 /** agt calls itself with this word for work that the agent does not wait for. */
 const IN_BACKGROUND = '--background';
@@ -157,8 +157,11 @@ async function record(
   const { blockPrompt } = integration;
   if (command !== undefined && blockPrompt !== undefined) {
     const run = { command, isComplete: false };
-    const answerIn = async (here: Context, above: boolean) =>
-      (await placeOf(here, above)) === undefined ? undefined : answerPrompt(here, run);
+    const answerIn = async (here: Context, above: boolean) => {
+      if ((await placeOf(here, above)) !== undefined) return answerPrompt(here, run);
+      const reason = await unanswered(here, event.cwd);
+      return reason && formatError(reason, false).trimEnd();
+    };
     const answerHere = async () => {
       const deleted = isAbove ? await deletedFolder(context, event.cwd) : undefined;
       if (deleted === undefined) return answerIn(context, isAbove);
@@ -258,7 +261,7 @@ function recordWhateverHappens(place: Place, request: RecordRequest, call: HookC
     const reason = new Error(
       'the agent ended agt before its snapshot was complete; agt goes on in the background',
     );
-    logFailure(call.env, { ...about(event), tool: call.tool }, reason);
+    logFailure(call.env, { ...about(event), tool: call.tool, background: true }, reason);
     continueInBackground(call, event);
   };
   return sayWhenInterrupted(goOn, () => recordEvent(place, request));
@@ -277,7 +280,8 @@ async function answerWhateverHappens(
     return undefined;
   }
   const goOn = () => {
-    logFailure(call.env, { ...about(event), tool: call.tool }, interruptedPrompt(run, event.cwd));
+    const goesOn = isUnfinished(run) ? ({ background: true } as const) : {};
+    logFailure(call.env, { ...about(event), tool: call.tool, ...goesOn }, interruptedPrompt(run, event.cwd));
     if (isUnfinished(run)) continueInBackground(call, { ...event, kind: 'prompt', prompt: promptOf(run) });
   };
   return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());

@@ -1,5 +1,6 @@
 /** Prints the result of an autocommit. Files that are missing in the snapshot go to standard error. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
+import { shownId } from '../../session/attached/store.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
@@ -20,7 +21,7 @@ export function printAutocommit(
 ): void {
   printProblems(context, record, result);
   const { outcome, changes, commit } = result;
-  const id = record.session_id;
+  const id = shownId(record);
   if (outcome === 'unchanged') {
     if (!printing.quietIfUnchanged) context.out(`${id}: nothing changed\n`);
     return;
@@ -39,7 +40,7 @@ export function printProblems(
   record: SessionRecord,
   { warnings, skipped, failed }: CaptureResult,
 ): void {
-  const id = record.session_id;
+  const id = shownId(record);
   for (const warning of warnings) context.err(`warning: ${id}: ${warning}\n`);
   for (const { path, reason } of skipped)
     context.err(`warning: ${id}: not captured: ${showPath(pathIn(record, path))}: ${reason}\n`);

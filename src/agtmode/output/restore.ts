@@ -1,6 +1,7 @@
 /** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { shownId } from '../../session/attached/store.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
@@ -44,7 +45,7 @@ export function printRestore(
     );
   } else {
     const result = verified ? 'verified' : 'some differ from the snapshot';
-    context.out(`${id}: restored ${plural(changed, 'path')}, ${result}\n`);
+    context.out(`${shownId(record)}: restored ${plural(changed, 'path')}, ${result}\n`);
     if (position !== undefined) context.out(`${describePosition(position, context.now())}\n`);
     const back = context.isPrompt === true ? promptBack(restored, by) : undo;
     if (back !== undefined) context.out(`to undo: ${back}\n`);
@@ -100,5 +101,8 @@ export function printRestorePreview(context: Context, preview: Preview, asJson: 
     return;
   }
   for (const { kind, path } of paths) context.out(`${kind} ${showPath(pathIn(record, path))}\n`);
-  context.out(`${id}: would restore ${plural(paths.length, 'path')} to ${shortOid(snapshot.commit)}\n`);
+  const blocked = paths.filter(({ kind }) => kind === '!').length;
+  const others = plural(paths.length - blocked, 'path');
+  const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
+  context.out(`${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}\n`);
 }

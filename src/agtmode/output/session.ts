@@ -3,6 +3,7 @@
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
+import { shownId } from '../../session/attached/store.ts';
 import { isAttached, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Context } from '../context.ts';
@@ -72,7 +73,7 @@ export function printNotCaptured(
   failed: readonly NotCaptured[],
 ): void {
   for (const { path, reason } of failed)
-    context.err(`error: ${record.session_id}: ${showPath(pathIn(record, path))} ${reason}\n`);
+    context.err(`error: ${shownId(record)}: ${showPath(pathIn(record, path))} ${reason}\n`);
 }
 
 /** Readable paths, relative to the sandbox. */

@@ -4,6 +4,7 @@
  * that somebody has deleted since: `resolveObject` in run/git.ts, which asks a git of its own, does not.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { AgtError, EXIT } from '../../errors.ts';
@@ -24,14 +25,26 @@ export interface ReadObject extends FoundObject {
 
 /** `name` is a revision such as `COMMIT:path`, without a line break. Undefined if there is no such object. */
 export function readObject(git: Git, name: string): Promise<ReadObject | undefined> {
-  return ask(git, `contents ${name}\n`, async (reader) => {
-    const found = await readHeader(reader);
-    if (found === undefined) return undefined;
-    const parts: Buffer[] = [];
-    for await (const part of reader.take(found.size)) parts.push(part);
-    await reader.readLine();
-    return { ...found, content: Buffer.concat(parts) };
+  return ask(git, `contents ${name}\n`, readWhole);
+}
+
+/** In the order of `oids`. git gets all questions before the first answer is read. */
+export function readObjects(git: Git, oids: readonly string[]): Promise<(ReadObject | undefined)[]> {
+  const questions = oids.map((oid) => `contents ${oid}\n`).join('');
+  return ask(git, questions, async (reader) => {
+    const found: (ReadObject | undefined)[] = [];
+    for (const _ of oids) found.push(await readWhole(reader));
+    return found;
   });
+}
+
+async function readWhole(reader: StreamReader): Promise<ReadObject | undefined> {
+  const found = await readHeader(reader);
+  if (found === undefined) return undefined;
+  const parts: Buffer[] = [];
+  for await (const part of reader.take(found.size)) parts.push(part);
+  await reader.readLine();
+  return { ...found, content: parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts) };
 }
 
 /** The object name; undefined if there is no such object. */
@@ -99,6 +112,19 @@ async function readHeader(reader: StreamReader): Promise<FoundObject | undefined
   if (header === undefined) throw new NoAnswer();
   const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(header) ?? [];
   return oid === undefined || type === undefined ? undefined : { oid, type, size: Number(size) };
+}
+
+/** Lets a git of its own write a blob into an open file, which it then closes here. Resolves when the file is complete. */
+export function writeBlob(git: Git, oid: string, fd: number): Promise<boolean> {
+  const args = ['cat-file', 'blob', oid];
+  traceCommand(git.env, git.path, args);
+  requireDescriptors(git);
+  const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['ignore', fd, 'ignore'] });
+  closeSync(fd);
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false));
+    child.on('exit', (code) => resolve(code === 0));
+  });
 }
 
 /** By directory and object store: what a name means may depend on both. */

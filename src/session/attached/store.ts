@@ -28,7 +28,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { attachedSessions, folderStore, foldersDirectory } from '../../repository/layout.ts';
 import { openRepository, type Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../id.ts';
-import { listRecords, type SessionRecord } from '../record.ts';
+import { isAttached, listRecords, type SessionRecord } from '../record.ts';
 import { takeOverMoved } from './moved.ts';
 
 /** How agt reaches attached folders. */
@@ -60,6 +60,12 @@ export function folderId(folder: string): SessionId {
     .slice(0, LONGEST_NAME)
     .replace(/(\.lock)?[.-]*$/i, '');
   return (idProblem(plain) === undefined ? plain : 'folder') as SessionId;
+}
+
+/** For messages: an attached folder may have another name than when its store was made. */
+export function shownId(record: SessionRecord): string {
+  const { session_id: id, checkout } = record;
+  return isAttached(record) && checkout !== undefined ? folderId(checkout) : id;
 }
 
 /** The name of a store, without `.git`. `folder` is a real path. */

@@ -6,7 +6,7 @@ import { closeSync, fstatSync, openSync, read, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type ObjectPipe, writeBlob } from '../../git/objects/object-pipe.ts';
+import { readObjects, writeBlob } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 
 /** Larger ones go into a file. */
@@ -32,7 +32,6 @@ interface LargeFile {
 
 export class FileContents {
   private readonly git: Git;
-  private readonly objects: ObjectPipe;
   private readonly directory: string;
   /** The one that was used last at the end. */
   private readonly small = new Map<string, Promise<Buffer | undefined>>();
@@ -41,9 +40,8 @@ export class FileContents {
   private inMemory = 0;
 
   /** `directory`: where temporary files are made. */
-  constructor(git: Git, objects: ObjectPipe, directory: string) {
+  constructor(git: Git, directory: string) {
     this.git = git;
-    this.objects = objects;
     this.directory = directory;
   }
 
@@ -58,17 +56,18 @@ export class FileContents {
   readAhead(blobs: readonly { readonly oid: string; readonly size: number }[]): void {
     const wanted = blobs.filter(({ oid, size }) => size <= MOST_AHEAD && !this.small.has(oid));
     if (wanted.length === 0) return;
-    const answers = this.objects.contents(wanted.map(({ oid }) => oid));
+    const oids = wanted.map(({ oid }) => oid);
+    const answers = readObjects(this.git, oids);
     for (const [i, { oid, size }] of wanted.entries())
       this.remember(
         oid,
         size,
-        answers.then((contents) => contents[i]),
+        answers.then((found) => found[i]?.content),
       );
   }
 
   private async readSmall(oid: string, blobSize: number, offset: number, end: number) {
-    const content = this.small.get(oid) ?? this.objects.contents([oid]).then(([only]) => only);
+    const content = this.small.get(oid) ?? readObjects(this.git, [oid]).then(([only]) => only?.content);
     this.remember(oid, blobSize, content);
     return (await content)?.subarray(offset, end);
   }

@@ -4,7 +4,6 @@ import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
-import { ObjectPipe } from '../../git/objects/object-pipe.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
 import { forgetMount, unmount } from '../../session/mounted/end-mount.ts';
 import {
@@ -32,24 +31,22 @@ export async function serveMount(git: Git, recordFile: string): Promise<void> {
   const here = inDirectory(git, commonDir);
   const record = readMount(agtDir, basename(recordFile, '.json'));
   if (record === undefined) throw new AgtError(`there is no mount ${recordFile}`);
-  const { served, objects, fd } = await startServing(here, agtDir, record);
+  const { served, fd } = await startServing(here, agtDir, record);
   failurePoint('mount: mounted');
   writeMount(agtDir, { ...record, process: ownProcess(), served: true });
   failurePoint('mount: recorded as served');
   writeSync(1, MOUNTED);
   endEarly(record.directory, commonDir);
   await served;
-  objects.end();
   closeSync(fd);
   if (existsSync(agtDir)) await forgetMount({ git: here, agtDir }, record);
 }
 
 async function startServing(git: Git, agtDir: string, record: MountRecord) {
   const shown = await readShown(git, agtDir, record.commit);
-  const objects = new ObjectPipe(git);
   const fd = openSync(FUSE_DEVICE, 'r+');
-  const files = new SnapshotFiles(objects, shown);
-  const server = new MountServer(fd, files, new FileContents(git, objects, agtDir));
+  const files = new SnapshotFiles(git, shown);
+  const server = new MountServer(fd, files, new FileContents(git, agtDir));
   const served = server.serve();
   try {
     await mount(fd, mountSource(agtDir, record), record.directory);
@@ -57,7 +54,7 @@ async function startServing(git: Git, agtDir: string, record: MountRecord) {
     server.end();
     throw error;
   }
-  return { served, objects, fd };
+  return { served, fd };
 }
 
 async function readShown(git: Git, agtDir: string, commit: string) {

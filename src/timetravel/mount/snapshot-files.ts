@@ -2,7 +2,8 @@
  * The files of a snapshot as a file system knows them: by number, with attributes. Directories are read from git when
  * somebody looks into them. Paths and names hold one byte per character.
  */
-import type { ObjectPipe } from '../../git/objects/object-pipe.ts';
+import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
+import type { Git } from '../../git/run/git.ts';
 import { IGNORE_FILE, ignoreFileContent } from '../../snapshot/ignore-file.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { decodeName } from '../../snapshot/tree-names.ts';
@@ -48,14 +49,14 @@ export interface ShownSnapshot {
 }
 
 export class SnapshotFiles {
-  private readonly objects: ObjectPipe;
+  private readonly git: Git;
   private readonly shown: ShownSnapshot;
   private readonly nodes: FileNode[] = [];
   /** Names of empty directories, and of those that have nothing else, by the path of the directory above. */
   private readonly empty = new Map<string, Set<string>>();
 
-  constructor(objects: ObjectPipe, shown: ShownSnapshot) {
-    this.objects = objects;
+  constructor(git: Git, shown: ShownSnapshot) {
+    this.git = git;
     this.shown = shown;
     for (const path of shown.metadata.emptyDirectories) this.addEmpty(path);
     this.nodes[ROOT_NODE] = {
@@ -116,7 +117,8 @@ export class SnapshotFiles {
   private async read(directory: FileNode): Promise<ReadonlyMap<string, FileNode>> {
     const found = new Map<string, FileNode>();
     const { oid: tree } = directory;
-    const [content] = tree === undefined ? [] : await this.objects.contents([tree]);
+    const [read] = tree === undefined ? [] : await readObjects(this.git, [tree]);
+    const content = read?.content;
     if (content === undefined && tree !== undefined)
       throw new Error(`the tree of ${directory.path} is missing`);
     for (const { mode, name, oid } of content === undefined ? [] : parseTree(content, directory.oid)) {
@@ -168,7 +170,8 @@ export class SnapshotFiles {
 
   private async measure(nodes: readonly FileNode[]): Promise<void> {
     const unknown = nodes.filter(({ size }) => size === undefined);
-    const answers = await this.objects.sizes(unknown.map(({ oid }) => oid as string));
+    const names = unknown.map(({ oid }) => oid as string);
+    const answers = await findObjects(this.git, names);
     for (const [i, node] of unknown.entries()) node.size = answers[i]?.size;
   }
 }

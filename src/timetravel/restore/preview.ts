@@ -16,6 +16,7 @@ import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { filesOfLast, keepIgnored, listIgnored } from './ignored-files.ts';
 import { type ObservedFiles, observeFiles } from './observe-files.ts';
+import { withObstructed } from './obstructed.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
@@ -58,7 +59,12 @@ export async function previewRestore(
   const isIgnored = sandboxExists(repository, record)
     ? await listIgnored(repository, record, to.commit)
     : undefined;
-  return { record, snapshot, paths: describePlan(keepIgnored(plan, isIgnored)) };
+  const kept = keepIgnored(plan, isIgnored);
+  return {
+    record,
+    snapshot,
+    paths: describePlan(isIgnored === undefined ? kept : withObstructed(record, kept)),
+  };
 }
 
 /** The files on disk, compared with the session's last snapshot. */

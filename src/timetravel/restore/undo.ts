@@ -10,7 +10,9 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { shownId } from '../../session/attached/store.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
+import { sandboxPlace } from '../../session/sandbox-place.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -95,7 +97,7 @@ function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: numbe
 
 /**
  * The snapshot that an undo goes to: the nearest earlier one that differs. `hasUncaptured`: the folder differs from its
- * last snapshot, so that the last snapshot is one step back. So it is for a session that has ended. @throws AgtError if there is none.
+ * last snapshot, so that the last snapshot is one step back. So it is where the sandbox is gone. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
   repository: Repository,
@@ -106,12 +108,13 @@ export async function findUndoTarget(
     repository,
     await readHistory(repository.git, snapshotRefs(record)),
   );
-  const isBack = hasUncaptured || isBetween || isEnded(record);
+  const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
+  const isBack = hasUncaptured || isBetween || isGone;
   if (isBack && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  const id = record.session_id;
+  const id = shownId(record);
   const reason =
     current < 1
       ? `"${id}" has no earlier snapshot`
@@ -132,8 +135,8 @@ export async function findRedoTarget(
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  throw new AgtError(`nothing to redo: the last change of "${record.session_id}" was not an undo`, {
-    hints: [`to go to any snapshot: agt session restore ${record.session_id} --to SNAPSHOT`],
+  throw new AgtError(`nothing to redo: the last change of "${shownId(record)}" was not an undo`, {
+    hints: [`to go to any snapshot: agt session restore ${shownId(record)} --to SNAPSHOT`],
   });
 }
 

@@ -2,7 +2,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findObject, findObjects, readBlobs, readObject } from '../../../src/git/objects/object-reader.ts';
+import {
+  findObject,
+  findObjects,
+  readBlobs,
+  readObject,
+  readObjects,
+} from '../../../src/git/objects/object-reader.ts';
 import { openGit } from '../../../src/git/run/git.ts';
 import { git, makeRepository, REAL_GIT, write } from '../../harness/world.ts';
 
@@ -42,6 +48,8 @@ test('questions at once, missing objects, large ones, names with spaces and line
   expect(spaced).toBe(oid('HEAD:with space'));
   expect(big?.content.toString()).toBe(large);
   expect(broken).toBe(oid('HEAD:line\nbreak'));
+  const all = await readObjects(opened, [oid('HEAD:large'), '0'.repeat(40), oid('HEAD:a')]);
+  expect(all.map((one) => one?.content.toString())).toEqual([large, undefined, 'a\n']);
   expect(await findObject(opened, 'refs/heads/later')).toBeUndefined();
   write(join(repository, 'a'), 'new\n');
   git(repository, 'commit', '-q', '-a', '-m', 'second');
