@@ -116,7 +116,7 @@ async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): 
 }
 
 /** Every path that a plan changes. */
-function pathsOf(plan: CheckoutPlan): string[] {
+export function pathsOf(plan: CheckoutPlan): string[] {
   const { made, removed } = plan.emptyDirectories;
   const files = [...plan.deletions, ...plan.writes.map(({ path }) => path)];
   return [...files, ...made, ...removed, ...plan.modes.keys()];
