@@ -41,27 +41,29 @@ export async function nearestMoment(
   wanted: SnapshotMetadata,
 ): Promise<NearMoment | undefined> {
   const found: NearMoment[] = [];
-  for (const known of await momentsNear(repository, owner, wanted.commit))
+  for await (const known of momentsNear(repository, owner, wanted.commit))
     found.push(...(await planFrom(repository.git, known, wanted)));
   return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
 }
 
-/** Those that may be the nearest to a snapshot. */
-export async function momentsNear(
+/**
+ * Those that may be the nearest to a snapshot: its own, or else the last ones before it and the first ones after it, `around`
+ * on each side.
+ */
+export async function* momentsNear(
   repository: Repository,
   owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
   commit: string,
-): Promise<KnownMoment[]> {
+  around = 1,
+): AsyncGenerator<KnownMoment> {
   const moments = listMoments(repository.agtDir, owner).filter(isThere);
-  if (moments.length === 0) return [];
+  if (moments.length === 0) return;
   const exact = moments.findLast((moment) => moment.commit === commit);
-  const candidates = exact === undefined ? await neighbours(repository, moments, commit) : [exact];
-  const known: KnownMoment[] = [];
+  const candidates = exact === undefined ? await neighbours(repository, moments, commit, around) : [exact];
   for (const moment of candidates) {
     const { statCache } = momentFiles(repository.agtDir, owner.session_id, moment.number);
-    known.push(...(await readMoment(repository.git, moment, statCache)));
+    yield* await readMoment(repository.git, moment, statCache);
   }
-  return known;
 }
 
 /** None if the moment is of no use: its stat cache is damaged, or `agt gc --thin` has dropped its snapshot. */
@@ -91,17 +93,20 @@ async function planFrom(
   }
 }
 
-/** The last one before the snapshot, and the first one after it. */
+/** By turns from before and after the snapshot. */
 async function neighbours(
   { git }: Repository,
   moments: readonly Moment[],
   commit: string,
+  around: number,
 ): Promise<Moment[]> {
   const time = Number(await gitText(git, ['log', '-1', '--format=%ct', commit])) * 1000;
   const isBefore = ({ made }: Moment) => Date.parse(made) <= time;
-  return [moments.findLast(isBefore), moments.find((moment) => !isBefore(moment))].filter(
-    (moment) => moment !== undefined,
-  );
+  const before = moments.filter(isBefore).reverse();
+  const after = moments.filter((moment) => !isBefore(moment));
+  return Array.from({ length: around }, (_, n) => [before[n], after[n]])
+    .flat()
+    .filter((moment) => moment !== undefined);
 }
 
 /** Whether a directory was of another file system: a frozen folder has nothing of what is in it. */

@@ -34,6 +34,12 @@ const MANY_PATHS = 5000;
 /** In bytes. More than that is not copied sooner than written. */
 const MOST_COPIED = 256 * 1024 * 1024;
 
+/** Moments before the snapshot, and after it: every other one may be of a folder that a swap has replaced. */
+const AROUND = 3;
+
+/** agt looks for no nearer moment if the restore changes so many times as many paths as differ there. */
+const NEAR_ENOUGH = 10;
+
 export interface SwapRequest {
   /** With the intent to restore. */
   readonly begun: SessionRecord;
@@ -91,17 +97,19 @@ interface Nearest {
 /** Undefined if no moment is near enough. */
 async function nearestPlan(
   repository: Repository,
-  { begun, plan, size, wanted }: SwapRequest,
+  { begun, plan: restore, size, wanted }: SwapRequest,
   now: KnownFolder,
 ): Promise<Nearest | undefined> {
-  const found: Nearest[] = [];
-  for (const near of await momentsNear(repository, begun, wanted)) {
+  let nearest: Nearest | undefined;
+  for await (const near of momentsNear(repository, begun, wanted, AROUND)) {
     const { files, directories } = near.cache;
-    if (directories !== undefined) found.push({ near, plan: planSwap(plan, now, { files, directories }) });
+    if (directories === undefined) continue;
+    const plan = planSwap(restore, now, { files, directories });
+    const isNearer = plan.size * 2 <= size && (nearest === undefined || plan.size < nearest.plan.size);
+    if (isNearer && plan.copiedSize <= MOST_COPIED) nearest = { near, plan };
+    if (plan.size * NEAR_ENOUGH <= size) break;
   }
-  const [nearest] = found.sort((a, b) => a.plan.size - b.plan.size);
-  if (nearest === undefined || nearest.plan.size * 2 > size) return undefined;
-  return nearest.plan.copiedSize > MOST_COPIED ? undefined : nearest;
+  return nearest;
 }
 
 async function swap(
