@@ -118,7 +118,8 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
   test('killed at each step', { timeout: 300_000 }, () => {
     const passed = listPoints();
     expect(passed).toEqual(expect.arrayContaining(ALWAYS));
-    const others = passed.filter((point) => !ALWAYS.includes(point));
+    // Nobody outside of its namespace can tell that the owner of a lock has ended.
+    const others = passed.filter((point) => !/^lock/.test(point) && !ALWAYS.includes(point));
     const isAll = process.env['AGT_TEST_STEPS'] === 'all';
     const chosen = isAll ? others : others.filter((_, n) => n % Math.ceil(others.length / 2) === 1);
     for (const point of [...ALWAYS, ...chosen]) {

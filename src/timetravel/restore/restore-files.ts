@@ -102,7 +102,7 @@ function whyChanged(
   return 'a process keeps changing it';
 }
 
-interface Way {
+export interface Way {
   /** The last snapshot; undefined if the folder is empty. */
   readonly captured?: string | undefined;
   readonly wanted: SnapshotMetadata;
@@ -110,7 +110,7 @@ interface Way {
   readonly isIgnored?: IgnoresFile | undefined;
 }
 
-async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
+export async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
   const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
   return keepIgnored(await prepareCheckout(git, from, wanted, scope), isIgnored);
 }

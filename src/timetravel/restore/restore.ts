@@ -27,6 +27,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import type { NearestMoment } from '../swap/swap.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
@@ -34,7 +35,7 @@ import { keepGitState } from './keep-git-state.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
-import { swapFolder } from './swap-folder.ts';
+import { planRestore, swapFolder } from './swap-folder.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -88,6 +89,8 @@ interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore. */
   readonly begun: SessionRecord;
   readonly snapshot: Snapshot;
+  /** To be swapped for the session folder, if that is possible. */
+  readonly nearest: NearestMoment | undefined;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -127,13 +130,11 @@ async function prepare(
   refuseUsersWork(record, snapshot);
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
-  const captured = before?.commit;
-  const isIgnored =
-    captured === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
-  const plan =
-    captured === undefined
+  const isIgnored = before === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
+  const planned =
+    before === undefined
       ? undefined
-      : await requireRoom(repository, record, { captured, wanted, scope, isIgnored });
+      : await planRestore(repository, record, before, { wanted, scope, isIgnored });
   const begun = await beginWith(session, found, snapshot, request);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {
@@ -142,7 +143,8 @@ async function prepare(
     snapshot,
     wanted,
     before,
-    plan,
+    plan: planned?.plan,
+    nearest: planned?.nearest,
     isIgnored,
     taking: await filesToTake(repository, record, snapshot.commit),
   };

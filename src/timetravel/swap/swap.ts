@@ -41,8 +41,8 @@ const AROUND = 3;
 const NEAR_ENOUGH = 10;
 
 export interface SwapRequest {
-  /** With the intent to restore. */
-  readonly begun: SessionRecord;
+  /** The session as it will be after the restore. */
+  readonly record: SessionRecord;
   /** The complete capture before. */
   readonly before: CaptureResult;
   /** From there to the snapshot. */
@@ -53,23 +53,52 @@ export interface SwapRequest {
   readonly wanted: string;
 }
 
+/** The moment to clone, and what to change in the clone. */
+export interface NearestMoment {
+  readonly near: KnownMoment;
+  readonly plan: SwapPlan;
+}
+
+/** Changes nothing. Undefined if agt has to write the files. */
+export async function findSwap(
+  repository: Repository,
+  request: SwapRequest,
+): Promise<NearestMoment | undefined> {
+  try {
+    const now = await folderNow(repository, request);
+    const nearest = now && (await nearestMoment(repository, request, now));
+    return nearest !== undefined && isNobodyInside(sessionFolder(request.record)) ? nearest : undefined;
+  } catch {
+    return undefined; // the restore in place meets the same trouble, or does without
+  }
+}
+
 export interface Swapped {
   /** With the token of the folder that is in place now. */
   readonly begun: SessionRecord;
   readonly known: KnownContent;
 }
 
-/** Undefined if the folder is as before: then agt has to write the files. */
-export async function trySwap(session: LockedSession, request: SwapRequest): Promise<Swapped | undefined> {
+/**
+ * `begun` has the intent to restore, and `commit` is the snapshot before. Undefined if the folder is as before: then agt has
+ * to write the files.
+ */
+export async function trySwap(
+  session: LockedSession,
+  begun: SessionRecord,
+  commit: string,
+  { near, plan }: NearestMoment,
+): Promise<Swapped | undefined> {
   const { repository } = session;
-  const { begun } = request;
+  const mayReplace = async (aside: string) =>
+    isNobodyInside(aside) && isAsCaptured(repository, begun, aside, commit);
   try {
-    const now = await folderNow(repository, request);
-    const nearest = now && (await nearestPlan(repository, request, now));
-    if (nearest === undefined || !isNobodyInside(sessionFolder(begun))) return undefined;
-    return await swap(repository, request, nearest);
+    const folders = await makeClone(repository, begun, near.moment.token.path);
+    const known = await complete(repository, sessionFolder(begun), folders.making, { near, plan });
+    const settled = await exchange(repository, folders, mayReplace);
+    return settled && { begun: settled, known };
   } catch {
-    return undefined; // the restore in place meets the same trouble, or does without
+    return undefined;
   } finally {
     await settleSwap(repository, session.read() ?? begun, 'drop');
   }
@@ -78,30 +107,25 @@ export async function trySwap(session: LockedSession, request: SwapRequest): Pro
 /** Undefined if something is in the way of a swap. */
 async function folderNow(
   repository: Repository,
-  { begun, before, plan, size }: SwapRequest,
+  { record, before, plan, size }: SwapRequest,
 ): Promise<KnownFolder | undefined> {
   const { failed, skipped, ignored, commit } = before;
   const isWhole = failed.length + skipped.length + ignored.length + plan.blocked.length === 0;
-  if (size <= testableLimit(MANY_PATHS) || !isWhole || !canSwap(repository, begun)) return undefined;
-  if (mountsIn(sessionFolder(begun)).length > 0) return undefined;
-  const cache = readStatCache(statCacheFile(repository.agtDir, begun.session_id));
+  if (size <= testableLimit(MANY_PATHS) || !isWhole || !canSwap(repository, record)) return undefined;
+  if (mountsIn(sessionFolder(record)).length > 0) return undefined;
+  const cache = readStatCache(statCacheFile(repository.agtDir, record.session_id));
   if (cache?.directories === undefined || cache.commit !== commit || hasBorders(cache)) return undefined;
   return { files: cache.files, directories: cache.directories };
 }
 
-interface Nearest {
-  readonly near: KnownMoment;
-  readonly plan: SwapPlan;
-}
-
-/** Undefined if no moment is near enough. */
-async function nearestPlan(
+/** Undefined if none is near enough. */
+async function nearestMoment(
   repository: Repository,
-  { begun, plan: restore, size, wanted }: SwapRequest,
+  { record, plan: restore, size, wanted }: SwapRequest,
   now: KnownFolder,
-): Promise<Nearest | undefined> {
-  let nearest: Nearest | undefined;
-  for await (const near of momentsNear(repository, begun, wanted, AROUND)) {
+): Promise<NearestMoment | undefined> {
+  let nearest: NearestMoment | undefined;
+  for await (const near of momentsNear(repository, record, wanted, AROUND)) {
     const { files, directories } = near.cache;
     if (directories === undefined) continue;
     const plan = planSwap(restore, now, { files, directories });
@@ -112,27 +136,12 @@ async function nearestPlan(
   return nearest;
 }
 
-async function swap(
-  repository: Repository,
-  { begun, before }: SwapRequest,
-  { near, plan }: Nearest,
-): Promise<Swapped | undefined> {
-  const folders = await makeClone(repository, begun, near.moment.token.path);
-  const known = await complete(repository, sessionFolder(begun), folders.making, { near, plan });
-  const settled = await exchange(
-    repository,
-    folders,
-    async (aside) => isNobodyInside(aside) && isAsCaptured(repository, begun, aside, before.commit as string),
-  );
-  return settled && { begun: settled, known };
-}
-
 /** Brings the clone to its content. @throws AgtError if the system refuses something */
 async function complete(
   { git }: Repository,
   live: string,
   clone: string,
-  { near, plan }: Nearest,
+  { near, plan }: NearestMoment,
 ): Promise<KnownContent> {
   const path = Buffer.from(clone).toString('latin1');
   for (const entry of near.content.skipped) removeAt(`${path}/${entry}`);
