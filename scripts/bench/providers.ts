@@ -5,7 +5,7 @@
  * root and the tools of that file system.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { agt, git, measure, median, must, place } from './harness.ts';
@@ -22,6 +22,8 @@ const repository = join(disk, 'project');
 const { provider } = options;
 const PROVIDERS = ['git', provider];
 const POOL = `agt-bench-${process.pid}`;
+/** A swap needs to see all processes, which some machines hide even from root. */
+const ALONE = ['unshare', '--pid', '--fork', '--mount-proc'];
 const FILES_IN_DIRECTORY = 100;
 const DISK_SIZE = 16 * 2 ** 30;
 let made = 0;
@@ -93,6 +95,9 @@ function bench(runs: number): void {
       writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed once more\n');
       if (provider === 'btrfs' || provider === 'zfs')
         time(provider, 'autocommit --later', agt, ['autocommit', one, '--later'], repository);
+      rmSync(join(sandboxOf(one), 'node_modules'), { recursive: true });
+      const restore = [...ALONE, agt, 'undo', one, '-q'];
+      time(provider, 'undo of rm -rf node_modules', restore[0] as string, restore.slice(1), repository);
       const at = `a${made++}`;
       const from = ['session', 'fork', one, '--at', '@{0}', '--id', at, ...how];
       time(provider, 'session fork --at', agt, from, repository);

@@ -114,6 +114,7 @@ async function observe(
     isLimited: attached !== undefined && last.isFirst,
     rereadSince: options.rereadSince,
     mapped,
+    known: options.known,
     mayFreeze: freezes === 'later',
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
     store: async (path, content) =>

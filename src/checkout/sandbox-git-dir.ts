@@ -15,24 +15,26 @@ import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 /**
  * Restores the index of a snapshot. If the sandbox has an equal one, that one is kept: the snapshot's has the stat data of
  * files that have been replaced, so git would read all of these again. `statOf` knows the stat data of the files as they
- * are now, if agt has just written all of them.
+ * are now, if agt has just written all of them. False if the sandbox keeps its own.
  */
 export async function restoreIndex(
   git: Git,
   content: SnapshotMetadata,
   sandbox: string,
   statOf?: StatOf,
-): Promise<void> {
+): Promise<boolean> {
   const gitDir = requireGitDir(sandbox);
   const index = await readObject(git, `${content.commit}:_/index`);
   const oidLength = content.commit.length / 2;
   if (index === undefined) {
     rmSync(join(gitDir, 'index'), { recursive: true, force: true });
-    return;
+    return false;
   }
-  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength)) return;
+  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength))
+    return false;
   const bytes = statOf && withStatData(index.content, oidLength, statOf);
   replaceIndex(gitDir, bytes ?? index.content);
+  return true;
 }
 
 /**

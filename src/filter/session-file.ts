@@ -21,6 +21,8 @@ export interface SessionFile {
   readonly captures?: string;
   /** The token of the session folder, if a provider has made it. */
   readonly token?: string;
+  /** An operation that is not complete. */
+  readonly intent?: { readonly operation: string };
 }
 
 /** The folder of such a session is there, and agt captures it. src/session/state.ts has all states. */

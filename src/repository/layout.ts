@@ -39,6 +39,13 @@ export function departingFolder(sessionFolder: string): string {
   return join(dirname(sessionFolder), `.removing-${basename(sessionFolder)}`);
 }
 
+/** Where agt moves a session folder while another one takes its place. */
+export function replacedFolder(sessionFolder: string): string {
+  return join(dirname(sessionFolder), `${REPLACED}${basename(sessionFolder)}`);
+}
+
+export const REPLACED = '.replaced-';
+
 /** Session metadata, one file for each session. */
 export function recordsDirectory(agtDir: string): string {
   return join(agtDir, 'sessions');

@@ -14,7 +14,9 @@ import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
+import type { Intent } from './state.ts';
 import { ensureWorkspace } from './workspace/provider.ts';
+import { settleSwap } from './workspace/swap.ts';
 
 /** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
 const LONGEST_WAIT_FOR_GC_MS = 15_000;
@@ -64,6 +66,7 @@ export async function withSessionLock<T>(
       if (await isLocked(pruneLock)) return undefined;
       await breakRefLocks(repository, id);
       if (mount) mountAgain(repository, id);
+      await finishSwap(repository, id);
       return { result: await action(new LockedSession(repository, id)) };
     });
     if (done !== undefined) return done.result;
@@ -80,6 +83,14 @@ function mountAgain({ agtDir }: Repository, id: SessionId): void {
   const record = readSessionFile(agtDir, id);
   if (record?.token === undefined || record.state === 'creating') return;
   ensureWorkspace(record);
+}
+
+/** agt was killed while it put another folder in the place of the session folder. */
+async function finishSwap(repository: Repository, id: SessionId): Promise<void> {
+  const intent = readSessionFile(repository.agtDir, id)?.intent as Intent | undefined;
+  if (intent?.operation !== 'restore' || intent.swap === undefined) return;
+  const record = readRecord(repository, id);
+  if (record !== undefined) await settleSwap(repository, record, 'drop');
 }
 
 /** Where the git directory stands at another path, git would write that path into other sandboxes. @throws AgtError */

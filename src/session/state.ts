@@ -29,6 +29,14 @@ export interface BranchMove {
   readonly source?: string;
 }
 
+/** Tokens. The metadata name one of them; the folder itself says which one is in place. */
+export interface Swap {
+  /** Of the folder that agt makes. */
+  readonly clone: string;
+  /** Of the folder that was there. */
+  readonly before: string;
+}
+
 export type Intent =
   | { readonly operation: 'create' }
   | {
@@ -52,6 +60,8 @@ export type Intent =
       readonly by?: 'restore' | 'undo' | 'redo';
       /** The newest snapshot when the restore began. */
       readonly tip?: string;
+      /** Another folder takes the place of the session folder (workspace/swap.ts). */
+      readonly swap?: Swap;
     }
   /** The work of the session goes onto a branch. */
   | ({ readonly operation: 'accept' } & BranchMove)

@@ -28,56 +28,85 @@ export interface NearMoment {
   readonly skipped: readonly string[];
 }
 
+/** A moment whose content is whole, with what is known of it. */
+export interface KnownMoment extends Pick<NearMoment, 'moment' | 'cache' | 'statCache'> {
+  /** The snapshot of the same content. */
+  readonly content: SnapshotMetadata;
+}
+
 /** Undefined if agt keeps none whose content is whole. */
 export async function nearestMoment(
   repository: Repository,
   owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
   wanted: SnapshotMetadata,
 ): Promise<NearMoment | undefined> {
-  const { agtDir, git } = repository;
-  const moments = listMoments(agtDir, owner).filter(isUsableMoment);
-  if (moments.length === 0) return undefined;
-  const exact = moments.findLast(({ commit }) => commit === wanted.commit);
-  const candidates = exact === undefined ? await neighbours(repository, moments, wanted.commit) : [exact];
   const found: NearMoment[] = [];
-  for (const moment of candidates) {
-    const { statCache } = momentFiles(agtDir, owner.session_id, moment.number);
-    found.push(...(await planFrom(git, moment, statCache, wanted)));
-  }
+  for await (const known of momentsNear(repository, owner, wanted.commit))
+    found.push(...(await planFrom(repository.git, known, wanted)));
   return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
 }
 
+/**
+ * Those that may be the nearest to a snapshot: its own, or else the last ones before it and the first ones after it, `around`
+ * on each side.
+ */
+export async function* momentsNear(
+  repository: Repository,
+  owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
+  commit: string,
+  around = 1,
+): AsyncGenerator<KnownMoment> {
+  const moments = listMoments(repository.agtDir, owner).filter(isUsableMoment);
+  if (moments.length === 0) return;
+  const exact = moments.findLast((moment) => moment.commit === commit);
+  const candidates = exact === undefined ? await neighbours(repository, moments, commit, around) : [exact];
+  for (const moment of candidates) {
+    const { statCache } = momentFiles(repository.agtDir, owner.session_id, moment.number);
+    yield* await readMoment(repository.git, moment, statCache);
+  }
+}
+
 /** None if the moment is of no use: its stat cache is damaged, or `agt gc --thin` has dropped its snapshot. */
-async function planFrom(
-  git: Git,
-  moment: Moment,
-  statCache: string,
-  wanted: SnapshotMetadata,
-): Promise<NearMoment[]> {
+async function readMoment(git: Git, moment: Moment, statCache: string): Promise<KnownMoment[]> {
   try {
     const cache = readStatCache(statCache);
     if (cache?.commit !== moment.commit || hasBorders(cache)) return [];
-    const from = await readSnapshotMetadata(git, moment.commit);
-    // The clone has nothing that was not captured: finishClone removes it.
-    const whole = (snapshot: SnapshotMetadata) => ({ ...snapshot, skipped: [] });
-    const plan = await prepareCheckout(git, whole(from), whole(wanted), TOP_FOLDERS);
-    return [{ moment, cache, statCache, plan, skipped: from.skipped }];
+    return [{ moment, cache, statCache, content: await readSnapshotMetadata(git, moment.commit) }];
   } catch {
     return [];
   }
 }
 
-/** The last one before the snapshot, and the first one after it. */
+/** None if objects are missing. */
+async function planFrom(
+  git: Git,
+  { moment, cache, statCache, content }: KnownMoment,
+  wanted: SnapshotMetadata,
+): Promise<NearMoment[]> {
+  try {
+    // The clone has nothing that was not captured: finishClone removes it.
+    const whole = (snapshot: SnapshotMetadata) => ({ ...snapshot, skipped: [] });
+    const plan = await prepareCheckout(git, whole(content), whole(wanted), TOP_FOLDERS);
+    return [{ moment, cache, statCache, plan, skipped: content.skipped }];
+  } catch {
+    return [];
+  }
+}
+
+/** By turns from before and after the snapshot. */
 async function neighbours(
   { git }: Repository,
   moments: readonly Moment[],
   commit: string,
+  around: number,
 ): Promise<Moment[]> {
   const time = Number(await gitText(git, ['log', '-1', '--format=%ct', commit])) * 1000;
   const isBefore = ({ made }: Moment) => Date.parse(made) <= time;
-  return [moments.findLast(isBefore), moments.find((moment) => !isBefore(moment))].filter(
-    (moment) => moment !== undefined,
-  );
+  const before = moments.filter(isBefore).reverse();
+  const after = moments.filter((moment) => !isBefore(moment));
+  return Array.from({ length: around }, (_, n) => [before[n], after[n]])
+    .flat()
+    .filter((moment) => moment !== undefined);
 }
 
 /** Whether a directory was of another file system: a frozen folder has nothing of what is in it. */

@@ -138,6 +138,7 @@ describe.skipIf(problem !== undefined)(`overlay${problem === undefined ? '' : ` 
     const points: [string, string[]][] = [
       ['workspace: made#1', ['session', 'new', 'k']],
       ['clone: at its commit#1', ['session', 'new', 'k']],
+      ['overlay: bound#1', ['session', 'new', 'k']],
       ['workspace: in place#1', ['session', 'new', 'k']],
       ['workspace: made#1', ['session', 'fork', 's1', '--id', 'k']],
       ['workspace: in place#1', ['session', 'fork', 's1', '--id', 'k']],

@@ -24,6 +24,7 @@ import {
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
 import { refuseLargeChange } from './large-change.ts';
 import { MOST_FILES, TooManyFiles } from './most-files.ts';
+import type { HashedFile } from './read-files.ts';
 import { type LeftOut, type RefreshedCache, rulesText, type ScanOptions } from './scan-options.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
@@ -32,6 +33,8 @@ export interface Walked {
   readonly kept: Uint8Array;
   /** Regular files and links whose content must be read. */
   readonly toRead: readonly string[];
+  /** Files whose content need not be read, although the cache has them in another way. */
+  readonly known: ReadonlyMap<string, HashedFile>;
   /** st_mode of each directory. */
   readonly directories: ReadonlyMap<string, number>;
   readonly emptyDirectories: readonly string[];
@@ -57,6 +60,7 @@ export function walk(source: Source, options: ScanOptions): Walked {
 class Walker implements Walked {
   readonly kept: Uint8Array;
   readonly toRead: string[] = [];
+  readonly known = new Map<string, HashedFile>();
   readonly directories = new Map<string, number>();
   readonly emptyDirectories: string[] = [];
   readonly skipped: LeftOut[] = [];
@@ -130,13 +134,18 @@ class Walker implements Walked {
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
     else if (stat.isFile() && stat.size > maxFileSize)
       this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
-    else if (stat.isFile() || stat.isSymbolicLink()) this.noteToRead(path, stat.size);
+    else if (stat.isFile() || stat.isSymbolicLink()) this.noteFile(path, stat);
     else this.skip(path, kindOf(stat));
   }
 
-  private noteToRead(path: string, size: number): void {
+  private noteFile(path: string, stat: Stats): void {
+    const oid = this.options.known?.(path, stat);
+    if (oid !== undefined) {
+      this.known.set(path, { stat, oid });
+      return;
+    }
     this.toRead.push(path);
-    this.bytesToRead += size;
+    this.bytesToRead += stat.size;
     if (this.options.mayFreeze === true) refuseLargeChange(this.toRead.length, this.bytesToRead);
     if (this.options.isLimited === true && this.toRead.length > MOST_FILES) throw new TooManyFiles();
   }

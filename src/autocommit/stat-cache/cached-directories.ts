@@ -8,6 +8,7 @@ import type { StatData } from './cached-files.ts';
 
 /** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
 const WIDTH = 5;
+const EMPTY = 4;
 
 export interface CachedDirectoriesData {
   readonly paths: readonly string[];
@@ -54,7 +55,7 @@ export class CachedDirectories implements CachedDirectoriesData {
   }
 
   isEmpty(row: number): boolean {
-    return this.data[row * WIDTH + 4] === 1;
+    return this.data[row * WIDTH + EMPTY] === 1;
   }
 
   /** Whether the cache has no times for it, so that every scan must list it. */
@@ -78,6 +79,13 @@ export class CachedDirectories implements CachedDirectoriesData {
       mtimeMs < clock &&
       ctimeMs < clock
     );
+  }
+
+  /** Whether a directory of this cache has the same stat data in another one. */
+  isAsIn(row: number, other: CachedDirectories, otherRow: number): boolean {
+    const [one, two] = [row * WIDTH, otherRow * WIDTH];
+    for (let i = 0; i < EMPTY; i++) if (this.data[one + i] !== other.data[two + i]) return false;
+    return true;
   }
 
   equals(other: CachedDirectories): boolean {

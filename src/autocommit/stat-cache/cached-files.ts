@@ -9,6 +9,7 @@ import type { Stats } from 'node:fs';
 export const COLUMNS = ['mtimeMs', 'ctimeMs', 'size', 'ino', 'mode'] as const;
 export const WIDTH = COLUMNS.length;
 const MODE = COLUMNS.indexOf('mode');
+const SIZE = COLUMNS.indexOf('size');
 
 export type StatData = Pick<Stats, (typeof COLUMNS)[number]>;
 
@@ -79,8 +80,20 @@ export class CachedFiles {
     return this.columns.oids.toString('hex', row * this.oidLength, (row + 1) * this.oidLength);
   }
 
+  hasSameContent(row: number, other: CachedFiles, otherRow: number): boolean {
+    const { oidLength: length } = this;
+    const [start, end] = [row * length, (row + 1) * length];
+    const otherStart = otherRow * length;
+    return this.columns.oids.compare(other.columns.oids, otherStart, otherStart + length, start, end) === 0;
+  }
+
   mode(row: number): number {
     return this.columns.data[row * WIDTH + MODE] as number;
+  }
+
+  /** In bytes. */
+  size(row: number): number {
+    return this.columns.data[row * WIDTH + SIZE] as number;
   }
 
   mtimeMs(row: number): number {

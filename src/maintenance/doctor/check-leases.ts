@@ -21,6 +21,7 @@ import {
   agtDirectory,
   FROZEN,
   frozenDirectory,
+  REPLACED,
   sessionLockFile,
   templateFiles,
 } from '../../repository/layout.ts';
@@ -72,6 +73,8 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
     return [
       { ...note, about: makingPath(token), problem: 'a killed agt did not finish this folder', fix: remove },
     ];
+  if (basename(token.path).startsWith(REPLACED))
+    return [{ ...note, problem: 'a restore has put another folder in the place of this one', fix: remove }];
   const frozen = frozenName(token.path);
   if (frozen !== undefined && provider.isUsed?.(token)) return [];
   // Once the snapshots are gone, it may have the only copy.

@@ -5,12 +5,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import type { Provider } from '../provider.ts';
 import { carriesNonce, makingPath, markFolder, type Token, tokenAt } from '../token.ts';
 import { findOverlay } from './find.ts';
 import {
+  bindFolder,
   dropTemplate,
   dropUser,
   isDropped,
@@ -33,10 +35,11 @@ export const overlayProvider: Provider = {
   settle: async (token) => {
     const making = makingPath(token);
     if (!isMounted(token, making)) return renameSync(making, token.path);
+    mkdirSync(token.path);
+    bindFolder(making, token.path);
+    failurePoint('overlay: bound');
     unmountLayers(making);
     rmdirSync(making);
-    mkdirSync(token.path);
-    mountLayers(token, token.path);
   },
   freeze,
   close: async (folder, isClosed) => {

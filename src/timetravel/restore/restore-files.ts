@@ -102,7 +102,7 @@ function whyChanged(
   return 'a process keeps changing it';
 }
 
-interface Way {
+export interface Way {
   /** The last snapshot; undefined if the folder is empty. */
   readonly captured?: string | undefined;
   readonly wanted: SnapshotMetadata;
@@ -110,13 +110,13 @@ interface Way {
   readonly isIgnored?: IgnoresFile | undefined;
 }
 
-async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
+export async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
   const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
   return keepIgnored(await prepareCheckout(git, from, wanted, scope), isIgnored);
 }
 
 /** Every path that a plan changes. */
-function pathsOf(plan: CheckoutPlan): string[] {
+export function pathsOf(plan: CheckoutPlan): string[] {
   const { made, removed } = plan.emptyDirectories;
   const files = [...plan.deletions, ...plan.writes.map(({ path }) => path)];
   return [...files, ...made, ...removed, ...plan.modes.keys()];

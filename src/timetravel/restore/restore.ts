@@ -4,8 +4,9 @@
  */
 
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
+import type { KnownContent } from '../../autocommit/scan/scan-options.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
-import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
+import { requireGitDir, restoreIndex, settleIndexTime } from '../../checkout/sandbox-git-dir.ts';
 import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
@@ -26,6 +27,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import type { NearestMoment } from '../swap/swap.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
@@ -33,6 +35,7 @@ import { keepGitState } from './keep-git-state.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
+import { planRestore, swapFolder } from './swap-folder.ts';
 import { unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -66,10 +69,10 @@ async function restore(
   request: RestoreRequest,
 ): Promise<RestoreResult> {
   requireAllowed(found, 'restore');
-  const start = await prepare(session, found, request);
-  const { changed, warnings } = await bringBack(session, start, request);
+  const prepared = await prepare(session, found, request);
+  const { start, changed, warnings, known } = await bringBack(session, prepared, request);
   failurePoint('restore: brought back');
-  const verified = await captureAndVerify(session, start, request);
+  const verified = await captureAndVerify(session, start, request, known);
   failurePoint('restore: compared');
   return {
     record: complete(session, start.begun, 'restore', request.now),
@@ -86,6 +89,8 @@ interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore. */
   readonly begun: SessionRecord;
   readonly snapshot: Snapshot;
+  /** To be swapped for the session folder, if that is possible. */
+  readonly nearest: NearestMoment | undefined;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -125,13 +130,11 @@ async function prepare(
   refuseUsersWork(record, snapshot);
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
-  const captured = before?.commit;
-  const isIgnored =
-    captured === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
-  const plan =
-    captured === undefined
+  const isIgnored = before === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
+  const planned =
+    before === undefined
       ? undefined
-      : await requireRoom(repository, record, { captured, wanted, scope, isIgnored });
+      : await planRestore(repository, record, before, { wanted, scope, isIgnored });
   const begun = await beginWith(session, found, snapshot, request);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {
@@ -140,7 +143,8 @@ async function prepare(
     snapshot,
     wanted,
     before,
-    plan,
+    plan: planned?.plan,
+    nearest: planned?.nearest,
     isIgnored,
     taking: await filesToTake(repository, record, snapshot.commit),
   };
@@ -185,14 +189,28 @@ async function lastSnapshotKeeps(
   return head.commit === commit || head.work === commit;
 }
 
+interface BroughtBack {
+  /** With the metadata of the folder that is in place now. */
+  readonly start: RestoreStart;
+  readonly changed: number;
+  readonly warnings: string[];
+  readonly known?: KnownContent;
+}
+
 /** Restores the folder and, if the sandbox is in the scope, its git directory. */
 async function bringBack(
   session: LockedSession,
-  start: RestoreStart,
+  prepared: RestoreStart,
   request: RestoreRequest,
-): Promise<{ changed: number; warnings: string[] }> {
+): Promise<BroughtBack> {
+  const swapped = await swapFolder(session, prepared);
+  const start = swapped?.start ?? prepared;
   const { record, snapshot, wanted, before } = start;
-  const { changed, warnings: notRestored, whole } = await restoreFiles(session, start, request);
+  const {
+    changed,
+    warnings: notRestored,
+    whole,
+  } = swapped ?? (await restoreFiles(session, prepared, request));
   const notCaptured = (before?.failed ?? []).map(
     ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
   );
@@ -200,9 +218,11 @@ async function bringBack(
   if (request.scope.includes('sandbox') && !isAttached(record)) {
     const hasTime = () => false;
     const written = whole && (await examineWritten(session.repository, record, whole, { hasTime }));
-    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted, written?.statOf)));
+    const isCloned = swapped !== undefined;
+    const known = { statOf: written?.statOf, isCloned };
+    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted, known)));
   }
-  return { changed, warnings };
+  return { start, changed, warnings, ...(swapped && { known: swapped.known }) };
 }
 
 /** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
@@ -211,14 +231,15 @@ async function restoreGitDir(
   record: SessionRecord,
   snapshot: Snapshot,
   wanted: SnapshotMetadata,
-  statOf?: StatOf,
+  { statOf, isCloned }: { readonly statOf: StatOf | undefined; readonly isCloned: boolean },
 ): Promise<string[]> {
   const { git } = repository;
   const sandbox = record.checkout ?? record.sandbox;
   const branches = workBranches(repository, record, snapshot);
   const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
   failurePoint('restore: head moved');
-  await restoreIndex(git, wanted, sandbox, statOf);
+  const isReplaced = await restoreIndex(git, wanted, sandbox, statOf);
+  if (isReplaced && isCloned) settleIndexTime(sandbox, wanted.commit.length / 2);
   return [...warnings, ...(await restoreGitDirFiles(git, requireGitDir(sandbox), wanted, branches))];
 }
 
@@ -234,11 +255,13 @@ async function captureAndVerify(
   session: LockedSession,
   start: RestoreStart,
   { now, by, scope }: RestoreRequest,
+  known: KnownContent | undefined,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
   const { record, snapshot, wanted, taking } = start;
   const restored = { commit: snapshot.commit, by };
-  const { commit = '', failed } = await captureSession(session, record, { now, restored, ...taking });
+  const options = { now, restored, ...taking, ...(known && { known }) };
+  const { commit = '', failed } = await captureSession(session, record, options);
   const after = await readSnapshotMetadata(repository.git, commit);
   const branches = workBranches(repository, record, snapshot);
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, branches);

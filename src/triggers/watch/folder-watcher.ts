@@ -146,10 +146,10 @@ export class FolderWatcher {
   }
 }
 
-/** The time of birth is needed as well: file systems reuse inode numbers. */
+/** File systems reuse inode numbers, hence the time of birth. A clone has both of its source, but not the device. */
 function identify(folder: string): string {
   const stat = statSync(folder, { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.ino} ${stat.birthtimeMs}`;
+  return stat === undefined ? '' : `${stat.dev} ${stat.ino} ${stat.birthtimeMs}`;
 }
 
 function closeAll({ watcher, children }: WatchedDirectory): void {

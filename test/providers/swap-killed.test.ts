@@ -1,0 +1,133 @@
+/**
+ * A restore by swap, killed between its steps. The next command finishes it or goes back, nothing is lost, and no folder is
+ * left. AGT_TEST_STEPS=all: every step.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listMoments } from '../../src/providers/moment.ts';
+import { tokenAt, tokenText } from '../../src/providers/token.ts';
+import { aloneProblem, tryAlone } from '../harness/alone.ts';
+import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
+import { sessionOf, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
+
+const problem = btrfsProblem() ?? aloneProblem();
+const FILES = 300;
+const UNDO = ['undo', 's1'];
+
+/** The steps at which the folders change, and some others. */
+const ALWAYS = ['swap: cloned#1', 'swap: moved aside#1', 'swap: in place#1', 'swap: named#1', 'swap: kept#1'];
+
+describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
+  let disk: Disk;
+  let repository: string;
+  let session: TestSession;
+  let state: string;
+  let turn = 0;
+
+  beforeAll(() => {
+    disk = mountBtrfs();
+    state = makeTempDir('state');
+    process.env['XDG_STATE_HOME'] = state;
+    repository = makeRepositoryAt(join(disk.path, 'project'), { a: 'a\n', '.gitignore': 'modules\n' });
+    agtOk(repository, 'session', 'new', 's1');
+    agtOk(repository, 'config', 'set', 'fs.keep', '4');
+    session = sessionOf(repository, 's1');
+    for (let n = 0; n < FILES; n++) write(join(session.sandbox, `modules/d${n % 9}/f${n}`), `${n}\n`);
+  });
+
+  afterAll(() => {
+    delete process.env['XDG_STATE_HOME'];
+    disk.unmount();
+  });
+
+  const modules = () => join(session.sandbox, 'modules');
+  const isThere = () => existsSync(join(modules(), 'd8/f8'));
+
+  /** Everything is captured, then the agent changes a file and deletes the modules. */
+  function prepare(): { readonly kept: string; readonly deleted: string } {
+    const [kept, deleted] = [`kept ${++turn}\n`, `deleted ${turn}\n`];
+    write(join(session.sandbox, 'a'), kept);
+    agtOk(repository, 'autocommit', 's1', '-q');
+    write(join(session.sandbox, 'a'), deleted);
+    rmSync(modules(), { recursive: true });
+    return { kept, deleted };
+  }
+
+  function nothingIsLeft(): void {
+    const beside = readdirSync(join(session.folder, '..'));
+    expect(beside).toEqual(['s1']);
+    const record = JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8'));
+    const token = tokenAt(session.folder);
+    expect([record.intent, record.token]).toEqual([undefined, token && tokenText(token)]);
+    const frozen = readdirSync(join(`${repository}.agt`, 'frozen')).filter((name) =>
+      name.startsWith('moment'),
+    );
+    const owner = { session_id: 's1', sandbox: session.sandbox };
+    const moments = listMoments(join(repository, '.git/agt'), owner).map(({ token: { path } }) =>
+      basename(path),
+    );
+    expect(frozen.sort()).toEqual(moments.sort());
+    const leases = readdirSync(join(state, 'agt/leases')).filter((name) => name.endsWith('.json'));
+    expect(leases).toHaveLength(2 + frozen.length); // session, template
+    expect(readdirSync(join(repository, '.git/worktrees/sandbox'))).not.toContain('locked');
+    expect(git(session.sandbox, 'status', '--porcelain')).toBe(' M a');
+    expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
+  }
+
+  function listPoints(): string[] {
+    prepare();
+    const { dev } = statSync(session.folder);
+    const list = join(makeTempDir(), 'list');
+    const done = tryAlone(repository, UNDO, { AGT_TEST_LIST_POINTS: list });
+    expect([done.exitCode, done.stderr, statSync(session.folder).dev === dev]).toEqual([0, '', false]);
+    nothingIsLeft();
+    return readFileSync(list, 'utf8').trim().split('\n');
+  }
+
+  function survivesKill(point: string): void {
+    const { kept, deleted } = prepare();
+    expect(tryAlone(repository, UNDO, { AGT_TEST_KILL_AT: point }).exitCode).toBe(137);
+    if (turn % 3 === 0) agt(repository, 'autocommit', 's1');
+    if (turn % 3 !== 1) agtOk(repository, 'doctor', '--fix');
+    // It may have come to its end.
+    const isDone = isThere() && readFileSync(join(session.sandbox, 'a'), 'utf8') === kept;
+    const again = isDone ? undefined : tryAlone(repository, UNDO);
+    expect(again?.stderr ?? '').toBe('');
+    if (!isDone) expect(readdirSync(join(session.folder, '..'))).toEqual(['s1']);
+    agtOk(repository, 'doctor', '--fix');
+    expect([readdirSync(modules()).length, readFileSync(join(session.sandbox, 'a'), 'utf8')]).toEqual([
+      9,
+      kept,
+    ]);
+    const snapshots = git(
+      repository,
+      'log',
+      '--format=%H',
+      '-6',
+      '--grep=Agt-Session',
+      'agtsessions/s1',
+    ).split('\n');
+    expect(snapshots.map((commit) => `${git(repository, 'show', `${commit}:sandbox/a`)}\n`)).toContain(
+      deleted,
+    );
+    nothingIsLeft();
+  }
+
+  test('killed at each step', { timeout: 300_000 }, () => {
+    const passed = listPoints();
+    expect(passed).toEqual(expect.arrayContaining(ALWAYS));
+    // Nobody outside of its namespace can tell that the owner of a lock has ended.
+    const others = passed.filter((point) => !/^lock/.test(point) && !ALWAYS.includes(point));
+    const isAll = process.env['AGT_TEST_STEPS'] === 'all';
+    const chosen = isAll ? others : others.filter((_, n) => n % Math.ceil(others.length / 2) === 1);
+    for (const point of [...ALWAYS, ...chosen]) {
+      try {
+        survivesKill(point);
+      } catch (error) {
+        throw new Error(`killed at "${point}" (turn ${turn}): ${(error as Error).message}`, { cause: error });
+      }
+    }
+  });
+});
