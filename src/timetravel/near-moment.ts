@@ -111,7 +111,7 @@ async function neighbours(
 
 /** Whether a directory was of another file system: a frozen folder has nothing of what is in it. */
 export function hasBorders({ directories }: StatCache): boolean {
-  return directories === undefined || directories.paths.some((_, row) => directories.mustList(row));
+  return directories === undefined || directories.paths.some((_, row) => directories.isBorder(row));
 }
 
 function planSize({ deletions, writes, modes }: CheckoutPlan): number {

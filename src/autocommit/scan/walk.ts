@@ -16,11 +16,7 @@ import { failureReason } from '../../snapshot/failure.ts';
 import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import type { Source } from '../source.ts';
-import {
-  type CachedDirectories,
-  CachedDirectoriesBuilder,
-  directoryTimesAreReliable,
-} from '../stat-cache/cached-directories.ts';
+import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
 import { refuseLargeChange } from './large-change.ts';
 import { MOST_FILES, TooManyFiles } from './most-files.ts';
@@ -87,7 +83,7 @@ class Walker implements Walked {
     this.kept = new Uint8Array(this.unchanged.length);
     const cached = this.refreshed?.cache.directories;
     this.cachedDirectories = cached?.ignore === rulesText(options) ? cached : undefined;
-    this.directoriesToCache = new CachedDirectoriesBuilder(reliableDevice(source.folder));
+    this.directoriesToCache = new CachedDirectoriesBuilder(systemPath(source.folder));
   }
 
   /** The entries of a directory that was listed. */
@@ -230,12 +226,6 @@ function unchangedFiles({ refreshed, rereadSince, mapped }: ScanOptions): Uint8A
   }
   if (rereadSince === undefined) return files;
   return files.map((mark, row) => (refreshed.cache.files.mtimeMs(row) < rereadSince * 1000 ? mark : 0));
-}
-
-/** The device of a folder whose directories show by their times that an entry came or went. */
-function reliableDevice(folder: string): number | undefined {
-  const path = systemPath(folder);
-  return directoryTimesAreReliable(path) ? lstatSync(path).dev : undefined;
 }
 
 function exists(path: string): boolean {

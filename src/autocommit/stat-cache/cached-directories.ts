@@ -3,11 +3,14 @@
  * next scan need not list it. That holds only on file systems that update a directory's times whenever an entry comes or
  * goes.
  */
-import { type Stats, statfsSync } from 'node:fs';
+import { lstatSync, type Stats, statfsSync } from 'node:fs';
 import type { StatData } from './cached-files.ts';
 
 /** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
 const WIDTH = 5;
+
+/** In place of the inode number of a directory that is of another file system. */
+const BORDER = -1;
 const EMPTY = 4;
 
 export interface CachedDirectoriesData {
@@ -63,6 +66,11 @@ export class CachedDirectories implements CachedDirectoriesData {
     return Number.isNaN(this.data[row * WIDTH]);
   }
 
+  /** Whether the directory is of another file system than the folder. */
+  isBorder(row: number): boolean {
+    return this.data[row * WIDTH + 2] === BORDER;
+  }
+
   /** Whether the cache has times for all. */
   haveTimes(): boolean {
     return this.paths.every((_, row) => !this.mustList(row));
@@ -103,18 +111,23 @@ export class CachedDirectories implements CachedDirectoriesData {
 export class CachedDirectoriesBuilder {
   private readonly paths: string[] = [];
   private readonly numbers: number[] = [];
-  private readonly trustedDevice: number | undefined;
+  private readonly device: number | undefined;
+  private readonly hasReliableTimes: boolean;
 
-  /** `trustedDevice`: directories of other devices are cached without times. */
-  constructor(trustedDevice: number | undefined) {
-    this.trustedDevice = trustedDevice;
+  /** `folder`, a path for Node, has them all. Directories of other devices are cached without times. */
+  constructor(folder: string | Buffer) {
+    this.device = lstatSync(folder, { throwIfNoEntry: false })?.dev;
+    this.hasReliableTimes = directoryTimesAreReliable(folder);
   }
 
-  add(path: string, { mtimeMs, ctimeMs, ino, mode, dev }: Stats, isEmpty: boolean): void {
-    const unknown = Number.NaN;
-    const stat = dev === this.trustedDevice ? [mtimeMs, ctimeMs, ino] : [unknown, unknown, unknown];
+  add(path: string, stat: Stats, isEmpty: boolean): void {
     this.paths.push(path);
-    this.numbers.push(...stat, mode, isEmpty ? 1 : 0);
+    this.numbers.push(...this.numbersOf(stat), stat.mode, isEmpty ? 1 : 0);
+  }
+
+  private numbersOf({ mtimeMs, ctimeMs, ino, dev }: Stats): [number, number, number] {
+    if (dev !== this.device) return [Number.NaN, Number.NaN, BORDER];
+    return this.hasReliableTimes ? [mtimeMs, ctimeMs, ino] : [Number.NaN, Number.NaN, Number.NaN];
   }
 
   copy({ paths, data }: CachedDirectories, row: number): void {

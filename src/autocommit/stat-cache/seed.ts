@@ -17,11 +17,7 @@ import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import {
-  type CachedDirectories,
-  CachedDirectoriesBuilder,
-  directoryTimesAreReliable,
-} from './cached-directories.ts';
+import { type CachedDirectories, CachedDirectoriesBuilder } from './cached-directories.ts';
 import type { CachedFiles, StatData } from './cached-files.ts';
 import { CachedFilesBuilder } from './cached-files-builder.ts';
 import { listConverted } from './converted.ts';
@@ -124,9 +120,7 @@ function seedDirectories(
   entries: readonly IndexEntry[],
 ): CachedDirectories {
   const root = Buffer.from(folder).toString('latin1');
-  const builder = new CachedDirectoriesBuilder(
-    directoryTimesAreReliable(folder) ? lstatSync(folder).dev : undefined,
-  );
+  const builder = new CachedDirectoriesBuilder(folder);
   const directories = listDirectories(entries);
   const excluded = TOP_FOLDERS.filter((top) => !directories.has(top));
   for (const directory of directories) {

@@ -55,7 +55,7 @@ interface Head {
   foreign?: readonly string[];
 }
 
-const FORMAT = `agt-scan-6-${endianness()}`;
+const FORMAT = `agt-scan-7-${endianness()}`;
 const CRC_LENGTH = 4;
 const NEWLINE = 0x0a;
 

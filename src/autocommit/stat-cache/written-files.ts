@@ -9,7 +9,7 @@ import type { IndexEntry } from '../../git/files/index-file.ts';
 import { type StatOf, secondsOf, setBack } from '../../git/files/index-stat.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { CachedDirectoriesBuilder, directoryTimesAreReliable } from './cached-directories.ts';
+import { CachedDirectoriesBuilder } from './cached-directories.ts';
 import type { StatData } from './cached-files.ts';
 import { CachedFilesBuilder } from './cached-files-builder.ts';
 import { writeStatCache } from './stat-cache.ts';
@@ -79,8 +79,7 @@ export class WrittenFiles {
   }
 
   private directories(paths: Iterable<string>, ignore: string) {
-    const device = directoryTimesAreReliable(this.folder) ? lstatSync(this.folder).dev : undefined;
-    const builder = new CachedDirectoriesBuilder(device);
+    const builder = new CachedDirectoriesBuilder(this.folder);
     const root = Buffer.from(this.folder).toString('latin1');
     const all = new Set([...TOP_FOLDERS, ...paths]);
     const excluded: string[] = [];
