@@ -73,7 +73,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     expect(leases).toHaveLength(2 + frozen.length); // session, template
     expect(readdirSync(join(repository, '.git/worktrees/sandbox'))).not.toContain('locked');
     expect(git(session.sandbox, 'status', '--porcelain')).toBe(' M a');
-    expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
+    expect(JSON.parse(agt(repository, 'doctor', '--json').stdout).findings).toEqual([]);
   }
 
   function listPoints(): string[] {
