@@ -21,6 +21,12 @@ test.each([
   ],
   ['watch all the time', ['watch', '--interval', '0'], 2, /^error: --interval is at least 0\.1 seconds\n/],
   [
+    'undo of a path',
+    ['undo', '--', 'README.md'],
+    2,
+    /^error: unexpected argument "README.md" after --\nhint: see/,
+  ],
+  [
     'fork far too often',
     ['session', 'fork', '--from', 's1', '--count', '1000'],
     2,

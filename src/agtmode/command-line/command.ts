@@ -25,6 +25,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   /** Options that had another name, old name first. agt still takes them. */
   readonly oldOptions?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
+  /** It takes words after `--`: paths, or a command to run. */
+  readonly takesRest?: true;
   /** The command of somebody else uses the terminal meanwhile, or agt prints all the time: no progress is shown. */
   readonly runsLong?: true;
   /** Returns the exit code. */

@@ -4,6 +4,7 @@ import { usageError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { sentence } from '../output/format.ts';
 import { type Command, commandName, findCommand, runCommand } from './command.ts';
+import { pathspecArguments } from './pathspec-arguments.ts';
 import { didYouMean } from './similar.ts';
 
 /** Wider lines are hard to read. */
@@ -112,6 +113,7 @@ function register(parser: Argv, command: Command, usage: string, run: RunCommand
     (inner) => describe(inner, command),
     async (args) => {
       refuseRepeatedOptions(command, args);
+      refuseRest(command, args);
       await run(command, args as never);
     },
   );
@@ -137,6 +139,13 @@ function refuseRepeatedOptions(
     if (Array.isArray(args[name]) && !takesMany)
       throw usageError(`option "--${name}" is given more than once`);
   }
+}
+
+/** They would count for nothing, and `agt undo -- FILE` would undo everything. */
+function refuseRest(command: Command, args: unknown): void {
+  const [word] = pathspecArguments(args);
+  if (word !== undefined && command.takesRest !== true)
+    throw usageError(`unexpected argument "${word}" after --`, helpHint(command));
 }
 
 function helpHint(command: Command | undefined): string {

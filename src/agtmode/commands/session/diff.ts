@@ -29,6 +29,7 @@ import { type SessionHere, sessionHere, sessionIfAny } from '../../session-here.
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
+  takesRest: true,
   group: 'snapshots',
   summary: 'compare snapshots, the files on disk, the user branch, two sessions',
   description:

@@ -20,6 +20,7 @@ import {
 
 export const sessionExec = defineCommand({
   usage: 'session exec [id]',
+  takesRest: true,
   group: 'snapshots',
   summary: 'run a tool in the sandbox and record its call as a snapshot',
   description:

@@ -27,6 +27,7 @@ import { sessionHere } from '../../session-here.ts';
 
 export const sessionLog = defineCommand({
   usage: 'session log [id]',
+  takesRest: true,
   group: 'snapshots',
   summary: 'list the snapshots of a session and what each of them changed',
   description:

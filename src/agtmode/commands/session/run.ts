@@ -25,6 +25,7 @@ import { runSetup } from '../../setup.ts';
 
 export const sessionRun = defineCommand({
   usage: 'session run [ids..]',
+  takesRest: true,
   group: 'sessions',
   summary: 'run a command in the sandbox of a session, with autocommits',
   description:
