@@ -16,6 +16,14 @@ export function readTimestamp(agtDir: string, sessionId: string): Date | undefin
   return written !== undefined && seen !== undefined && seen > written ? seen : written;
 }
 
+/** Whether agt has captured everything since. The times of the files are finer than the seconds in them. */
+export function isCompleteSince(agtDir: string, sessionId: string, since: Date): boolean {
+  return [timestampFile(agtDir, sessionId), frontSeenFile(agtDir, sessionId)].some((file) => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    return stat !== undefined && stat.mtimeMs > since.getTime();
+  });
+}
+
 function readWritten(agtDir: string, sessionId: string): Date | undefined {
   try {
     const text = readFileSync(timestampFile(agtDir, sessionId), 'utf8');

@@ -55,10 +55,14 @@ export async function askForLife(directory: string, name: string): Promise<Life>
   }
 }
 
+export function isLifeSign(name: string): boolean {
+  return name.startsWith(PREFIX);
+}
+
 /** Names of the signs in a directory. Some may be of processes that have ended. */
 export function listLifeSigns(directory: string): string[] {
   try {
-    return readdirSync(directory).filter((name) => name.startsWith(PREFIX));
+    return readdirSync(directory).filter(isLifeSign);
   } catch {
     return [];
   }

@@ -18,8 +18,8 @@ export interface LoggedFailure {
   /** The directory of the agent. */
   readonly cwd: string;
   readonly reason: string;
-  /** agt went on in the background. */
-  readonly background?: true;
+  /** A later snapshot settles it. */
+  readonly pending?: true;
 }
 
 export function hooksLog(stateDir: string): string {

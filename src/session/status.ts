@@ -30,6 +30,8 @@ export interface SessionStatus {
   readonly sandboxPresent: boolean;
   /** A command of another session runs at the user's own path: from there the links of this sandbox lead nowhere. */
   readonly isOutOfSight: boolean;
+  /** `agt doctor --fix` connects the sandbox again. */
+  readonly hasMoved: boolean;
   /** Whether the command that owns the session runs; undefined if there is none. */
   readonly running: boolean | undefined;
   /** A merge, rebase or the like that git has not finished in the sandbox. */
@@ -77,7 +79,8 @@ export async function surveySessions(
   { counts }: SurveyOptions,
 ): Promise<SessionStatus[]> {
   if (records.length === 0) return [];
-  const facts = records.map((record) => readSandboxFacts(repository, record));
+  const sessionsDir = await repository.sessionsDir();
+  const facts = records.map((record) => readSandboxFacts(repository, record, sessionsDir));
   const headRefs = facts.flatMap(({ head }) => (head !== undefined && 'ref' in head ? [head.ref] : []));
   const refs = readRefs(repository, records, headRefs);
   const heads = readHeads(repository, facts, refs);
@@ -230,6 +233,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     folder: sessionFolder(record),
     sandboxPresent: facts.gitDir !== undefined,
     isOutOfSight: facts.isOutOfSight,
+    hasMoved: facts.hasMoved,
     running: facts.running,
     operation: facts.operation,
     head: head.branch,

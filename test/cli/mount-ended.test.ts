@@ -1,6 +1,6 @@
 /** The end of a mounted snapshot: in use, killed at any step, or its session or repository deleted before. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attack } from '../crash/aftermath.ts';
@@ -133,6 +133,26 @@ describe.skipIf(mountProblem !== undefined)(
       rmSync(other.repository, { recursive: true });
       await ended(server);
       expect(readdirSync(found.directory)).toEqual([]);
+    });
+
+    test('the server ends when its repository was moved, and the directories go that agt has made', async () => {
+      const other = makeSession();
+      autocommit(other);
+      const parent = join(other.repository, '..');
+      const inside = mount(other);
+      const outside = mount(other, join(parent, 'made/deep/mnt'));
+      const servers = [inside, outside].map((one) => serverOf(other.repository, one));
+      const repository = join(parent, 'moved');
+      renameSync(other.repository, repository);
+      renameSync(`${other.repository}.agt`, `${repository}.agt`);
+      expect(agtOk(repository, 'list')).toMatch(/^s1 {2}sandbox moved /m);
+      expect(agtOk(repository, 'session', 'mount')).not.toContain('served');
+      for (const server of servers) await ended(server);
+      expect(agtOk(repository, 'session', 'mount')).toBe('');
+      expect(readFileSync('/proc/self/mountinfo', 'latin1')).not.toContain(parent);
+      agtOk(repository, 'session', 'umount', '--all');
+      expect(readdirSync(parent).sort()).toEqual(['moved', 'moved.agt']);
+      expectNothingLeft(repository);
     });
 
     test('doctor ends a dead mount of a repository that is gone', () => {

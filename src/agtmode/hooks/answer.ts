@@ -20,6 +20,7 @@ import type { Integration } from '../../integrations/integration.ts';
 import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
 import { type PromptCommand, parsePromptCommand } from '../../integrations/prompt-command.ts';
 import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
+import { noteRunning } from '../../integrations/running-hooks.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
@@ -53,7 +54,7 @@ export async function answerHook([tool = '', ...words]: readonly string[]): Prom
     );
   }
   const env = withoutProjectVariables(process.env);
-  const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND) };
+  const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND), forget: () => {} };
   try {
     return await answer(call, readStandardInput());
   } catch (error) {
@@ -66,6 +67,8 @@ interface HookCall {
   readonly tool: string;
   readonly env: NodeJS.ProcessEnv;
   readonly isInBackground: boolean;
+  /** Removes the file that tells of this hook if it is killed. */
+  readonly forget: () => void;
 }
 
 /**
@@ -97,8 +100,9 @@ async function answer(call: HookCall, input: string): Promise<number> {
     ? (json as unknown as HookEvent)
     : integration.readEvent(json, env, currentDirectory());
   if (!isInBackground) writeLastEvent(env, tool, about(event));
+  const forget = noteRunning(env, { ...about(event), tool });
   try {
-    await act(call, integration, event);
+    await act({ ...call, forget }, integration, event);
     return EXIT.done;
   } catch (error) {
     logFailure(env, { ...about(event), tool }, error);
@@ -106,6 +110,8 @@ async function answer(call: HookCall, input: string): Promise<number> {
     // Without a worktree the agent cannot begin, and it shows the reason.
     process.stderr.write(formatError(error, false));
     return EXIT.failed;
+  } finally {
+    forget();
   }
 }
 
@@ -258,10 +264,11 @@ function recordWhateverHappens(place: Place, request: RecordRequest, call: HookC
   if (call.isInBackground) return recordEvent(place, request);
   const { event } = request;
   const goOn = () => {
+    call.forget();
     const reason = new Error(
       'the agent ended agt before its snapshot was complete; agt goes on in the background',
     );
-    logFailure(call.env, { ...about(event), tool: call.tool, background: true }, reason);
+    logFailure(call.env, { ...about(event), tool: call.tool, pending: true }, reason);
     continueInBackground(call, event);
   };
   return sayWhenInterrupted(goOn, () => recordEvent(place, request));
@@ -280,7 +287,8 @@ async function answerWhateverHappens(
     return undefined;
   }
   const goOn = () => {
-    const goesOn = isUnfinished(run) ? ({ background: true } as const) : {};
+    call.forget();
+    const goesOn = isUnfinished(run) ? ({ pending: true } as const) : {};
     logFailure(call.env, { ...about(event), tool: call.tool, ...goesOn }, interruptedPrompt(run, event.cwd));
     if (isUnfinished(run)) continueInBackground(call, { ...event, kind: 'prompt', prompt: promptOf(run) });
   };

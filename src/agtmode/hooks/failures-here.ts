@@ -1,6 +1,7 @@
 /** The failures of hooks that a person has to hear of, in `agt status`. */
-import { readTimestamp } from '../../autocommit/timestamp.ts';
+import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import { type LoggedFailure, recentFailures } from '../../integrations/hooks-log.ts';
+import { logKilled } from '../../integrations/running-hooks.ts';
 import { sessionFolder } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import type { SessionHere } from '../session-here.ts';
@@ -11,6 +12,7 @@ export function failuresHere(
   sessions: readonly SessionHere[],
   folders: readonly string[],
 ): LoggedFailure[] {
+  logKilled(env);
   const all = [...folders, ...sessions.map(({ record }) => folderOf(record))];
   return recentFailures(env, all, now(), (failure) => isSettled(failure, sessions));
 }
@@ -19,14 +21,10 @@ function folderOf(record: SessionHere['record']): string {
   return record.checkout ?? sessionFolder(record);
 }
 
-/** The times of complete captures are in seconds. */
-const TICK_MS = 1000;
-
-/** agt went on in the background, and has captured everything since. */
-function isSettled({ background, at, cwd }: LoggedFailure, sessions: readonly SessionHere[]): boolean {
-  if (background !== true) return false;
+/** agt was ended, and has captured everything since. */
+function isSettled({ pending, at, cwd }: LoggedFailure, sessions: readonly SessionHere[]): boolean {
+  if (pending !== true) return false;
   const around = sessions.filter(({ record }) => `${cwd}/`.startsWith(`${folderOf(record)}/`));
   const here = around.toSorted((a, b) => folderOf(b.record).length - folderOf(a.record).length)[0];
-  const last = here && readTimestamp(here.repository.agtDir, here.record.session_id);
-  return last !== undefined && last.getTime() + TICK_MS > Date.parse(at);
+  return here !== undefined && isCompleteSince(here.repository.agtDir, here.record.session_id, new Date(at));
 }

@@ -10,6 +10,18 @@ export function mountJson(agtDir: string, record: MountRecord) {
 
 const WAYS = { files: 'served from git', copy: 'a copy' } as const;
 
+function describeState(agtDir: string, record: MountRecord): string {
+  switch (mountState(agtDir, record)) {
+    case 'dead':
+      return 'dead; see: agt doctor';
+    case 'making':
+      // Its repository has moved, or it is mounted in another container.
+      return record.served === true ? 'not mounted here; see: agt doctor' : 'another agt is making it';
+    default:
+      return WAYS[record.way];
+  }
+}
+
 export interface ListedMount {
   readonly agtDir: string;
   readonly record: MountRecord;
@@ -19,7 +31,7 @@ export function printMounts(context: Context, mounts: readonly ListedMount[]): v
   const rows = mounts.map(({ agtDir, record }) => [
     `${record.session}@${shortOid(record.commit)}`,
     record.directory,
-    mountState(agtDir, record) === 'dead' ? 'dead; see: agt doctor' : WAYS[record.way],
+    describeState(agtDir, record),
     age(new Date(record.mounted_at), context.now()),
   ]);
   context.out(table(rows));

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { hooksLog } from '../hooks-log.ts';
+import { runningHooks } from '../running-hooks.ts';
 import { hooksDirectory, hooksFront } from '../state-directory.ts';
 import { digestOf } from './settings-file.ts';
 
@@ -73,7 +74,9 @@ export class InstalledFiles {
   /** The last hooks take the log with them, and the script that they have called. */
   tidyAfterLast(): void {
     if (this.all().length > 0) return;
-    for (const path of [hooksLog(this.stateDir), hooksFront(this.stateDir)]) rmSync(path, { force: true });
+    const { stateDir } = this;
+    for (const path of [hooksLog(stateDir), hooksFront(stateDir), ...runningHooks(stateDir)])
+      rmSync(path, { force: true });
   }
 
   /** Deletes the directories that agt has made, if they are empty. */

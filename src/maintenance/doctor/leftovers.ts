@@ -6,7 +6,7 @@
 
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { askForLife, listLifeSigns } from '../../disk/life-sign.ts';
+import { askForLife, isLifeSign, listLifeSigns } from '../../disk/life-sign.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { dropOwned, ownerHasEnded } from '../../disk/lock-owner.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
@@ -65,9 +65,10 @@ function listed(cwd: string, pattern: string): string[] {
 }
 
 function listLocks(agtDir: string): string[] {
-  const directory = locksDirectory(agtDir);
-  const signs = new Set(listLifeSigns(directory).map((name) => join(directory, name)));
-  return listed(directory, '{*,.*}').filter((path) => !/\/\.[^/]*\.tmp$/.test(path) && !signs.has(path));
+  // Another agt may give a sign just now, so the names decide.
+  return listed(locksDirectory(agtDir), '{*,.*}').filter(
+    (path) => !/\/\.[^/]*\.tmp$/.test(path) && !isLifeSign(basename(path)),
+  );
 }
 
 /** agt breaks such a lock by itself when it needs the lock. */

@@ -39,7 +39,7 @@ export async function endMount(
     if (isMounted(place.agtDir, record)) await unmount(record.directory, lazy || isDead(record));
     else askServer(record);
     failurePoint('unmount: unmounted');
-    if (record.made_directory) removeDirectory(record.directory);
+    if (record.made_directory) removeDirectory(record);
     if (await isServedOn(record, lazy ? 0 : LONGEST_WAIT_MS)) return; // its server does the rest when the last program has left
   }
   await forgetMount(place, record);
@@ -47,7 +47,7 @@ export async function endMount(
 
 /** Nothing is mounted any more: removes the directory, the ref and the record. */
 export async function forgetMount(place: MountPlace, record: MountRecord): Promise<void> {
-  if (record.made_directory) removeDirectory(record.directory);
+  if (record.made_directory) removeDirectory(record);
   failurePoint('unmount: directory removed');
   await runGit(place.git, ['update-ref', '-d', mountedRef(record.name)]);
   failurePoint('unmount: ref deleted');
@@ -107,11 +107,13 @@ async function isServedOn({ process: server }: MountRecord, longestMs: number): 
   return false;
 }
 
-function removeDirectory(directory: string): void {
-  try {
-    rmdirSync(directory);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') return; // somebody has put files there
+export function removeDirectory({ directory, made_parents = [] }: MountRecord): void {
+  for (const path of [directory, ...made_parents]) {
+    try {
+      rmdirSync(path);
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') return; // somebody has put files there
+    }
   }
   const parent = dirname(directory);
   if (basename(parent) === 'mounts') removeEmptyParents(parent);

@@ -26,6 +26,8 @@ export interface MountRecord {
   readonly way: MountWay;
   /** agt has made the directory, and removes it at the end. */
   readonly made_directory: boolean;
+  /** Directories above it that agt has made, the innermost first; absolute, links resolved. */
+  readonly made_parents?: readonly string[];
   readonly mounted_at: string;
   /** The process that makes it, and then serves it. Missing for a copy that is complete. */
   readonly process?: ProcessIdentity;

@@ -1,4 +1,6 @@
 /** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type HeadFile, readHeadFile } from '../../git/files/head-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -12,6 +14,8 @@ export interface SandboxFacts {
   /** Undefined unless the sandbox is a worktree of this repository. */
   readonly gitDir: string | undefined;
   readonly isOutOfSight: boolean;
+  /** The sandbox is not where the metadata say, but beside the repository. */
+  readonly hasMoved: boolean;
   readonly head: HeadFile | undefined;
   /** A merge or rebase in progress. */
   readonly operation: string | undefined;
@@ -19,13 +23,19 @@ export interface SandboxFacts {
   readonly running: boolean | undefined;
 }
 
-export function readSandboxFacts(repository: Repository, record: SessionRecord): SandboxFacts {
+/** `sessionsDir`: where the folders of sessions are now. */
+export function readSandboxFacts(
+  repository: Repository,
+  record: SessionRecord,
+  sessionsDir: string,
+): SandboxFacts {
   const place = sandboxPlace(repository, record);
   const gitDir = place === 'here' ? gitDirOf(record.sandbox) : undefined;
   return {
     record,
     gitDir,
     isOutOfSight: isOutOfSight(repository, place),
+    hasMoved: place === 'missing' && existsSync(join(sessionsDir, record.session_id, 'sandbox')),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running: record.owner === undefined ? undefined : !ownerIsGone(record.owner),

@@ -92,11 +92,14 @@ async function claim(
   const points = mountPoints(repository.agtDir, await repository.sessionsDir());
   const same = request.directory === undefined ? findSame(repository, points, id, commit) : undefined;
   if (same !== undefined) return { record: same, isNew: false };
+  const missing =
+    request.directory === undefined ? [] : missingAbove(resolve(request.cwd, request.directory));
   const directory = chooseDirectory(repository, request, join(points, `${id}@${commit.slice(0, 10)}`));
   const name = randomBytes(8).toString('hex');
   const made_directory = !existsSync(directory);
   const mounted_at = request.now.toISOString();
-  const wanted = { name, session: id, commit, directory, way, made_directory, mounted_at };
+  const parents = missing.length === 0 ? {} : { made_parents: missing.map((path) => realpathSync(path)) };
+  const wanted = { name, session: id, commit, directory, way, made_directory, ...parents, mounted_at };
   const record: MountRecord = { ...wanted, process: ownProcess() };
   writeMount(repository.agtDir, record);
   return { record, isNew: true };
@@ -142,6 +145,12 @@ function chooseDirectory(repository: Repository, { directory, cwd }: MountReques
     const path = inRealParent(n === 1 ? standard : `${standard}-${n}`);
     if (!used.has(path)) return requireUsable(repository, path);
   }
+}
+
+/** The innermost first. */
+function missingAbove(path: string): string[] {
+  const parent = dirname(path);
+  return existsSync(parent) ? [] : [parent, ...missingAbove(parent)];
 }
 
 /** Makes the parent. */

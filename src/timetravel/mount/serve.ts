@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { listMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
-import { forgetMount, unmount } from '../../session/mounted/end-mount.ts';
+import { forgetMount, removeDirectory, unmount } from '../../session/mounted/end-mount.ts';
 import {
   type MountRecord,
   mountSource,
@@ -36,10 +37,12 @@ export async function serveMount(git: Git, recordFile: string): Promise<void> {
   writeMount(agtDir, { ...record, process: ownProcess(), served: true });
   failurePoint('mount: recorded as served');
   writeSync(1, MOUNTED);
-  endEarly(record.directory, commonDir);
+  const place = endEarly(record, agtDir);
   await served;
   closeSync(fd);
   if (existsSync(agtDir)) await forgetMount({ git: here, agtDir }, record);
+  else if (record.made_directory && place.directory !== record.directory)
+    removeDirectory({ ...record, directory: place.directory });
 }
 
 async function startServing(git: Git, agtDir: string, record: MountRecord) {
@@ -88,14 +91,28 @@ function mount(fd: number, source: string, directory: string): Promise<void> {
 
 const LOOK_MS = 1_000;
 
-/** A signal, or the end of the repository, unmounts the snapshot. Programs that are in it see errors then. */
-function endEarly(directory: string, commonDir: string): void {
-  const end = () => void unmount(directory, true).catch(() => process.exit(1));
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+/**
+ * A signal, or the end of the repository, unmounts the snapshot. Programs that are in it see errors then. Returns where it
+ * is mounted.
+ */
+function endEarly(record: MountRecord, agtDir: string): { readonly directory: string } {
+  const place = { directory: record.directory };
+  const end = (directory: string) => void unmount(directory, true).catch(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => end(record.directory));
   const look = setInterval(() => {
-    if (existsSync(commonDir)) return;
+    if (existsSync(dirname(agtDir))) return;
     clearInterval(look);
-    end();
+    place.directory = placeNow(record, agtDir);
+    end(place.directory);
   }, LOOK_MS);
   look.unref();
+  return place;
+}
+
+/** A mount moves with the directory that it is in. */
+function placeNow(record: MountRecord, agtDir: string): string {
+  const source = mountSource(agtDir, record);
+  const points = listMounts().flatMap((one) => (one.source === source ? one.point : []));
+  return points.includes(record.directory) ? record.directory : (points[0] ?? record.directory);
 }

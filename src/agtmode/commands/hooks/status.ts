@@ -1,4 +1,5 @@
 import { EXIT } from '../../../errors.ts';
+import { logKilled } from '../../../integrations/running-hooks.ts';
 import { INTEGRATIONS } from '../../../integrations/tools.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { chosenTools, PROJECT_OPTION, TOOLS_ARGUMENT } from '../../hooks/settings-files.ts';
@@ -18,6 +19,7 @@ export const hooksStatus = defineCommand({
   run: async (args, context) => {
     const integrations =
       (args.tools ?? []).length === 0 ? INTEGRATIONS : chosenTools({ tools: args.tools, all: false });
+    logKilled(context.env);
     const lines: HookStatus[] = [];
     for (const integration of integrations) lines.push(await statusOf(context, integration, args.project));
     if (args.json) {
