@@ -12,7 +12,7 @@ import { autocommit, manifestOf, sessionOf, snapshotFolder, type TestSession } f
 import { agtOk, git, makeRepositoryAt, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 
 const problem = btrfsProblem() ?? aloneProblem();
-const ROUNDS = Number(process.env['AGT_TEST_RUNS'] ?? 6);
+const ROUNDS = Number(process.env['AGT_TEST_RUNS'] ?? 4);
 const SEED = Number(process.env['AGT_TEST_SEED'] ?? 1);
 const SCOPES = [[], [], ['--only', 'sandbox'], ['--path', 'many'], ['--path', 'd']];
 
@@ -75,7 +75,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
       });
       expect([seed, next[1]]).toEqual([seed, next[0]]);
     }
-    expect(swaps).toBeGreaterThan(ROUNDS / 8);
+    expect(swaps).toBeGreaterThan(0);
     expect(JSON.parse(agtOk(repository, 'doctor', '--json')).findings).toEqual([]);
     console.log(`${swaps} of ${ROUNDS} restores were swaps`);
   });

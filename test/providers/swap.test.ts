@@ -244,6 +244,27 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     rmSync(join(session.sandbox, 'outside'));
   });
 
+  test('agt watch captures what changes in the folder that is in place now', () => {
+    agtOk(repository, 'autocommit', 's1', '-q');
+    removeModules();
+    const log = join(makeTempDir(), 'log');
+    const script = `
+      $agt watch > "$log" 2>&1 & watch=$!
+      while ! grep -q s1 "$log"; do sleep 0.1; done
+      tries=0; until $agt undo s1 2>> "$log"; do tries=$((tries + 1)); test $tries -lt 50 || exit 1; sleep 0.1; done
+      sleep 1; echo later > "$folder/sandbox/src/c"; tries=0
+      until git show agtsessions/s1:sandbox/src/c | grep -q later; do
+        tries=$((tries + 1)); test $tries -lt 100 || exit 2; sleep 0.2
+      done
+      kill $watch; wait $watch; exit 0`;
+    let done = { exitCode: null as number | null, stderr: '' };
+    const env = { log, folder: session.folder };
+    const undo = () => {
+      done = scriptAlone(repository, script, env);
+    };
+    expect([isSwapped(undo), done.exitCode, done.stderr]).toEqual([true, 0, '']);
+  });
+
   test('a moved repository swaps, fs.keep limits what is kept, and a removal leaves nothing', () => {
     agtOk(repository, 'autocommit', 's1', '-q');
     for (const path of ['.agt', '']) renameSync(repository + path, `${repository}-moved${path}`);
