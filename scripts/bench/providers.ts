@@ -33,7 +33,7 @@ try {
   makeProject(Number(options.size));
   bench(Number(options.runs));
 } finally {
-  if (provider === 'zfs') spawnSync('zpool', ['destroy', '-f', POOL]);
+  if (provider === 'zfs') destroyPool();
   else spawnSync('umount', ['--lazy', disk]);
 }
 
@@ -48,6 +48,14 @@ function mountDisk(): void {
   }
   must(provider === 'overlay' ? 'mkfs.ext4' : 'mkfs.btrfs', ['-q', image], place);
   must('mount', ['-o', 'loop', image, disk], place);
+}
+
+/** A git in the background may still be looking at the last session. */
+function destroyPool(): void {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    if (spawnSync('zpool', ['destroy', '-f', POOL]).status === 0) return;
+    spawnSync('sleep', ['1']);
+  }
 }
 
 function makeProject(size: number): void {
