@@ -66,7 +66,7 @@ test.skipIf(bwrapProblem !== undefined)('bubblewrap does it, and agt passes sign
   const session = makeSession();
   const bin = makeTempDir('bin');
   for (const name of ['git', 'sh', 'true', 'sleep', 'bwrap']) symlinkSync(programPath(name), join(bin, name));
-  const script = 'pwd; trap "exit 7" TERM; while :; do sleep 0.02; done';
+  const script = 'trap "exit 7" TERM; pwd; while :; do sleep 0.02; done';
   const child = await start(session, script, { PATH: bin });
   child.kill('SIGTERM');
   expect(await ended(child)).toEqual({ code: 7, signal: null });
