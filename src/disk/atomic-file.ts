@@ -3,9 +3,10 @@
  * never a part. The caller holds the lock for the file, so one temporary name is enough, and the next write removes what
  * a crash leaves.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { failurePoint } from './failure-point.ts';
+import { makeDirectories } from './make-directories.ts';
 
 export interface WriteOptions {
   /** Flushes the directory too, so that the new content survives a power cut once this returns. */
@@ -31,7 +32,7 @@ export function prepareFile(
   content: FileContent,
   { durable = false, cache = false }: WriteOptions = {},
 ): PreparedFile {
-  mkdirSync(dirname(path), { recursive: true });
+  makeDirectories(dirname(path));
   const temporary = `${path}.tmp`;
   const discard = () => rmSync(temporary, { force: true });
   const orDiscard = (action: () => void) => {

@@ -3,19 +3,20 @@
  * agt takes it over if the owner is gone: the process has ended, its number belongs to another process, or the machine
  * was restarted. The owner gives a sign of its life, so this holds across containers (life-sign.ts).
  */
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
 import { giveLifeSign } from './life-sign.ts';
 import { ageOf, dropOwned, ownerHasEnded, ownerIsGone, ownerText, readIfThere } from './lock-owner.ts';
+import { makeDirectories } from './make-directories.ts';
 
 /** A process that breaks a stale lock and takes longer than this is taken for dead. */
 const BREAKING_MS = 30_000;
 
 /** `what` is locked, for the message. @throws AgtError with exit code 75 while another process holds the lock. */
 export async function withLock<T>(path: string, what: string, action: () => Promise<T>): Promise<T> {
-  mkdirSync(dirname(path), { recursive: true });
+  makeDirectories(dirname(path));
   const sign = await giveLifeSign(dirname(path));
   const own = ownerText(sign?.name);
   try {

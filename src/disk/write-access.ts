@@ -1,5 +1,5 @@
 /** Whether agt may write in a directory: another user can own it, and a file system can be read-only. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemReason } from '../errors.ts';
 
@@ -21,7 +21,16 @@ export function refusedWrite(directory: string): RefusedWrite | undefined {
   }
 }
 
+/** Also true for a link that leads nowhere. */
+function isPresent(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 function nearestPresent(path: string): string {
   const above = dirname(path);
-  return above === path || existsSync(path) ? path : nearestPresent(above);
+  return above === path || isPresent(path) ? path : nearestPresent(above);
 }

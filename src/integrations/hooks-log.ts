@@ -2,9 +2,10 @@
  * `agt/hooks.log`: the failures of hooks, one line each. An agent must not stop because agt has failed, and what a hook
  * prints would reach its model. So agt writes it down here, and `agt status` and `agt hooks status` show it.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { makeDirectories } from '../disk/make-directories.ts';
 import { isAgtError, systemFailure } from '../errors.ts';
 import { hooksDirectory, stateDirectory } from './state-directory.ts';
 
@@ -39,7 +40,7 @@ export function logFailure(
   }
   const line = `${JSON.stringify({ ...failure, reason: reasonOf(error) })}\n`;
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    makeDirectories(stateDir, 0o700);
     const log = hooksLog(stateDir);
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) shorten(log);
     appendFileSync(log, line, { mode: 0o600 });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
+import { autocommit, makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
 import {
   AGT,
   agt,
@@ -82,6 +82,29 @@ test.each([
   expect(git(session.repository, 'for-each-ref', '--format=%(refname)')).toBe(before);
   expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
   agtOk(session.repository, ...command);
+});
+
+test('an undo is finished by an undo; a redo before that is refused, and records nothing', async () => {
+  const session = makeWork();
+  git(session.sandbox, 'checkout', '-q', '--detach');
+  autocommit(session);
+  const tip = () => git(session.repository, 'rev-parse', '--short=10', 'agtsessions/s1').trim();
+  const [content, before] = [workIn(session), tip()];
+  const undo = ['session', 'undo', 's1'];
+  expect((await interruptAt('worktree list', session, undo)).stderr).toBe(
+    'error: interrupted; session "s1" is only partly restored\n' +
+      'hint: go on: agt session undo s1\n' +
+      `hint: or go back: agt session restore s1 --to ${before}\n`,
+  );
+  for (const more of [[], ['-n']])
+    expect(agt(session.repository, 'session', 'redo', 's1', ...more)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('an undo of "s1" is not finished\nhint: finish it: agt undo\n'),
+    });
+  expect(tip()).toBe(before);
+  agtOk(session.repository, ...undo);
+  agtOk(session.repository, 'session', 'redo', 's1');
+  expect(workIn(session)).toBe(content);
 });
 
 test('restore names the ways on and back, and both work', async () => {

@@ -1,7 +1,7 @@
 /** XDG_STATE_HOME, where agt keeps the snapshots of folders: full, read-only, of another user. */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
@@ -64,4 +64,21 @@ test('a state directory of another user stops nothing else', ({ skip }) => {
     process.env['XDG_STATE_HOME'] = XDG_STATE_HOME;
     if (XDG_STATE_HOME === undefined) delete process.env['XDG_STATE_HOME'];
   }
+});
+
+test('a state directory that cannot be made is named, and ends no hook late', () => {
+  const cwd = makeTempDir();
+  const dangling = join(makeTempDir(), 'link');
+  symlinkSync('/nowhere/at/all', dangling);
+  for (const XDG_STATE_HOME of ['/proc/nothing', dangling]) {
+    const env = { XDG_STATE_HOME };
+    const refused = `agt cannot write in "${XDG_STATE_HOME}`;
+    const named = run(AGT, ['snapshot'], { cwd, env });
+    expect(named).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(refused) });
+    const input = JSON.stringify({ cwd, hook_event_name: 'UserPromptSubmit', prompt: 'hello' });
+    const hook = run(AGT, ['hook', 'claude-code'], { cwd: '/', env, input });
+    expect(hook).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining(refused) });
+  }
+  const doctor = run(AGT, ['doctor'], { cwd, env: { XDG_STATE_HOME: dangling } });
+  expect(doctor.stdout).toContain(`error: ${dangling}: agt cannot write there`);
 });

@@ -4,6 +4,7 @@ import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../session/attached/refuse.ts';
 import { previewCapture } from '../../session/capture-session.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
+import type { Intent } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
@@ -107,12 +108,15 @@ function statusText({ repository, record }: SessionHere, status: Status, now: Da
     ...(current + 1 < steps.length
       ? [['position', `${current + 1} of ${steps.length}; agt redo goes forward`]]
       : []),
-    ...(record.intent === undefined
-      ? []
-      : [['unfinished', `${record.intent.operation}; the same command goes on, agt undo goes back`]]),
+    ...(record.intent === undefined ? [] : [['unfinished', describeUnfinished(record.intent)]]),
     ['changed', describeChanges(status)],
   ];
   return table(rows);
+}
+
+function describeUnfinished(intent: Intent): string {
+  const by = intent.operation === 'restore' ? (intent.by ?? 'restore') : intent.operation;
+  return by === 'undo' ? 'undo; agt undo goes on' : `${by}; the same command goes on, agt undo goes back`;
 }
 
 function describeChanges({ changes, problem }: Changes): string {

@@ -30,10 +30,16 @@ function describe(context: Context, record: SessionRecord): AgtError {
     const isWhole = TOP_FOLDERS.every((top) => intent.scope.includes(top));
     const inFolder = isAttached(record) && checkout !== undefined && context.cwd !== checkout;
     const agt = inFolder ? `agt -C ${shellQuote(checkout)}` : 'agt';
-    const goOn = isWhole ? commandToRestore(context, record, intent.snapshot) : `${agt} doctor --fix`;
-    const back = isAttached(record) ? `${agt} undo` : `agt session undo ${id}`;
+    const restore = (commit: string) => commandToRestore(context, record, commit);
+    const move = (by: string) => (isAttached(record) ? `${agt} ${by}` : `agt session ${by} ${id}`);
+    const { by = 'restore', snapshot, tip } = intent;
+    const again = by === 'restore' ? restore(snapshot) : move(by);
+    const back = by === 'undo' ? tip && restore(tip) : move('undo');
     return new AgtError(`interrupted; session "${id}" is only partly restored`, {
-      hints: [`go on: ${goOn}`, `or go back: ${back}`],
+      hints: [
+        `go on: ${isWhole ? again : `${agt} doctor --fix`}`,
+        ...(back === undefined ? [] : [`or go back: ${back}`]),
+      ],
     });
   }
   if (intent?.operation === 'remove') {

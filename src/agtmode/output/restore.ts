@@ -54,6 +54,9 @@ export function printRestore(
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
   for (const path of mismatches) context.err(`  ${showPath(pathIn(record, path))}\n`);
+  // The next undo would go on from here.
+  if (by !== undefined)
+    context.err(`hint: to try again: ${commandToRestore(context, record, snapshot.commit)}\n`);
   return EXIT.failed;
 }
 

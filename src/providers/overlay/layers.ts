@@ -105,7 +105,9 @@ export function ensureMounted(token: Token, folder: string): void {
       hints: [hint, `the work of the session is in ${layers.upper}`],
     });
   if (!existsSync(folder)) throw cannot('it is gone', `make it again: mkdir ${folder}`);
-  if (readdirSync(folder).length > 0) throw cannot('there are other files', 'move them away, then try again');
+  const [other] = readdirSync(folder);
+  if (other !== undefined)
+    throw cannot(`there are other files, such as ${other}`, 'move them away, then try again');
   if (process.geteuid?.() !== 0) throw cannot('only root can mount it', 'run any agt command on it as root');
   try {
     mountLayers(token, folder);

@@ -46,6 +46,11 @@ export const overlayProvider: Provider = {
     const token = tokenAt(folder);
     if (token !== undefined && isMounted(token, folder)) remount(folder, isClosed);
   },
+  // `rm -rf` may delete the upper layer and leave the mount, which shows the lower one then.
+  holds: (path, token) =>
+    existsSync(path) &&
+    carriesNonce(path, token) &&
+    (existsSync(layersOf(token, token.path).upper) || !isMounted(token, path)),
   isMounted: (token) => [makingPath(token), token.path].some((path) => isMounted(token, path)),
   remove,
   walk,

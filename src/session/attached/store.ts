@@ -20,7 +20,7 @@ import type { Settings } from '../../config/settings.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { stateHome } from '../../disk/state-home.ts';
 import { type RefusedWrite, refusedWrite } from '../../disk/write-access.ts';
-import { AgtError, errorCode } from '../../errors.ts';
+import { AgtError, errorCode, systemReason } from '../../errors.ts';
 import { discoverRepository } from '../../git/files/discover-repository.ts';
 import { openHash } from '../../git/objects/hash.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
@@ -157,7 +157,11 @@ export function makeFoldersDirectory(state: string): void {
   const directory = foldersDirectory(state);
   const refused = refusedWrite(directory);
   if (refused !== undefined) throw refusedStores(refused);
-  makeDirectories(directory);
+  try {
+    makeDirectories(directory);
+  } catch (error) {
+    throw refusedStores({ path: directory, reason: systemReason(error) });
+  }
   if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700);
 }
 

@@ -14,7 +14,7 @@ export interface SandboxFacts {
   /** Undefined unless the sandbox is a worktree of this repository. */
   readonly gitDir: string | undefined;
   readonly isOutOfSight: boolean;
-  /** The sandbox is not where the metadata say, but beside the repository. */
+  /** The sandbox is not where the metadata say, but beside the repository; or the repository is not where it says. */
   readonly hasMoved: boolean;
   readonly head: HeadFile | undefined;
   /** A merge or rebase in progress. */
@@ -35,7 +35,9 @@ export function readSandboxFacts(
     record,
     gitDir,
     isOutOfSight: isOutOfSight(repository, place),
-    hasMoved: place === 'missing' && existsSync(join(sessionsDir, record.session_id, 'sandbox')),
+    hasMoved:
+      (place === 'missing' && existsSync(join(sessionsDir, record.session_id, 'sandbox'))) ||
+      (place === 'broken link' && !isOutOfSight(repository, place)),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running: record.owner === undefined ? undefined : !ownerIsGone(record.owner),

@@ -11,8 +11,8 @@ import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionId } from '../../session/id.ts';
-import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox-place.ts';
+import { type SessionRecord, sessionFolder, snapshotRefs, workBranchOf } from '../../session/record.ts';
+import { mountProblem, sandboxExists } from '../../session/sandbox-place.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -40,14 +40,17 @@ export interface ForkOrigin {
   readonly warnings: string[];
 }
 
-/** `id` is the id of the first fork. */
-export function readForkOrigin(
+/** `id` is the id of the first fork. @throws AgtError if the folder of the source is not mounted */
+export async function readForkOrigin(
   repository: Repository,
   source: SessionRecord,
   request: OriginRequest,
   id: SessionId,
 ): Promise<ForkOrigin> {
-  return request.snapshot === undefined && isActive(source) && sandboxExists(repository, source)
+  const isOfNow = request.snapshot === undefined && isActive(source);
+  const problem = isOfNow ? mountProblem(source.token, sessionFolder(source)) : undefined;
+  if (problem !== undefined) throw problem;
+  return isOfNow && sandboxExists(repository, source)
     ? captureOrigin(repository, source, id, request.now)
     : findOrigin(repository, source, request);
 }

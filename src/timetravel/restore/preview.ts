@@ -19,7 +19,7 @@ import { type ObservedFiles, observeFiles } from './observe-files.ts';
 import { withObstructed } from './obstructed.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
-import { unfinishedTarget } from './unfinished-restore.ts';
+import { refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
@@ -40,6 +40,7 @@ export async function previewRestore(
   request: RestoreRequest,
 ): Promise<Preview> {
   const { git } = repository;
+  refuseRedo(record, request.by);
   const current = await readCurrent(repository, record, request.now);
   const snapshot =
     (await unfinishedTarget(repository, record, request)) ??

@@ -36,7 +36,7 @@ import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
 import { planRestore, swapFolder } from './swap-folder.ts';
-import { unfinishedTarget } from './unfinished-restore.ts';
+import { refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreResult {
@@ -69,6 +69,7 @@ async function restore(
   request: RestoreRequest,
 ): Promise<RestoreResult> {
   requireAllowed(found, 'restore');
+  refuseRedo(found, request.by);
   const prepared = await prepare(session, found, request);
   const { start, changed, warnings, known } = await bringBack(session, prepared, request);
   failurePoint('restore: brought back');
