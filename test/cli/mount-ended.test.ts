@@ -155,6 +155,19 @@ describe.skipIf(mountProblem !== undefined)(
       expectNothingLeft(repository);
     });
 
+    test('umount ends it also in the moment after the move', async () => {
+      const other = makeSession();
+      autocommit(other);
+      const server = serverOf(other.repository, mount(other, join(other.repository, 'mnt')));
+      const repository = join(other.repository, '../moved');
+      renameSync(other.repository, repository);
+      agtOk(repository, 'session', 'umount', '--all');
+      await ended(server);
+      expect(readFileSync('/proc/self/mountinfo', 'latin1')).not.toContain(join(repository, '..'));
+      agtOk(repository, 'session', 'umount', '--all');
+      expect(agtOk(repository, 'session', 'mount')).toBe('');
+    });
+
     test('doctor ends a dead mount of a repository that is gone', () => {
       const other = makeSession();
       autocommit(other);

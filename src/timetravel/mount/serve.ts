@@ -97,14 +97,15 @@ const LOOK_MS = 1_000;
  */
 function endEarly(record: MountRecord, agtDir: string): { readonly directory: string } {
   const place = { directory: record.directory };
-  const end = (directory: string) => void unmount(directory, true).catch(() => process.exit(1));
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => end(record.directory));
+  const end = () => {
+    place.directory = placeNow(record, agtDir);
+    unmount(place.directory, true).catch(() => process.exit(1));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
   const look = setInterval(() => {
     if (existsSync(dirname(agtDir))) return;
     clearInterval(look);
-    place.directory = placeNow(record, agtDir);
-    end(place.directory);
+    end();
   }, LOOK_MS);
   look.unref();
   return place;
