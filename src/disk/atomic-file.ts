@@ -6,7 +6,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { failurePoint } from './failure-point.ts';
-import { makeDirectories } from './make-directories.ts';
+import { tryToMakeDirectories } from './make-directories.ts';
 
 export interface WriteOptions {
   /** Flushes the directory too, so that the new content survives a power cut once this returns. */
@@ -32,7 +32,7 @@ export function prepareFile(
   content: FileContent,
   { durable = false, cache = false }: WriteOptions = {},
 ): PreparedFile {
-  makeDirectories(dirname(path));
+  tryToMakeDirectories(dirname(path));
   const temporary = `${path}.tmp`;
   const discard = () => rmSync(temporary, { force: true });
   const orDiscard = (action: () => void) => {

@@ -9,14 +9,14 @@ import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
 import { giveLifeSign } from './life-sign.ts';
 import { ageOf, dropOwned, ownerHasEnded, ownerIsGone, ownerText, readIfThere } from './lock-owner.ts';
-import { makeDirectories } from './make-directories.ts';
+import { tryToMakeDirectories } from './make-directories.ts';
 
 /** A process that breaks a stale lock and takes longer than this is taken for dead. */
 const BREAKING_MS = 30_000;
 
 /** `what` is locked, for the message. @throws AgtError with exit code 75 while another process holds the lock. */
 export async function withLock<T>(path: string, what: string, action: () => Promise<T>): Promise<T> {
-  makeDirectories(dirname(path));
+  tryToMakeDirectories(dirname(path));
   const sign = await giveLifeSign(dirname(path));
   const own = ownerText(sign?.name);
   try {

@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { makeDirectories } from '../disk/make-directories.ts';
+import { tryToMakeDirectories } from '../disk/make-directories.ts';
 import { isAgtError, systemFailure } from '../errors.ts';
 import { hooksDirectory, stateDirectory } from './state-directory.ts';
 
@@ -40,7 +40,7 @@ export function logFailure(
   }
   const line = `${JSON.stringify({ ...failure, reason: reasonOf(error) })}\n`;
   try {
-    makeDirectories(stateDir, 0o700);
+    tryToMakeDirectories(stateDir, 0o700);
     const log = hooksLog(stateDir);
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) shorten(log);
     appendFileSync(log, line, { mode: 0o600 });

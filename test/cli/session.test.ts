@@ -211,7 +211,7 @@ describe('agt session new', () => {
   });
 
   test('fails with a clear error outside a repository', () => {
-    const outcome = agt(makeTempDir(), 'session', 'list');
+    const outcome = agt(makeTempDir(), 'session', 'path', 's1');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
       'error: not in a git repository or an agt clone\nhint: change to one, or create one: agt clone <url>\n',

@@ -17,7 +17,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
 import type { Settings } from '../../config/settings.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
+import { tryToMakeDirectories } from '../../disk/make-directories.ts';
 import { stateHome } from '../../disk/state-home.ts';
 import { type RefusedWrite, refusedWrite } from '../../disk/write-access.ts';
 import { AgtError, errorCode, systemReason } from '../../errors.ts';
@@ -158,7 +158,7 @@ export function makeFoldersDirectory(state: string): void {
   const refused = refusedWrite(directory);
   if (refused !== undefined) throw refusedStores(refused);
   try {
-    makeDirectories(directory);
+    tryToMakeDirectories(directory);
   } catch (error) {
     throw refusedStores({ path: directory, reason: systemReason(error) });
   }
