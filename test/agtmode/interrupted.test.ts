@@ -99,7 +99,9 @@ test('an undo is finished by an undo; a redo before that is refused, and records
   for (const more of [[], ['-n']])
     expect(agt(session.repository, 'session', 'redo', 's1', ...more)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('an undo of "s1" is not finished\nhint: finish it: agt undo\n'),
+      stderr: expect.stringContaining(
+        'an undo of "s1" is not finished\nhint: finish it: agt session undo s1\n',
+      ),
     });
   expect(tip()).toBe(before);
   agtOk(session.repository, ...undo);

@@ -55,6 +55,7 @@ export async function answerPrompt(context: Context, run: PromptRun): Promise<st
 function asPrompts(text: string): string {
   return text
     .replace(/agt session log \S+/g, 'agt snapshots')
+    .replace(/agt session undo \S+/g, 'agt undo')
     .replace(/agt (session restore \S+ --to|snapshot restore) /g, 'agt restore ');
 }
 

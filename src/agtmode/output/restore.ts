@@ -55,8 +55,13 @@ export function printRestore(
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
   for (const path of mismatches) context.err(`  ${showPath(pathIn(record, path))}\n`);
   // The next undo would go on from here.
-  if (by !== undefined)
-    context.err(`hint: to try again: ${commandToRestore(context, record, snapshot.commit)}\n`);
+  if (by !== undefined) {
+    const isPrompt = context.isPrompt === true;
+    const again = isPrompt
+      ? `agt restore ${shortOid(snapshot.commit)}`
+      : commandToRestore(context, record, snapshot.commit);
+    context.err(`hint: to try again: ${again}\n`);
+  }
   return EXIT.failed;
 }
 

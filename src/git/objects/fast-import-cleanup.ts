@@ -80,8 +80,7 @@ function isOurs(path: string, since: number): boolean {
 }
 
 /**
- * Removes the `.keep` file of a pack that git could not store. The next attempt has the same content, so its pack has the
- * same name, and git refuses to overwrite the `.keep` file.
+ * Removes the `.keep` file of a pack that git could not store: git leaves it, and would refuse to write that pack later.
  */
 export function removeKeepFile({ commonDir }: ImportDirectories, stderr: string): void {
   const [, name] = /unable to write file .*\/(pack-[0-9a-f]{40,64})\.(?:pack|idx)/.exec(stderr) ?? [];

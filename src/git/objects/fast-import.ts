@@ -63,7 +63,7 @@ function importArgs({ commonDir }: ImportDirectories, attempt: number): string[]
  * killed one left a `.keep` file, or `git gc --prune=now` deleted temporary files or objects that no ref led to yet.
  */
 const TRANSIENT =
-  /not updating|cannot lock ref|unable to create '.*\.lock'|cannot create keep file|not found|missing|no such file or directory/i;
+  /not updating|cannot lock ref|unable to create '.*\.lock'|cannot create keep file: file exists|not found|missing|no such file or directory/i;
 
 export class FastImportFailed extends AgtError {
   /** A second attempt may succeed. */

@@ -66,7 +66,7 @@ function checkMount(repository: Repository, record: SessionRecord): Finding | un
   if (!isActive(record) || !ensureWorkspace(record, true)) return undefined;
   const { session_id: about, provider } = record;
   const problem = `its folder is a mount of ${provider}, and is mounted no longer: ${sessionFolder(record)}`;
-  // To lock a session mounts it.
+  // Locking a session mounts it.
   const fix = () => withSessionLock(repository, about, async () => undefined);
   return { level: 'error', about, problem, mend: `agt autocommit --session-id ${about}`, fix };
 }

@@ -31,13 +31,13 @@ export function readSandboxFacts(
 ): SandboxFacts {
   const place = sandboxPlace(repository, record);
   const gitDir = place === 'here' ? gitDirOf(record.sandbox) : undefined;
+  const outOfSight = isOutOfSight(repository, place);
+  const isBeside = place === 'missing' && existsSync(join(sessionsDir, record.session_id, 'sandbox'));
   return {
     record,
     gitDir,
-    isOutOfSight: isOutOfSight(repository, place),
-    hasMoved:
-      (place === 'missing' && existsSync(join(sessionsDir, record.session_id, 'sandbox'))) ||
-      (place === 'broken link' && !isOutOfSight(repository, place)),
+    isOutOfSight: outOfSight,
+    hasMoved: isBeside || (place === 'broken link' && !outOfSight),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running: record.owner === undefined ? undefined : !ownerIsGone(record.owner),

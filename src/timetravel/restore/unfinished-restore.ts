@@ -5,17 +5,18 @@
 import { AgtError } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { shownId } from '../../session/attached/store.ts';
-import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import type { RestoreRequest } from './request.ts';
 
 /** A redo would take the half that the undo has done for a change of the agent. @throws AgtError */
 export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): void {
   const { intent } = record;
-  if (by === 'redo' && intent?.operation === 'restore' && intent.by === 'undo')
-    throw new AgtError(`an undo of "${shownId(record)}" is not finished`, {
-      hints: ['finish it: agt undo', 'then agt redo takes it back'],
-    });
+  if (by !== 'redo' || intent?.operation !== 'restore' || intent.by !== 'undo') return;
+  const finish = isAttached(record) ? 'agt undo' : `agt session undo ${record.session_id}`;
+  throw new AgtError(`an undo of "${shownId(record)}" is not finished`, {
+    hints: [`finish it: ${finish}`, 'then a redo takes it back'],
+  });
 }
 
 /** Its snapshot; undefined if there is none, or if something else was captured since. */
