@@ -74,7 +74,8 @@ async function observe(
   options: CaptureOptions,
   { objects, freezes }: How,
 ): Promise<Observation> {
-  const threads = new RefreshThreads(statCacheSize(target));
+  const { known } = options;
+  const threads = new RefreshThreads(known === undefined ? statCacheSize(target) : 0);
   const topFolders = options.siblings ?? TOP_FOLDERS;
   // Before everything that can change.
   const liveClock = readFileClock(target.folder) - clockSlack(target);
@@ -87,7 +88,9 @@ async function observe(
   const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const refresh = () =>
-    loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
+    loaded.cache &&
+    (known?.compare(loaded.cache) ??
+      threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout));
   const before = freezes === 'now' ? undefined : refresh();
   const refs = { ...(await refsRead), ...pastRefs(target) };
 
@@ -114,7 +117,7 @@ async function observe(
     isLimited: attached !== undefined && last.isFirst,
     rereadSince: options.rereadSince,
     mapped,
-    known: options.known,
+    known,
     mayFreeze: freezes === 'later',
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
     store: async (path, content) =>

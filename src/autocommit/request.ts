@@ -3,7 +3,8 @@
 import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import type { RecordedHead } from '../snapshot/manifest.ts';
-import type { IgnoredFiles, KnownContent } from './scan/scan-options.ts';
+import type { KnownFolder } from './scan/known-folder.ts';
+import type { IgnoredFiles } from './scan/scan-options.ts';
 import type { Freeze, FrozenFolder } from './source.ts';
 
 /** Paths are absolute. */
@@ -74,8 +75,8 @@ export interface CaptureOptions {
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
   /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
   readonly unfinished?: string;
-  /** Files that need not be read, although the last snapshot does not have them so. */
-  readonly known?: KnownContent;
+  /** For a folder that agt has put in the place of the session folder. */
+  readonly known?: KnownFolder;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
   /** Take also the files that git ignores; for an attached folder. */

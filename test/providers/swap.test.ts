@@ -134,6 +134,20 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     expect(['a.txt', 'b.txt', 'src/c', 'src/d'].filter((path) => calls.includes(`"${path}"`))).toEqual([]);
   });
 
+  test('agt looks at nothing in the clone that the frozen moment tells it', (context) => {
+    if (!straceWorks) return context.skip(NO_STRACE);
+    const env = { log: join(makeTempDir(), 'log') };
+    const undo = () =>
+      scriptAlone(repository, 'strace -f -o "$log" -e trace=/stat,open,openat,rename $agt undo s1', env);
+    expect(isSwapped(() => expect(undo()).toMatchObject({ exitCode: 0, stderr: '' }))).toBe(true);
+    const calls = readFileSync(env.log, 'latin1').split('\n');
+    const inPlace = calls.findIndex((call) => /rename\(.*agt-making/.test(call));
+    expect(inPlace).toBeGreaterThan(0);
+    expect(calls.slice(inPlace + 1).filter((call) => /\bd\d+\/f\d+"/.test(call))).toEqual([]);
+    expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', read: 0 });
+    agtAlone(repository, 'redo', 's1');
+  });
+
   test('files that replace others get the present time, files that come back keep theirs', () => {
     fill(modules, 'one', 300);
     const { commit } = autocommit(session);

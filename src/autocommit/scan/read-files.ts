@@ -4,11 +4,15 @@ import { reportProgress } from '../../process/progress.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { Source } from '../source.ts';
+import type { StatData } from '../stat-cache/cached-files.ts';
 import { type Content, readContent, UnstableFile } from './content.ts';
 import type { LeftOut, ScanOptions } from './scan-options.ts';
 
 /** Content that was read, without the bytes. */
-export type HashedFile = Pick<Content, 'stat' | 'oid'>;
+export interface HashedFile {
+  readonly stat: StatData;
+  readonly oid: string;
+}
 
 /** How often a file is read if it changes while it is stored. */
 const ATTEMPTS = 3;

@@ -1,10 +1,10 @@
 /** The input of a scan, and the form in which it names paths that it leaves out. */
-import type { Stats } from 'node:fs';
 import type { HashName } from '../../git/objects/hash.ts';
 import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import type { Content } from './content.ts';
+import type { KnownFolder } from './known-folder.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;
@@ -24,8 +24,8 @@ export interface ScanOptions {
   readonly rereadSince: number | undefined;
   /** Files that are read now and by the next scan, since their stat data may not show a change. */
   readonly mapped?: ReadonlySet<string>;
-  /** Content that agt knows already, and the repository has. */
-  readonly known?: KnownContent | undefined;
+  /** The repository has the content of all that is known. */
+  readonly known?: KnownFolder | undefined;
   /** Undefined: every file is read. */
   readonly refreshed: RefreshedCache | undefined;
   /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */
@@ -41,9 +41,6 @@ export interface IgnoredFiles {
   /** Reads the rules of a repository in the folder, before its entries are examined. */
   readonly enterRepository: (path: string) => void;
 }
-
-/** The object name of the content of a file with such stat data; undefined if it must be read. */
-export type KnownContent = (path: string, stat: Stats) => string | undefined;
 
 /** Changes if a scan may capture other files of the same folder than before. */
 export function rulesText({ ignore, ignored }: Pick<ScanOptions, 'ignore' | 'ignored'>): string {

@@ -8,7 +8,7 @@
  * Links are never followed, and `.git` entries never entered. An entry counts only if the walk reaches it: a file below
  * a directory that has become a link may look up to date, and is gone.
  */
-import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { isOnFuse, isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
@@ -18,6 +18,7 @@ import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import type { Source } from '../source.ts';
 import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
+import type { EntryStat } from './known-folder.ts';
 import { refuseLargeChange } from './large-change.ts';
 import { MOST_FILES, TooManyFiles } from './most-files.ts';
 import type { HashedFile } from './read-files.ts';
@@ -134,8 +135,9 @@ class Walker implements Walked {
     else this.skip(path, kindOf(stat));
   }
 
-  private noteFile(path: string, stat: Stats): void {
-    const oid = this.options.known?.(path, stat);
+  private noteFile(path: string, stat: EntryStat): void {
+    const { known, mapped } = this.options;
+    const oid = mapped?.has(path) === true ? undefined : known?.contentOf(path, stat);
     if (oid !== undefined) {
       this.known.set(path, { stat, oid });
       return;
@@ -146,7 +148,7 @@ class Walker implements Walked {
     if (this.options.isLimited === true && this.toRead.length > MOST_FILES) throw new TooManyFiles();
   }
 
-  private listDirectory(path: string, stat: Stats, row: number): void {
+  private listDirectory(path: string, stat: EntryStat, row: number): void {
     const names = this.readDirectory(path);
     if (names === undefined) return;
     if (row >= 0 && this.cachedDirectories?.mustList(row) === false) this.hasNewTimes = true;
@@ -195,7 +197,9 @@ class Walker implements Walked {
   }
 
   /** Undefined if there is nothing, or if the system refuses. */
-  private lstat(path: string): Stats | undefined {
+  private lstat(path: string): EntryStat | undefined {
+    const known = this.options.known?.statOf(path);
+    if (known !== undefined) return known;
     try {
       const isCheckout = this.options.isLinked === true && path === 'sandbox';
       return (isCheckout ? statSync : lstatSync)(this.absolute(path), { throwIfNoEntry: false });
@@ -207,6 +211,8 @@ class Walker implements Walked {
 
   /** The sorted names; undefined if the directory is gone or cannot be listed. */
   private readDirectory(path: string): string[] | undefined {
+    const known = this.options.known?.namesIn(path);
+    if (known !== undefined) return known;
     try {
       return readdirSync(this.absolute(path), 'latin1').sort();
     } catch (error) {
@@ -236,7 +242,7 @@ function exists(path: string): boolean {
   }
 }
 
-function kindOf(stat: Stats): string {
+function kindOf(stat: EntryStat): string {
   if (stat.isSocket()) return 'is a socket';
   if (stat.isFIFO()) return 'is a named pipe';
   return 'is a device';

@@ -76,6 +76,17 @@ export class CachedDirectories implements CachedDirectoriesData {
     return this.paths.every((_, row) => !this.mustList(row));
   }
 
+  /** Without the size. */
+  stat(row: number): StatData {
+    const [mtimeMs, ctimeMs, ino, mode] = this.data.subarray(row * WIDTH, (row + 1) * WIDTH);
+    return { mtimeMs, ctimeMs, ino, mode, size: 0 } as StatData;
+  }
+
+  /** Whether both times are before `clock`. Any change after `clock` then shows in the stat data. */
+  isOlder(row: number, clock: number): boolean {
+    return (this.data[row * WIDTH] as number) < clock && (this.data[row * WIDTH + 1] as number) < clock;
+  }
+
   /** Whether the directory has the same stat data as when it was cached, and both times are before `clock`. */
   isSame(row: number, { mtimeMs, ctimeMs, ino, mode }: StatData, clock: number): boolean {
     const offset = row * WIDTH;
@@ -120,12 +131,12 @@ export class CachedDirectoriesBuilder {
     this.hasReliableTimes = directoryTimesAreReliable(folder);
   }
 
-  add(path: string, stat: Stats, isEmpty: boolean): void {
+  add(path: string, stat: StatData & Pick<Stats, 'dev'>, isEmpty: boolean): void {
     this.paths.push(path);
     this.numbers.push(...this.numbersOf(stat), stat.mode, isEmpty ? 1 : 0);
   }
 
-  private numbersOf({ mtimeMs, ctimeMs, ino, dev }: Stats): [number, number, number] {
+  private numbersOf({ mtimeMs, ctimeMs, ino, dev }: StatData & Pick<Stats, 'dev'>): [number, number, number] {
     if (dev !== this.device) return [Number.NaN, Number.NaN, BORDER];
     return this.hasReliableTimes ? [mtimeMs, ctimeMs, ino] : [Number.NaN, Number.NaN, Number.NaN];
   }

@@ -10,6 +10,7 @@ export const COLUMNS = ['mtimeMs', 'ctimeMs', 'size', 'ino', 'mode'] as const;
 export const WIDTH = COLUMNS.length;
 const MODE = COLUMNS.indexOf('mode');
 const SIZE = COLUMNS.indexOf('size');
+const INO = COLUMNS.indexOf('ino');
 
 export type StatData = Pick<Stats, (typeof COLUMNS)[number]>;
 
@@ -98,6 +99,16 @@ export class CachedFiles {
 
   mtimeMs(row: number): number {
     return this.columns.data[row * WIDTH] as number;
+  }
+
+  ino(row: number): number {
+    return this.columns.data[row * WIDTH + INO] as number;
+  }
+
+  stat(row: number): StatData {
+    const offset = row * WIDTH;
+    const [mtimeMs, ctimeMs, size, ino, mode] = this.columns.data.subarray(offset, offset + WIDTH);
+    return { mtimeMs, ctimeMs, size, ino, mode } as StatData;
   }
 
   /** A copy in which some rows have new stat data and object names. */

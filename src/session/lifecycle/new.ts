@@ -99,7 +99,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
   });
-  await warmUp(repository, record, source);
+  if (source !== undefined) await warmUp(repository, record);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,

@@ -35,8 +35,6 @@ export interface CloneSource {
 }
 
 export interface ClonedIndex {
-  /** In bytes. */
-  readonly size: number;
   readonly mtimeMs: number;
   /** Writes it to a path. */
   readonly copyTo: (path: string) => void;
@@ -121,19 +119,16 @@ function followInodes(gitDir: string, folder: string, commit: string): void {
   const bytes = withStatOfCopy(readFileSync(path), commit.length / 2, folder);
   if (bytes === undefined) return;
   const copyTo = () => writeFileAtomic(path, bytes, { cache: true });
-  writeClonedIndex(gitDir, { size: bytes.length, mtimeMs, copyTo });
+  writeClonedIndex(gitDir, { mtimeMs, copyTo });
 }
 
 /** From here on the kernel takes seconds to read the inodes of a clone: about 10,000 files. */
 const LARGE_INDEX = 1_000_000;
 
 /** Lets the kernel read the inodes of a clone, so that the agent's first `git status` need not. It takes no lock of git. */
-export async function warmUp(
-  { git }: Repository,
-  { sandbox }: SessionRecord,
-  source: CloneSource | undefined,
-): Promise<void> {
-  if ((source?.index?.size ?? 0) < LARGE_INDEX) return;
+export async function warmUp({ git }: Repository, { sandbox }: SessionRecord): Promise<void> {
+  const index = join(worktreeGitDir(sandbox) ?? '', 'index');
+  if ((statSync(index, { throwIfNoEntry: false })?.size ?? 0) < LARGE_INDEX) return;
   await startDetached(inDirectory(git, sandbox), ['--no-optional-locks', 'status', '--porcelain']);
 }
 

@@ -61,8 +61,8 @@ export async function findTemplate(
     if (record.commit !== commit && (await hasOtherAttributes(repository, record.commit, commit)))
       return undefined;
     const files = templateFiles(repository.agtDir, token.nonce);
+    if (!existsSync(files.index)) return undefined;
     const index = {
-      size: statSync(files.index).size,
       mtimeMs: record.mtimeMs,
       copyTo: (path: string) => copyFileSync(files.index, path, constants.COPYFILE_FICLONE),
     };

@@ -54,7 +54,7 @@ function capturedIndex(sandbox: string, digest: string, oidLength: number): Clon
     const bytes = readFileSync(file);
     const summary = summarizeIndex(bytes, oidLength);
     if (summary.digest !== digest || summary.split) return undefined;
-    return { size: bytes.length, mtimeMs, copyTo: (path) => writeFileSync(path, bytes) };
+    return { mtimeMs, copyTo: (path) => writeFileSync(path, bytes) };
   } catch {
     return undefined;
   }

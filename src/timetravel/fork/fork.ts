@@ -115,7 +115,7 @@ async function createFork(
       await fillFolder(repository, record, { ...origin, config });
     },
   });
-  await warmUp(repository, record, cloned);
+  if (cloned !== undefined) await warmUp(repository, record);
   return record;
 }
 

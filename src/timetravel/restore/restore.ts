@@ -4,7 +4,7 @@
  */
 
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
-import type { KnownContent } from '../../autocommit/scan/scan-options.ts';
+import type { KnownFolder } from '../../autocommit/scan/known-folder.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex, settleIndexTime } from '../../checkout/sandbox-git-dir.ts';
 import { restoreHead } from '../../checkout/sandbox-head.ts';
@@ -22,6 +22,7 @@ import { begin, complete, inState, requireAllowed } from '../../session/operatio
 import { isAttached, type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
+import { warmUp } from '../../session/workspace/clone.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
@@ -75,6 +76,7 @@ async function restore(
   failurePoint('restore: brought back');
   const verified = await captureAndVerify(session, start, request, known);
   failurePoint('restore: compared');
+  if (known !== undefined) await warmUp(session.repository, start.record);
   return {
     record: complete(session, start.begun, 'restore', request.now),
     snapshot: start.snapshot,
@@ -195,7 +197,7 @@ interface BroughtBack {
   readonly start: RestoreStart;
   readonly changed: number;
   readonly warnings: string[];
-  readonly known?: KnownContent;
+  readonly known?: KnownFolder;
 }
 
 /** Restores the folder and, if the sandbox is in the scope, its git directory. */
@@ -256,7 +258,7 @@ async function captureAndVerify(
   session: LockedSession,
   start: RestoreStart,
   { now, by, scope }: RestoreRequest,
-  known: KnownContent | undefined,
+  known: KnownFolder | undefined,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
   const { record, snapshot, wanted, taking } = start;

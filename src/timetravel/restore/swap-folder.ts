@@ -1,7 +1,7 @@
 /** Restores the files of a session by a swap, if it changes many paths and nothing is in the way. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
-import type { KnownContent } from '../../autocommit/scan/scan-options.ts';
+import type { KnownFolder } from '../../autocommit/scan/known-folder.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -47,8 +47,7 @@ interface Start extends FilesToRestore {
 interface SwappedFolder<S> extends RestoredFiles {
   /** With the metadata of the folder that is in place now. */
   readonly start: S;
-  /** The content of the files that came with that folder. */
-  readonly known: KnownContent;
+  readonly known: KnownFolder;
 }
 
 /** Undefined if agt has to write the files. @throws AgtError if there is too little room for that */

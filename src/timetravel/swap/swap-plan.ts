@@ -12,7 +12,7 @@ import { parentPath } from '../../disk/parent-path.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 
 /** What a stat cache knows of a folder in which everything is captured. */
-export interface KnownFolder {
+export interface CachedFolder {
   readonly files: CachedFiles;
   readonly directories: CachedDirectories;
 }
@@ -25,9 +25,7 @@ export interface SwapPlan {
   readonly copied: readonly string[];
   /** In bytes. */
   readonly copiedSize: number;
-  /** Files of the snapshot that the moment has already, by path, with their rows in its stat cache. */
-  readonly kept: ReadonlyMap<string, number>;
-  /** Those of them that replace a file of the session folder. */
+  /** Files that the moment has as in the snapshot, and the session folder in another way. */
   readonly replacing: readonly string[];
   /** Permission bits to set last. */
   readonly modes: ReadonlyMap<string, number>;
@@ -45,10 +43,10 @@ const BITS = 0o7777;
 const SET_ID_BITS = 0o6000;
 
 /** `restore` leads from the session folder as it is now, whose stat cache is `now`, to the snapshot. */
-export function planSwap(restore: CheckoutPlan, now: KnownFolder, moment: KnownFolder): SwapPlan {
+export function planSwap(restore: CheckoutPlan, now: CachedFolder, moment: CachedFolder): SwapPlan {
   const files = compareFiles(restore, now.files, moment.files);
   const directories = compareDirectories(restore, now, moment.directories, files.inhabited);
-  const { deletions, copied: copiedFiles, writes, kept } = files;
+  const { deletions, copied: copiedFiles, writes } = files;
   const copied = [...copiedFiles, ...directories.copied];
   const modes = new Map([...directories.modes, ...restore.modes]);
   const first = {
@@ -57,11 +55,11 @@ export function planSwap(restore: CheckoutPlan, now: KnownFolder, moment: KnownF
     emptyDirectories: { made: [], removed: [] },
   };
   const replacing = restore.writes
-    .filter(({ path, isNew }) => !isNew && kept.has(path))
+    .filter(({ path, isNew }) => !isNew && files.kept.has(path))
     .map(({ path }) => path);
   const written = deletions.length + writes.length + copied.length + modes.size + directories.emptied.length;
   const size = written + replacing.length * COST_OF_NEW_TIME;
-  return { first, copied, copiedSize: files.copiedSize, kept, replacing, modes, size };
+  return { first, copied, copiedSize: files.copiedSize, replacing, modes, size };
 }
 
 interface ComparedFiles {
@@ -69,7 +67,8 @@ interface ComparedFiles {
   readonly copied: readonly string[];
   readonly copiedSize: number;
   readonly writes: readonly FileToWrite[];
-  readonly kept: ReadonlyMap<string, number>;
+  /** Files of the snapshot that the moment has already. */
+  readonly kept: ReadonlySet<string>;
   /** Directories of the session folder in which a file stays. */
   readonly inhabited: ReadonlySet<string>;
 }
@@ -93,12 +92,12 @@ function compareFiles(restore: CheckoutPlan, now: CachedFiles, moment: CachedFil
     copied.push(now.path(row));
     copiedSize += now.size(row);
   }
-  const kept = new Map<string, number>();
+  const kept = new Set<string>();
   const writes: FileToWrite[] = [];
   for (const file of restore.writes) {
     const row = moment.find(file.path);
     if (row >= 0) used[row] = 1;
-    if (row >= 0 && isWanted(moment, row, file)) kept.set(file.path, row);
+    if (row >= 0 && isWanted(moment, row, file)) kept.add(file.path);
     else writes.push({ ...file, isNew: row < 0 });
   }
   const deletions: string[] = [];
@@ -124,7 +123,7 @@ interface ComparedDirectories {
 
 function compareDirectories(
   restore: CheckoutPlan,
-  now: KnownFolder,
+  now: CachedFolder,
   moment: CachedDirectories,
   inhabited: ReadonlySet<string>,
 ): ComparedDirectories {

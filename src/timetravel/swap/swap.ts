@@ -7,7 +7,7 @@
 import { existsSync, lchownSync, lstatSync, lutimesSync, rmSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import type { KnownContent } from '../../autocommit/scan/scan-options.ts';
+import { KnownFolder } from '../../autocommit/scan/known-folder.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { applyPlan } from '../../checkout/apply.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
@@ -26,7 +26,7 @@ import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { hasBorders, type KnownMoment, momentsNear } from '../near-moment.ts';
 import { isAsCaptured } from './as-captured.ts';
 import { copyEntries } from './copy-entries.ts';
-import { type KnownFolder, planSwap, type SwapPlan } from './swap-plan.ts';
+import { type CachedFolder, planSwap, type SwapPlan } from './swap-plan.ts';
 
 /** A restore of fewer paths is as quick without. */
 const MANY_PATHS = 5000;
@@ -56,6 +56,7 @@ export interface SwapRequest {
 /** The moment to clone, and what to change in the clone. */
 export interface NearestMoment {
   readonly near: KnownMoment;
+  readonly cached: CachedFolder;
   readonly plan: SwapPlan;
 }
 
@@ -76,7 +77,7 @@ export async function findSwap(
 export interface Swapped {
   /** With the token of the folder that is in place now. */
   readonly begun: SessionRecord;
-  readonly known: KnownContent;
+  readonly known: KnownFolder;
 }
 
 /**
@@ -87,14 +88,14 @@ export async function trySwap(
   session: LockedSession,
   begun: SessionRecord,
   commit: string,
-  { near, plan }: NearestMoment,
+  nearest: NearestMoment,
 ): Promise<Swapped | undefined> {
   const { repository } = session;
   const mayReplace = async (aside: string) =>
     isNobodyInside(aside) && isAsCaptured(repository, begun, aside, commit);
   try {
-    const folders = await makeClone(repository, begun, near.moment.token.path);
-    const known = await complete(repository, sessionFolder(begun), folders.making, { near, plan });
+    const folders = await makeClone(repository, begun, nearest.near.moment.token.path);
+    const known = await complete(repository, sessionFolder(begun), folders.making, nearest);
     const settled = await exchange(repository, folders, mayReplace);
     return settled && { begun: settled, known };
   } catch {
@@ -108,7 +109,7 @@ export async function trySwap(
 async function folderNow(
   repository: Repository,
   { record, before, plan, size }: SwapRequest,
-): Promise<KnownFolder | undefined> {
+): Promise<CachedFolder | undefined> {
   const { failed, skipped, ignored, commit } = before;
   const isWhole = failed.length + skipped.length + ignored.length + plan.blocked.length === 0;
   if (size <= testableLimit(MANY_PATHS) || !isWhole || !canSwap(repository, record)) return undefined;
@@ -122,15 +123,16 @@ async function folderNow(
 async function nearestMoment(
   repository: Repository,
   { record, plan: restore, size, wanted }: SwapRequest,
-  now: KnownFolder,
+  now: CachedFolder,
 ): Promise<NearestMoment | undefined> {
   let nearest: NearestMoment | undefined;
   for await (const near of momentsNear(repository, record, wanted, AROUND)) {
     const { files, directories } = near.cache;
     if (directories === undefined) continue;
-    const plan = planSwap(restore, now, { files, directories });
+    const cached = { files, directories };
+    const plan = planSwap(restore, now, cached);
     const isNearer = plan.size * 2 <= size && (nearest === undefined || plan.size < nearest.plan.size);
-    if (isNearer && plan.copiedSize <= MOST_COPIED) nearest = { near, plan };
+    if (isNearer && plan.copiedSize <= MOST_COPIED) nearest = { near, cached, plan };
     if (plan.size * NEAR_ENOUGH <= size) break;
   }
   return nearest;
@@ -141,8 +143,8 @@ async function complete(
   { git }: Repository,
   live: string,
   clone: string,
-  { near, plan }: NearestMoment,
-): Promise<KnownContent> {
+  { near, cached, plan }: NearestMoment,
+): Promise<KnownFolder> {
   const path = Buffer.from(clone).toString('latin1');
   for (const entry of near.content.skipped) removeAt(`${path}/${entry}`);
   rmSync(join(clone, IGNORE_FILE), { force: true });
@@ -155,14 +157,15 @@ async function complete(
   // agt's own file is the same file: the link that makes the folder a worktree.
   const own = ['.', 'sandbox/.git', IGNORE_FILE].filter((name) => existsSync(join(live, name)));
   await copyEntries(live, clone, [...own, ...plan.copied]);
-  const replaced = renew(live, clone, plan, near);
+  const renewed = renew(live, clone, plan, near);
   await apply({ ...NOTHING, modes: plan.modes });
-  return (name, stat) => {
-    const row = plan.kept.get(name) ?? -1;
-    const own = replaced.get(name);
-    const isSame = own === undefined ? near.cache.files.isSame(row, stat, Infinity) : isEqual(own, stat);
-    return row >= 0 && isSame ? near.cache.files.oid(row) : undefined;
-  };
+  const { first, copied, modes } = plan;
+  const made = [...first.directories.keys()].filter((path) => cached.directories.find(path) < 0);
+  const touched = [
+    ...[...near.content.skipped, ...own, ...copied, ...made, ...modes.keys(), ...renewed.keys()],
+    ...[...first.deletions, ...first.emptiedDirectories, ...first.writes.map((file) => file.path)],
+  ];
+  return new KnownFolder({ ...cached, touched, renewed, device: lstatSync(clone).dev });
 }
 
 const NOTHING: CheckoutPlan = {
@@ -191,8 +194,4 @@ function renew(
     if (cache.files.find(path) >= 0) renewed.set(path, lstatSync(target));
   }
   return renewed;
-}
-
-function isEqual(a: Stats, b: Stats): boolean {
-  return (['mtimeMs', 'ctimeMs', 'size', 'ino', 'mode'] as const).every((key) => a[key] === b[key]);
 }
