@@ -103,6 +103,7 @@ function bench(runs: number): void {
       writeFileSync(join(sandboxOf(one), 'src/d0/f0.ts'), 'changed once more\n');
       if (provider === 'btrfs' || provider === 'zfs')
         time(provider, 'autocommit --later', agt, ['autocommit', one, '--later'], repository);
+      must(agt, ['autocommit', one], repository); // so that the undo has no moment to capture before
       rmSync(join(sandboxOf(one), 'node_modules'), { recursive: true });
       const restore = [...ALONE, agt, 'undo', one, '-q'];
       time(provider, 'undo of rm -rf node_modules', restore[0] as string, restore.slice(1), repository);

@@ -24,7 +24,10 @@ function attempt(change: () => void): void {
 export function change(folder: string, seed: number): void {
   const random = randomFrom(seed);
   const directory = () =>
-    join(folder, ['sandbox', 'sandbox/d', 'sandbox/d/e', 'xdg', 'config'][random(5)] as string);
+    join(
+      folder,
+      ['sandbox', 'sandbox/d', 'sandbox/d/e', 'sandbox/many', 'xdg', 'config'][random(6)] as string,
+    );
   const path = () => join(directory(), `${['f', 'g\u00e9', 'h i'][random(3)]}${random(30)}`);
   for (let n = 0; n < 30; n++) {
     const [kind, one, other] = [random(8), path(), path()];
@@ -40,6 +43,6 @@ export function change(folder: string, seed: number): void {
     });
   }
   if (seed % 3 !== 0)
-    for (let n = 0; n < 280; n++) write(join(folder, `sandbox/many/f${n}`), `${seed} ${n}\n`);
+    for (let n = 0; n < 280; n++) attempt(() => write(join(folder, `sandbox/many/f${n}`), `${seed} ${n}\n`));
   if (seed % 5 === 4) rmSync(join(folder, 'sandbox/many'), { recursive: true, force: true });
 }

@@ -145,6 +145,21 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     expect(inPlace).toBeGreaterThan(0);
     expect(calls.slice(inPlace + 1).filter((call) => /\bd\d+\/f\d+"/.test(call))).toEqual([]);
     expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', read: 0 });
+  });
+
+  test('files that no frozen moment has come back with the directory that one has', () => {
+    const late = join(modules, 'd7/late');
+    write(late, 'late\n');
+    linkSync(join(modules, 'd8/f8'), join(modules, 'd8/linked'));
+    chmodSync(join(modules, 'd9/f9'), 0o600);
+    autocommit(session);
+    const wanted = snapshotFolder(session.folder);
+    removeModules();
+    const undo = () =>
+      expect(agtAlone(repository, 'undo', 's1')).toMatch(/^s1: restored \d+ paths, verified\n/);
+    expect(isSwapped(undo)).toBe(true);
+    expect(snapshotFolder(session.folder)).toEqual(wanted);
+    expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', read: 0 });
     agtAlone(repository, 'redo', 's1');
   });
 
