@@ -85,6 +85,13 @@ export function systemFailure(error: unknown): string | undefined {
   return `${String(error.syscall)}${path}: ${systemReason(error)}`;
 }
 
+/** Adds the path to a failed call that had only a descriptor: a full disk is noticed by write(2). */
+export function nameFile(error: unknown, path: string): unknown {
+  return error instanceof Error && 'syscall' in error && !('path' in error)
+    ? Object.assign(error, { path })
+    : error;
+}
+
 /** Why a system call failed: `no such file or directory`. */
 export function systemReason(error: unknown): string {
   if (!(error instanceof Error && 'errno' in error)) return errorCode(error) || String(error);

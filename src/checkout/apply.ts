@@ -4,7 +4,8 @@
  */
 
 import { failurePoint } from '../disk/failure-point.ts';
-import { errorCode } from '../errors.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { errorCode, nameFile } from '../errors.ts';
 import { readBlobs } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
@@ -84,7 +85,7 @@ class Steps {
     const code = errorCode(error);
     if (error instanceof ConcurrentChange) this.changed.add(error.path);
     else if (['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR'].includes(code)) this.changed.add(path);
-    else if (FATAL.includes(code)) throw error;
+    else if (FATAL.includes(code)) throw nameFile(error, displayPath(path));
     else this.refuse(path, failureReason(verb, error));
   }
 }

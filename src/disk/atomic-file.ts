@@ -5,6 +5,7 @@
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { nameFile } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
 import { tryToMakeDirectories } from './make-directories.ts';
 
@@ -40,7 +41,7 @@ export function prepareFile(
       action();
     } catch (error) {
       discard();
-      throw error;
+      throw nameFile(error, path);
     }
   };
   orDiscard(() => {

@@ -5,7 +5,7 @@
  */
 import { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { AgtError, EXIT, errorCode } from '../errors.ts';
+import { AgtError, EXIT, errorCode, nameFile } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
 import { giveLifeSign } from './life-sign.ts';
 import { ageOf, dropOwned, ownerHasEnded, ownerIsGone, ownerText, readIfThere } from './lock-owner.ts';
@@ -54,7 +54,7 @@ function tryLink(path: string, own: string): boolean {
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
-    throw error;
+    throw nameFile(error, path);
   } finally {
     rmSync(temporary, { force: true });
   }

@@ -96,8 +96,9 @@ describe('a note for the next autocommit that cannot be written costs a warning'
       join(session.repository, '.git/agt', `${path}.tmp`),
     );
     expect(outcome.exitCode).toBe(0);
+    const file = join(session.repository, '.git/agt', path);
     expect(outcome.stderr).toBe(
-      `warning: s1: captured, but ${what} could not be written: write: i/o error\n`,
+      `warning: s1: captured, but ${what} could not be written: write ${file}: i/o error\n`,
     );
     expect(snapshotTree(session, 'agtsessions/s1').get('sandbox/good')).toBe('100644 changed\n');
     expect(leftovers(session)).toEqual([]);

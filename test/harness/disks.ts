@@ -1,6 +1,6 @@
 /** File systems on loop devices: a sparse file, mounted in a directory of the tests. They need root. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from './world.ts';
 
@@ -111,4 +111,20 @@ export function btrfsProblem(): string | undefined {
   } catch (error) {
     return `no btrfs can be mounted: ${(error as Error).message}`;
   }
+}
+
+/** Leaves no room for data; btrfs keeps small files elsewhere, and `small` fills that too. Returns a function that empties it. */
+export function fillDisk({ path }: Disk, small = false): () => void {
+  const filler = join(path, 'filler');
+  mkdirSync(filler);
+  const large = join(filler, 'large');
+  const size = () => statSync(large, { throwIfNoEntry: false })?.size ?? 0;
+  for (let more = SIZE / 2; more > 4096; more /= 2)
+    while (spawnSync('fallocate', ['-o', String(size()), '-l', String(more), large]).status === 0);
+  try {
+    for (let n = 0; small; n++) writeFileSync(join(filler, String(n)), 'x'.repeat(2000));
+  } catch {
+    // it is full
+  }
+  return () => rmSync(filler, { recursive: true });
 }

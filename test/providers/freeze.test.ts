@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
 import { frozenView, listMoments } from '../../src/providers/moment.ts';
-import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
+import { btrfsProblem, type Disk, fillDisk, mountBtrfs } from '../harness/disks.ts';
 import {
   autocommit,
   onDisk,
@@ -42,8 +42,6 @@ function writeMany(directory: string, text: string, count = 300): void {
   mkdirSync(directory, { recursive: true });
   for (let n = 0; n < count; n++) writeFileSync(join(directory, `f${n}`), `${text} ${n}\n`);
 }
-
-const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
 
 describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
   let disk: Disk;
@@ -272,13 +270,11 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     const own = sessionOf(repository, 'full');
     const { commit } = autocommit(own);
     for (let n = 0; n < 300; n++) writeFileSync(join(own.sandbox, `f${n}`), randomBytes(100_000));
-    const filler = join(disk.path, 'filler');
-    for (let size = 256 * 1024 * 1024; size > 4096; size /= 2)
-      while (spawnSync('fallocate', ['-o', String(sizeOf(filler)), '-l', String(size), filler]).status === 0);
+    const empty = fillDisk(disk);
     const refused = tryAutocommit(own);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/^error: .*(space|full)/i)]);
     expect(git(repository, 'rev-parse', 'agtsessions/full')).toBe(commit);
-    rmSync(filler);
+    empty();
     expect(moments(own)).toEqual([]);
     expect(autocommit(own).changes).toHaveLength(300);
     expect(snapshotTree(own, 'agtsessions/full')).toEqual(onDisk(own));

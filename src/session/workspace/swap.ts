@@ -74,22 +74,22 @@ export async function makeClone(
 
 /**
  * Puts the clone in the place of the session folder, if `mayReplace` says so of the folder that is out of the way then.
- * Undefined if not: then everything is as before, without the clone.
+ * If not, and also if it throws, settleSwap goes back or forward.
  */
 export async function exchange(
   repository: Repository,
   { record, making, aside }: SwapFolders,
   mayReplace: (aside: string) => Promise<boolean>,
-): Promise<SessionRecord | undefined> {
+): Promise<void> {
   const folder = sessionFolder(record);
   keepRegistration(repository, record);
   renameSync(folder, aside);
   failurePoint('swap: moved aside');
-  if (!(await mayReplace(aside))) return undefined;
+  if (!(await mayReplace(aside))) return;
   renameSync(making, folder);
   flush(dirname(folder));
   failurePoint('swap: in place');
-  return settleSwap(repository, record, 'keep');
+  await settleSwap(repository, record, 'keep');
 }
 
 /**

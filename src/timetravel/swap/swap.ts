@@ -93,16 +93,16 @@ export async function trySwap(
   const { repository } = session;
   const mayReplace = async (aside: string) =>
     isNobodyInside(aside) && isAsCaptured(repository, begun, aside, commit);
+  let known: KnownFolder | undefined;
   try {
     const folders = await makeClone(repository, begun, nearest.near.moment.token.path);
-    const known = await complete(repository, sessionFolder(begun), folders.making, nearest);
-    const settled = await exchange(repository, folders, mayReplace);
-    return settled && { begun: settled, known };
+    known = await complete(repository, sessionFolder(begun), folders.making, nearest);
+    await exchange(repository, folders, mayReplace);
   } catch {
-    return undefined;
-  } finally {
-    await settleSwap(repository, session.read() ?? begun, 'drop');
+    // the folder in place says how far agt has come
   }
+  const settled = await settleSwap(repository, session.read() ?? begun, 'drop');
+  return known === undefined || settled.token === begun.token ? undefined : { begun: settled, known };
 }
 
 /** Undefined if something is in the way of a swap. */
