@@ -1,8 +1,7 @@
 /** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
-import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Position } from '../../timetravel/restore/undo.ts';
@@ -27,7 +26,7 @@ export function printRestore(
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
   const verified = mismatches.length === 0;
-  const undo = before === undefined ? undefined : commandToRestore(context, record, before);
+  const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   if (asJson) {
     context.out(
@@ -59,7 +58,7 @@ export function printRestore(
     const isPrompt = context.isPrompt === true;
     const again = isPrompt
       ? `agt restore ${shortOid(snapshot.commit)}`
-      : commandToRestore(context, record, snapshot.commit);
+      : commandToRestore(record, shortOid(snapshot.commit));
     context.err(`hint: to try again: ${again}\n`);
   }
   return EXIT.failed;
@@ -69,19 +68,6 @@ export function printRestore(
 function promptBack({ before, changed }: RestoreResult, by: Move['by'] | undefined): string | undefined {
   if (before === undefined || changed === 0) return undefined;
   return by === 'undo' ? 'agt redo' : 'agt undo';
-}
-
-/** A session may have the name of an attached folder. */
-export function commandToRestore(
-  { cwd }: Pick<Context, 'cwd'>,
-  record: SessionRecord,
-  commit: string,
-): string {
-  const { session_id: id, checkout } = record;
-  if (!isAttached(record) || checkout === undefined)
-    return `agt session restore ${id} --to ${shortOid(commit)}`;
-  const directory = cwd === checkout ? '' : `-C ${shellQuote(checkout)} `;
-  return `agt ${directory}snapshot restore ${shortOid(commit)}`;
 }
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`. */

@@ -4,6 +4,7 @@ import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { type Git, resolveObject } from '../../git/run/git.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -27,7 +28,7 @@ export async function requireKnownPaths(
     throw new AgtError(`"${shown}" is neither in snapshot ${commit.slice(0, 10)} nor in the session`, {
       hints: [
         'paths are relative to the sandbox, or to the current directory if that is in the session',
-        `to see the snapshot: agt session restore ${record.session_id} --to ${commit.slice(0, 10)} --dry-run`,
+        `to see the snapshot: ${commandToRestore(record, commit.slice(0, 10))} --dry-run`,
       ],
     });
   }

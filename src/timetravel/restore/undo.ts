@@ -10,6 +10,7 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToList, commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxPlace } from '../../session/sandbox-place.ts';
@@ -119,7 +120,7 @@ export async function findUndoTarget(
     current < 1
       ? `"${id}" has no earlier snapshot`
       : `all earlier snapshots of "${id}" equal the current one`;
-  throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: agt session log ${id}`] });
+  throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: ${commandToList(record)}`] });
 }
 
 /** The snapshot that a redo goes to: the one that the last undo left. @throws AgtError if something new was done since. */
@@ -136,7 +137,7 @@ export async function findRedoTarget(
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
   throw new AgtError(`nothing to redo: the last change of "${shownId(record)}" was not an undo`, {
-    hints: [`to go to any snapshot: agt session restore ${shownId(record)} --to SNAPSHOT`],
+    hints: [`to go to any snapshot: ${commandToRestore(record, 'SNAPSHOT')}`],
   });
 }
 

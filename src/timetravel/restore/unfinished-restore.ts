@@ -4,8 +4,9 @@
  */
 import { AgtError } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToMove } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
-import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import type { RestoreRequest } from './request.ts';
 
@@ -13,9 +14,8 @@ import type { RestoreRequest } from './request.ts';
 export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): void {
   const { intent } = record;
   if (by !== 'redo' || intent?.operation !== 'restore' || intent.by !== 'undo') return;
-  const finish = isAttached(record) ? 'agt undo' : `agt session undo ${record.session_id}`;
   throw new AgtError(`an undo of "${shownId(record)}" is not finished`, {
-    hints: [`finish it: ${finish}`, 'then a redo takes it back'],
+    hints: [`finish it: ${commandToMove(record, 'undo')}`, 'then a redo takes it back'],
   });
 }
 
