@@ -80,8 +80,10 @@ test('a restore says that files which git ignores are in the way, and is not ver
   const { exitCode, stdout, stderr } = agt(folder, 'snapshot', 'restore', 'then', '--json');
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ verified: false, mismatches: ['x', 'y/z'] });
-  expect(stderr).toContain('x was not restored: it is a directory that holds files that no restore deletes');
-  expect(stderr).toContain('y was not restored: it is a file that git ignores');
+  expect(stderr).toContain(
+    'warning: x was not restored: it is a directory that holds files that no restore deletes',
+  );
+  expect(stderr).toContain('warning: y was not restored: it is a file that git ignores');
   const texts = ['x/p.log', 'y'].map((name) => readFileSync(join(folder, name), 'utf8'));
   expect(texts).toEqual(['ignored\n', 'ignored\n']);
 });

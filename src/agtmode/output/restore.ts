@@ -7,7 +7,6 @@ import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
-import { pathIn } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** An undo or a redo, and where it has come to. */
@@ -37,7 +36,7 @@ export function printRestore(
         commit,
         changed,
         verified,
-        mismatches: mismatches.map((path) => pathIn(record, path)),
+        mismatches,
         undo,
         ...(position && { position: positionJson(position) }),
       }),
@@ -52,7 +51,7 @@ export function printRestore(
   if (verified) return EXIT.done;
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
-  for (const path of mismatches) context.err(`  ${showPath(pathIn(record, path))}\n`);
+  for (const path of mismatches) context.err(`  ${showPath(path)}\n`);
   // The next undo would go on from here.
   if (by !== undefined) {
     const isPrompt = context.isPrompt === true;
@@ -90,11 +89,11 @@ export function printRestorePreview(context: Context, preview: Preview, asJson: 
   const { record, snapshot, paths } = preview;
   const id = record.session_id;
   if (asJson) {
-    const changes = paths.map(({ kind, path }) => ({ path: pathIn(record, path), status: fileStatus(kind) }));
+    const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
     context.out(json({ session_id: id, snapshot: snapshot.commit, changes, dry_run: true }));
     return;
   }
-  for (const { kind, path } of paths) context.out(`${kind} ${showPath(pathIn(record, path))}\n`);
+  for (const { kind, path } of paths) context.out(`${kind} ${showPath(path)}\n`);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;

@@ -3,8 +3,8 @@
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { shownId } from '../../session/attached/store.ts';
-import { isAttached, type Landed, type SessionRecord } from '../../session/record.ts';
+import { shownId, shownPath } from '../../session/attached/store.ts';
+import type { Landed, SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Context } from '../context.ts';
 import { age, json, shortOid, showPath } from './format.ts';
@@ -61,11 +61,6 @@ export function shownState(status: SessionStatus): string {
   return running === true ? 'running' : record.state;
 }
 
-/** A path of a snapshot as people write it. An attached folder has nothing beside its files. */
-export function pathIn(record: SessionRecord, path: string): string {
-  return isAttached(record) ? path.replace(/^sandbox\//, '') : path;
-}
-
 /** Prints each path that could not be captured, and why. */
 export function printNotCaptured(
   context: Context,
@@ -73,7 +68,7 @@ export function printNotCaptured(
   failed: readonly NotCaptured[],
 ): void {
   for (const { path, reason } of failed)
-    context.err(`error: ${shownId(record)}: ${showPath(pathIn(record, path))} ${reason}\n`);
+    context.err(`error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}\n`);
 }
 
 /** Readable paths, relative to the sandbox. */
