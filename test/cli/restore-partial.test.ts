@@ -71,3 +71,16 @@ test('a path in a folder without a session is named as it is there', () => {
       stderr: `error: "${path}" is not in the folder ${folder}\n${hint}`,
     });
 });
+
+test.each(['session', 'snapshot'])('agt %s restore refuses an empty path, and changes nothing', (command) => {
+  const folder = makeRepository({ a: 'a\n' });
+  agtOk(folder, 'snapshot', '--label', 'then');
+  write(join(folder, 'a'), 'changed\n');
+  const words = command === 'session' ? ['--to', 'then'] : ['then'];
+  expect(agt(folder, command, 'restore', ...words, '--path', '')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'error: --path is empty\nhint: give a path, or leave it out to restore everything\n',
+  });
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('changed\n');
+});
