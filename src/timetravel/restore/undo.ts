@@ -129,14 +129,17 @@ export async function findRedoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current, isBetween } = await readSteps(
-    repository,
-    await readHistory(repository.git, snapshotRefs(record)),
-  );
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const { steps, current, isBetween } = await readSteps(repository, history);
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  throw new AgtError(`nothing to redo: the last change of "${shownId(record)}" was not an undo`, {
+  const id = shownId(record);
+  const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
+  const reason = isLast
+    ? `"${id}" is at its last step`
+    : `nothing was undone since the last change of "${id}"`;
+  throw new AgtError(`nothing to redo: ${reason}`, {
     hints: [`to go to any snapshot: ${commandToRestore(record, 'SNAPSHOT')}`],
   });
 }
