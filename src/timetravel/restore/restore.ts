@@ -38,7 +38,7 @@ import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
 import { planRestore, swapFolder } from './swap-folder.ts';
-import { refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
+import { killedRedo, refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreResult {
@@ -124,8 +124,9 @@ async function prepare(
   const folder = await ensureWorktree(repository, record);
   const keep = await unkeptWorkTip(repository, record);
   if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
+  const unfinished = resumed?.commit ?? (await killedRedo(repository, found, request.by));
   const marks = {
-    ...(resumed === undefined ? {} : { unfinished: resumed.commit }),
+    ...(unfinished === undefined ? {} : { unfinished }),
     ...(await filesOfLast(repository, record)),
   };
   const before =

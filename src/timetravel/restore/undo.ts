@@ -19,6 +19,7 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { isBeforeRedo } from './unfinished-restore.ts';
 
 interface UndoHistory {
   /** Oldest first. */
@@ -105,12 +106,10 @@ export async function findUndoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current, isBetween } = await readSteps(
-    repository,
-    await readHistory(repository.git, snapshotRefs(record)),
-  );
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const { steps, current, isBetween } = await readSteps(repository, history);
   const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
-  const isBack = hasUncaptured || isBetween || isGone;
+  const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   if (isBack && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
