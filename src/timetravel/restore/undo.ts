@@ -31,31 +31,53 @@ interface UndoHistory {
 }
 
 /** `history` is newest first. */
-export function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
-  return replayHistory(history, (a, b) => isSameSnapshot(repository, a.commit, b.commit));
+export async function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
+  // Nearly all snapshots differ in these, which git tells for all of them at once.
+  const names = history.flatMap(({ commit }) => [`${commit}:sandbox`, `${commit}:_/index`]);
+  const found = await findObjects(repository.git, names);
+  const keys = new Map(
+    history.map(({ commit }, i) => [commit, `${found[2 * i]?.oid} ${found[2 * i + 1]?.oid}`]),
+  );
+  return replayHistory(
+    history,
+    async (a, b) =>
+      keys.get(a.commit) === keys.get(b.commit) && isSameSnapshot(repository, a.commit, b.commit),
+  );
 }
 
-/**
- * A snapshot that changed nothing, such as one with a label alone, takes no redo away. `isSame` costs calls of git, so it
- * is asked only while a redo is possible.
- */
+interface Step {
+  /** The newest one with a label, if there is one. */
+  snapshot: Snapshot;
+  /** All snapshots of the step: those that changed nothing after the first. */
+  readonly commits: string[];
+}
+
+/** A snapshot that changed nothing, such as one with a label alone, is no step. It takes no redo away, and names the step. */
 export async function replayHistory(
   history: readonly Snapshot[],
   isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>,
 ): Promise<UndoHistory> {
-  const steps: Snapshot[] = [];
+  const steps: Step[] = [];
   let current = -1;
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
     const target = targetOf(snapshot, steps, current);
+    const step = steps[current];
     if (target >= 0) current = target;
-    else if (current + 1 === steps.length || !(await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
+    else if (step !== undefined && (await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
+      step.commits.push(snapshot.commit);
+      if (snapshot.label !== undefined) step.snapshot = snapshot;
+    } else {
       steps.splice(current + 1);
-      current = steps.push(snapshot) - 1;
+      current = steps.push({ snapshot, commits: [snapshot.commit] }) - 1;
     }
   }
-  return { steps, current, isBetween: history[0]?.unfinished !== undefined };
+  return {
+    steps: steps.map((step) => step.snapshot),
+    current,
+    isBetween: history[0]?.unfinished !== undefined,
+  };
 }
 
 /** After an unfinished restore, every snapshot is a step: it holds what the restore left. */
@@ -89,10 +111,10 @@ export async function readPosition(
 }
 
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
-function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: number): number {
-  const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;
-  if (snapshot.restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
-  if (snapshot.restoredBy !== 'redo') return -1;
+function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[], current: number): number {
+  const isTarget = ({ commits }: Step) => commits.includes(restored);
+  if (restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
+  if (restoredBy !== 'redo') return -1;
   const ahead = steps.slice(current).findIndex(isTarget);
   return ahead < 0 ? -1 : current + ahead;
 }
