@@ -1,5 +1,5 @@
 /** A command that cannot run here passes on the reason, and its hint helps. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -132,4 +132,18 @@ test('hints about a folder work where they are read', () => {
   }
   const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
   expect(agtOk(above, ...back.split(' '))).toContain('verified');
+});
+
+test('the list of known sessions says how many it leaves out', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', '--id', 'first');
+  const record = join(repository, '.git/agt/sessions/first.json');
+  const later = (n: number) => new Date(Date.now() + n * 60_000).toISOString();
+  for (let n = 1; n <= 11; n++) {
+    const copy = { ...JSON.parse(readFileSync(record, 'utf8')), session_id: `s${n}`, created_at: later(n) };
+    writeFileSync(record.replace('first', `s${n}`), JSON.stringify(copy));
+  }
+  expect(agt(repository, 'session', 'show', 'nope').stderr).toContain(
+    '\nhint: sessions here: s11, s10, s9, s8, s7, s6, s5, s4, s3, s2, and 2 more\n',
+  );
 });

@@ -1,6 +1,7 @@
 /** Prints sessions, as text and as JSON. */
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
+import { listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { shownId, shownPath } from '../../session/attached/store.ts';
@@ -130,6 +131,5 @@ export async function printNewSession(
 const MOST_LISTED = 5;
 
 function listPaths(paths: readonly string[]): string {
-  const more = paths.length > MOST_LISTED ? `, and ${paths.length - MOST_LISTED} more` : '';
-  return paths.slice(0, MOST_LISTED).map(showPath).join(', ') + more;
+  return listSome(paths.map(showPath), MOST_LISTED);
 }
