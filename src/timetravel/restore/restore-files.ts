@@ -142,15 +142,14 @@ export async function requireRoom(
 interface StayingFiles {
   /** With the directories above; as shown to people. */
   readonly paths: ReadonlySet<string>;
-  readonly count: number;
-  readonly example: string;
+  readonly warnings: readonly string[];
 }
 
-export const NO_FILES: StayingFiles = { paths: new Set(), count: 0, example: '' };
+export const NO_FILES: StayingFiles = { paths: new Set(), warnings: [] };
 
 /**
- * Files of an attached folder that git ignored before the restore, and that the restored `.gitignore` does not name. agt
- * deletes none of them, and the snapshot after the restore has them.
+ * Files of an attached folder that git ignored before the restore, and that the restored `.gitignore` does not name, and
+ * those that somebody wrote during the restore. agt deletes none of them, and the snapshot after the restore has them.
  */
 export async function stayingFiles(
   git: Git,
@@ -169,11 +168,19 @@ export async function stayingFiles(
   const directories = wanted.emptyDirectories.filter((path) => isDirectory(record, path));
   const above = staying.flatMap(parentDirectories).filter((path) => !then.has(path));
   const paths = [...staying, ...above, ...directories];
-  return {
-    paths: new Set(paths.map(shown)),
-    count: staying.length,
-    example: shown(staying[0] ?? ''),
-  };
+  const wasIgnored = (path: string) => isIgnored?.(path) === true;
+  const kinds = [
+    { which: 'that git ignored before', files: staying.filter(wasIgnored) },
+    { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)) },
+  ];
+  const warnings = kinds
+    .filter(({ files }) => files.length > 0)
+    .map(({ which, files: [first = '', ...others] }) =>
+      others.length === 0
+        ? `a file ${which} stays: ${shown(first)}`
+        : `${others.length + 1} files ${which} stay, such as ${shown(first)}`,
+    );
+  return { paths: new Set(paths.map(shown)), warnings };
 }
 
 function isDirectory(record: SessionRecord, path: string): boolean {

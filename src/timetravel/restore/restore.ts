@@ -279,12 +279,7 @@ async function captureAndVerify(
   const unread = failed.map(({ path }) => path).filter((path) => isUnder(path, scope.map(displayPath)));
   const warnings = ignored.map((path) => `${path} was not compared, because .agtignore matches it`);
   const staying = mismatches.length > 0 ? await stayingFiles(repository.git, start, commit) : NO_FILES;
-  if (staying.count > 0)
-    warnings.push(
-      staying.count === 1
-        ? `a file that git ignored before stays: ${staying.example}`
-        : `${staying.count} files that git ignored before stay, such as ${staying.example}`,
-    );
+  warnings.push(...staying.warnings);
   const shownUnread = unread.map((path) => relativeToSandbox(path, ambiguous));
   const different = [...mismatches, ...shownUnread].filter((path) => !staying.paths.has(path));
   return { commit, mismatches: [...new Set(different)], warnings };
