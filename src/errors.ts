@@ -35,6 +35,12 @@ export function isAgtError(error: unknown): error is AgtError {
   return error instanceof Error && error.name === 'AgtError';
 }
 
+/** `a, b, and 3 more`: the first `most` of a list, and how many others there are. */
+export function listSome(words: readonly string[], most: number): string {
+  const more = words.length > most ? `, and ${words.length - most} more` : '';
+  return words.slice(0, most).join(', ') + more;
+}
+
 /** The exit code of agt after this error. */
 export function exitCodeFor(error: unknown): number {
   return isAgtError(error) ? error.exitCode : EXIT.failed;

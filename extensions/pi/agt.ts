@@ -70,6 +70,7 @@ interface Entry {
 interface Answer {
   readonly tree?: string | null;
   readonly refused?: string | null;
+  readonly hints?: readonly string[];
   readonly is_known?: boolean;
   readonly changes?: readonly Change[] | null;
   readonly changed?: number;
@@ -128,7 +129,7 @@ export default function agt(pi: Pi): void {
     ]);
     if (answer.refused) {
       isRefused = true;
-      if (answer.is_known !== true) warnOnce(context, answer.refused);
+      if (answer.is_known !== true) warnOnce(context, [answer.refused, ...(answer.hints ?? [])].join('; '));
       return;
     }
     if (problem !== undefined) warnOnce(context, problem);

@@ -11,7 +11,7 @@ import {
 import { expiryTime } from '../maintenance/retention/prune.ts';
 import { listStores } from '../session/attached/store.ts';
 import type { Context } from './context.ts';
-import { json, plural, showPath } from './output/format.ts';
+import { errorJson, json, plural, showPath } from './output/format.ts';
 
 interface Arguments {
   readonly thin: boolean;
@@ -47,7 +47,7 @@ function outcomeJson({ store, folder, plan, freed, refused, error }: FolderOutco
     going: plan?.going ?? 0,
     bytes: freed,
     refused: refused ?? null,
-    error: error === undefined ? null : (error as Error).message,
+    ...errorJson(error),
   };
 }
 

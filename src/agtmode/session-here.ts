@@ -1,10 +1,14 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
-import { AgtError, isAgtError } from '../errors.ts';
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { AgtError, isAgtError, usageError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
+import { agtInFolder, commandToList } from '../session/advised-commands.ts';
 import {
   type AttachedSession,
   findAttached,
   folderAt,
+  realPath,
   settingsFile,
   shownId,
 } from '../session/attached/store.ts';
@@ -12,7 +16,8 @@ import { namedSession, refuseMoved, sessionContaining } from '../session/find-se
 import type { SessionId } from '../session/id.ts';
 import { idProblem } from '../session/id.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
-import type { Context } from './context.ts';
+import { type Context, openContext } from './context.ts';
+import { showPath } from './output/format.ts';
 
 /** A session, and the repository that has its snapshots: that of the user, or the store of an attached folder. */
 export interface SessionHere {
@@ -44,8 +49,34 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   const attached = isKnown ? undefined : await attachedHere(context);
   if (attached !== undefined && [attached.record.session_id, shownId(attached.record)].includes(given))
     return attached;
-  const repository = user ?? (await context.repository());
-  return { repository, record: namedSession(repository, given) };
+  if (!isKnown) await refuseFolder(context, given);
+  if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
+  return { repository: user, record: namedSession(user, given) };
+}
+
+/** @throws AgtError if `given` is the path of a folder. */
+async function refuseFolder({ cwd, env }: Context, given: string): Promise<void> {
+  const path = resolve(cwd, given);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  const there = await sessionIfAny(openContext(realPath(path), env));
+  const folder = there === undefined ? realPath(path) : (there.record.checkout ?? there.record.sandbox);
+  const agt = agtInFolder(folder);
+  throw usageError(
+    `there is no session "${given}" here; the folder ${showPath(folder)} has ${there === undefined ? 'no ' : ''}snapshots`,
+    there === undefined ? `to take one: ${agt} snapshot` : `call agt there: ${agt} snapshot list`,
+  );
+}
+
+/** Outside of git repositories. */
+function noSession(given: string, folder: string, attached: AttachedSession | undefined): AgtError {
+  const place = `${showPath(folder)} is in no git repository`;
+  if (attached === undefined)
+    return new AgtError(`there is no session "${given}" here: ${place}, and has no snapshots`, {
+      hints: ['for sessions, change to a repository', 'the folders that have snapshots: agt du --folders'],
+    });
+  return new AgtError(`there is no session "${given}" here: ${place}`, {
+    hints: [`its own snapshots need no id: ${commandToList(attached.record)}`],
+  });
 }
 
 /** The session that the current directory is in; undefined if it is in none. */

@@ -1,5 +1,5 @@
 /** Why the work of a session does not land. */
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Conflict } from './merge-in-memory.ts';
@@ -31,7 +31,7 @@ export function conflictError(
 
 export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
   return new AgtError(`nothing to accept: only changes by failed calls are left in session "${id}"`, {
-    hints: [`take them all the same: --with-failed (${paths.slice(0, LISTED).join(', ')})`],
+    hints: [`take them all the same: --with-failed (${listSome(paths, LISTED)})`],
   });
 }
 

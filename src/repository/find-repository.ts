@@ -6,10 +6,9 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { readArea } from '../config/local-config.ts';
-import { AgtError, EXIT } from '../errors.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
-import { type Git, inDirectory, runGit } from '../git/run/git.ts';
+import { type Git, inDirectory, runGit, unusable } from '../git/run/git.ts';
 import { agtDirectory, areaFile } from './layout.ts';
 
 export interface FoundRepository {
@@ -119,13 +118,9 @@ function isPlain(gitDir: string, commonDir: string): boolean {
 
 /** @throws AgtError if there is a repository that git refuses to use, with git's own reason and advice. */
 function refuseUnusable(stderr: string): undefined {
-  const [reason = '', ...rest] = stderr.trim().split('\n');
+  const [reason = ''] = stderr.trim().split('\n');
   if (!reason.startsWith('fatal: ') || reason.includes('not a git repository')) return undefined;
-  const command = rest.find((line) => line.startsWith('\t'))?.trim();
-  throw new AgtError(`git cannot use this repository: ${reason.slice('fatal: '.length)}`, {
-    exitCode: EXIT.git,
-    hints: command === undefined ? [] : [command],
-  });
+  throw unusable('this repository', stderr);
 }
 
 async function askGit(git: Git): Promise<FoundRepository | undefined> {

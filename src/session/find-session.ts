@@ -2,13 +2,13 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, sep } from 'node:path';
 import { isSameDirectory } from '../disk/same-directory.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, idProblem, type SessionId } from './id.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
 import { isEnded } from './state.ts';
 
-/** Ids that a hint lists; the newest ones. */
+/** Ids that a hint lists; the newest first. */
 const LISTED_IDS = 10;
 
 export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
@@ -19,7 +19,7 @@ export function namedSession(repository: Repository, id: string): SessionRecord 
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
   const ids = listRecords(repository).records.map((session) => session.session_id);
-  const list = `sessions here: ${ids.slice(-LISTED_IDS).join(', ')}`;
+  const list = `sessions here: ${listSome(ids.toReversed(), LISTED_IDS)}`;
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
     hints: [ids.length === 0 ? 'create one: agt session new' : list],
   });

@@ -15,6 +15,7 @@ import { frontFactsFile, recordFile, recordsDirectory } from '../repository/layo
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
+import { commandToList } from './advised-commands.ts';
 import { idProblem, type SessionId } from './id.ts';
 import type { Owner } from './owner.ts';
 import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from './state.ts';
@@ -96,9 +97,11 @@ export function isAttached({ working_copy }: Pick<SessionRecord, 'working_copy'>
   return working_copy === 'attached';
 }
 
-export function snapshotRefs({ session_id, branch, from, from_commit }: SessionRecord): SnapshotRefs {
+export function snapshotRefs(record: SessionRecord): SnapshotRefs {
+  const { session_id, branch, from, from_commit } = record;
   const base = from === undefined ? from_commit : undefined;
-  return { session: session_id, tip: tipRef(session_id), shadow: branch, base };
+  const list = commandToList(record);
+  return { session: session_id, tip: tipRef(session_id), shadow: branch, base, list };
 }
 
 export function writeRecord(repository: Repository, record: SessionRecord): void {

@@ -16,6 +16,8 @@ export interface SnapshotRefs {
   readonly shadow: string;
   /** The start commit, which ends the history. Undefined if the history continues into another session. */
   readonly base: string | undefined;
+  /** The command that lists the history, for messages. */
+  readonly list: string;
 }
 
 /** One commit of a shadow branch: what its commit object records. */

@@ -29,7 +29,7 @@ export async function findSnapshot(
   const found = await findByName(git, history, spec, now);
   if (typeof found !== 'string') return found;
   throw new AgtError(`no snapshot "${spec}" of "${refs.session}": ${found}`, {
-    hints: [`see: agt session log ${refs.session}`],
+    hints: [`see: ${refs.list}`],
   });
 }
 
@@ -42,7 +42,7 @@ async function findByName(
   spec: string,
   now: Date,
 ): Promise<Snapshot | Reason> {
-  if (history.length === 0) return 'it has no autocommits yet';
+  if (history.length === 0) return 'it has no snapshots yet';
   const number = spec === '@' ? '0' : /^@\{(\d+)\}$/.exec(spec)?.[1];
   if (number !== undefined) return history[Number(number)] ?? describeRange(history.length);
   const text = spec.replace(/\s+/g, ' ').trim(); // agt stores labels in this form
@@ -54,13 +54,13 @@ async function findByName(
 }
 
 function describeRange(count: number): Reason {
-  return count === 1 ? 'it has 1 autocommit, @{0}' : `it has ${count} autocommits, @{0} to @{${count - 1}}`;
+  return count === 1 ? 'it has 1 snapshot, @{0}' : `it has ${count} snapshots, @{0} to @{${count - 1}}`;
 }
 
 function findByAbbreviation(history: readonly Snapshot[], spec: string): Snapshot | Reason | undefined {
   if (!/^[0-9a-f]{4,64}$/i.test(spec)) return undefined;
   const matches = history.filter(({ commit }) => commit.startsWith(spec.toLowerCase()));
-  if (matches.length > 1) return `the names of ${matches.length} autocommits begin with it`;
+  if (matches.length > 1) return `the names of ${matches.length} snapshots begin with it`;
   return matches[0] ?? findByTree(history, spec.toLowerCase());
 }
 
@@ -68,7 +68,7 @@ function findByAbbreviation(history: readonly Snapshot[], spec: string): Snapsho
 function findByTree(history: readonly Snapshot[], spec: string): Snapshot | Reason | undefined {
   const matches = history.filter(({ tree }) => tree.startsWith(spec));
   const trees = new Set(matches.map(({ tree }) => tree));
-  return trees.size > 1 ? `the names of ${trees.size} trees of autocommits begin with it` : matches[0];
+  return trees.size > 1 ? `the names of ${trees.size} trees of snapshots begin with it` : matches[0];
 }
 
 async function findByRevisionOrTime(
@@ -85,10 +85,10 @@ async function findByRevisionOrTime(
   if (time === undefined) {
     return commit === undefined
       ? 'it is not a label, a commit or a time'
-      : `commit ${commit.slice(0, ABBREVIATED)} is not one of its autocommits`;
+      : `commit ${commit.slice(0, ABBREVIATED)} is not one of its snapshots`;
   }
   const newest = history.find((snapshot) => snapshot.time.getTime() <= time.getTime());
-  return newest ?? `its first autocommit is from ${history.at(-1)?.time.toISOString()}`;
+  return newest ?? `its first snapshot is from ${history.at(-1)?.time.toISOString()}`;
 }
 
 /** Hexadecimal digits of a commit in messages. */

@@ -1,7 +1,7 @@
 /** `agt session cat`: prints one file of a snapshot. */
 
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -88,8 +88,8 @@ const MAX_NAMES = 8;
 async function listDirectory(git: Git, snapshot: Snapshot, path: string): Promise<string> {
   const tree = `${snapshot.commit}:${Buffer.from(path, 'latin1').toString()}`;
   const names = (await listTree(git, tree)).map((entry) => entry.path);
-  const shown = names.slice(0, MAX_NAMES).map((name) => displayPath(decodePath(name)));
-  return [...shown, ...(names.length > MAX_NAMES ? ['…'] : [])].join(', ');
+  const shown = names.map((name) => displayPath(decodePath(name)));
+  return listSome(shown, MAX_NAMES);
 }
 
 /** Files of the same name in other directories of the same snapshot. */
@@ -103,8 +103,8 @@ async function hintOtherDirectories(
   const files = (await listTree(git, commit, { recurse: 'files' })).map((entry) => entry.path);
   const found = files.filter((file) => file.endsWith(`/${name}`) && !file.startsWith('_/'));
   if (found.length === 0) return [];
-  const shown = found.slice(0, MAX_NAMES).map((file) => shownPath(file, ambiguous));
-  return [`files of that name in this snapshot: ${shown.join(', ')}`];
+  const shown = found.map((file) => shownPath(file, ambiguous));
+  return [`files of that name in this snapshot: ${listSome(shown, MAX_NAMES)}`];
 }
 
 /** The nearest other snapshot that has the file. */

@@ -8,7 +8,7 @@ import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { usageError } from '../errors.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 
 export const FOLDERS_BESIDE_SANDBOX = TOP_FOLDERS.filter((top) => top !== 'sandbox');
@@ -29,7 +29,7 @@ export async function readAmbiguousFolders(git: Git, trees: readonly string[]): 
   return new Set(found.flat());
 }
 
-/** A path relative to the sandbox; `path` is relative to the session folder. */
+/** A path relative to the sandbox, as people read and write it; `path` is relative to the session folder. */
 export function relativeToSandbox(path: string, ambiguous: AmbiguousFolders): string {
   if (path.startsWith('sandbox/')) return path.slice('sandbox/'.length);
   return ambiguous.has(firstPart(path)) ? `../${path}` : path;
@@ -48,22 +48,34 @@ export function pathInSession(
   ambiguous: AmbiguousFolders,
 ): string {
   const folder = sessionFolder(record);
+  const tops = isAttached(record) ? ['sandbox'] : TOP_FOLDERS;
   const inFolder = (absolute: string) => relative(folder, throughLink(record, absolute));
   const cwdInFolder = inFolder(realPath(cwd));
-  const isInside = isUnder(cwdInFolder, TOP_FOLDERS);
+  const isInside = isUnder(cwdInFolder, tops);
   const isShortForm =
+    !isAttached(record) &&
     !isAbsolute(path) &&
     isUnder(normalize(path), FOLDERS_BESIDE_SANDBOX) &&
     !ambiguous.has(firstPart(normalize(path))) &&
     (cwdInFolder === 'sandbox' || !isInside);
   const base = isShortForm ? folder : isInside ? join(folder, cwdInFolder) : record.sandbox;
   const pathInFolder = inFolder(resolve(base, path));
-  if (isUnder(pathInFolder, TOP_FOLDERS)) return Buffer.from(pathInFolder).toString('latin1');
+  if (isUnder(pathInFolder, tops)) return Buffer.from(pathInFolder).toString('latin1');
+  if (isAttached(record)) {
+    throw usageError(
+      `"${path}" is not in the folder ${record.checkout ?? record.sandbox}`,
+      WHERE_PATHS_BEGIN,
+    );
+  }
   throw usageError(
     `"${path}" is not in session "${record.session_id}"`,
     'paths are relative to the sandbox; paths in the other folders begin with ../xdg or ../config',
   );
 }
+
+/** For messages about an attached folder. */
+export const WHERE_PATHS_BEGIN =
+  'paths are relative to the folder, or to the current directory if that is in it';
 
 /** A path in the user's own checkout, or in an attached folder, as it is called through the sandbox's link to that. */
 function throughLink({ checkout, sandbox }: SessionRecord, path: string): string {

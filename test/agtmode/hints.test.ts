@@ -1,9 +1,9 @@
 /** A command that cannot run here passes on the reason, and its hint helps. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agt, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 test("another user's repository: git's reason and advice, also in doctor", () => {
   const repository = makeRepository();
@@ -68,4 +68,82 @@ test('export: a remote that refuses the branch', () => {
   const refused = agt(repository, 'session', 'export', 's1');
   expect(refused.exitCode).toBe(1);
   expect(refused.stderr).toContain('hint: export under another name: agt session export s1 --as NAME\n');
+});
+
+/** A folder with two snapshots, and the directory above it; neither is in a repository. */
+function makeFolder(): { folder: string; above: string } {
+  const above = makeTempDir();
+  const folder = join(above, 'notes');
+  for (const content of ['1', '2']) {
+    write(join(folder, 'd/a'), content);
+    agtOk(folder, 'snapshot');
+  }
+  return { folder, above };
+}
+
+test('a folder in place of a session id: agt names the folder and the command', () => {
+  const { folder, above } = makeFolder();
+  const refused = (cwd: string, given: string) => {
+    for (const words of [['undo'], ['session', 'log']])
+      expect(agt(cwd, ...words, given)).toMatchObject({ exitCode: 2, stdout: '' });
+    return agt(cwd, 'undo', given).stderr;
+  };
+  const there = (given: string, command: string) =>
+    `error: there is no session "${given}" here; the folder ${folder} has snapshots\nhint: call agt there: ${command}\n`;
+  for (const [cwd, given] of [
+    [above, 'notes'],
+    [above, folder],
+    [makeRepository(), folder],
+  ] as const)
+    expect(refused(cwd, given)).toBe(there(given, `agt -C ${folder} snapshot list`));
+  expect(refused(folder, 'd')).toBe(there('d', 'agt snapshot list'));
+  expect(refused(folder, above)).toBe(
+    `error: there is no session "${above}" here; the folder ${above} has no snapshots\n` +
+      `hint: to take one: agt -C ${above} snapshot\n`,
+  );
+  expect(agt(above, 'undo', 'other').stderr).toMatch(
+    `error: there is no session "other" here: ${above} is in no git repository, and has no snapshots\n`,
+  );
+  expect(agt(folder, 'undo', 'other').stderr).toMatch(
+    /^error: there is no session "other" here: .* is in no git repository\nhint: .*: agt snapshot list\n$/,
+  );
+});
+
+test('hints about a folder work where they are read', () => {
+  const { folder, above } = makeFolder();
+  const hintOf = (cwd: string, ...words: string[]) => {
+    const { stderr } = agt(cwd, ...words);
+    return /^hint: .*: agt (.*)$/m.exec(stderr)?.[1]?.split(' ') ?? [stderr];
+  };
+  for (const [cwd, way] of [
+    [folder, []],
+    [above, ['-C', 'notes']],
+    [join(folder, 'd'), []],
+  ] as const) {
+    const list = hintOf(cwd, ...way, 'snapshot', 'restore', '@{9}');
+    expect(agtOk(cwd, ...list)).toContain('@{1}');
+    expect(list).toEqual([...(cwd === folder ? [] : ['-C', folder]), 'snapshot', 'list']);
+    const preview = agt(cwd, ...way, 'snapshot', 'restore', '@', '--path', 'nosuch').stderr;
+    const [, command = ''] = /^hint: to see the snapshot: agt (.*)$/m.exec(preview) ?? [];
+    expect(agtOk(cwd, ...command.split(' '))).toContain('would restore');
+    expect(agt(cwd, ...way, 'redo').stderr).toContain(
+      cwd === folder ? ': agt snapshot restore SNAPSHOT\n' : `: agt -C ${folder} snapshot restore SNAPSHOT\n`,
+    );
+  }
+  const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
+  expect(agtOk(above, ...back.split(' '))).toContain('verified');
+});
+
+test('the list of known sessions says how many it leaves out', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', '--id', 'first');
+  const record = join(repository, '.git/agt/sessions/first.json');
+  const later = (n: number) => new Date(Date.now() + n * 60_000).toISOString();
+  for (let n = 1; n <= 11; n++) {
+    const copy = { ...JSON.parse(readFileSync(record, 'utf8')), session_id: `s${n}`, created_at: later(n) };
+    writeFileSync(record.replace('first', `s${n}`), JSON.stringify(copy));
+  }
+  expect(agt(repository, 'session', 'show', 'nope').stderr).toContain(
+    '\nhint: sessions here: s11, s10, s9, s8, s7, s6, s5, s4, s3, s2, and 2 more\n',
+  );
 });

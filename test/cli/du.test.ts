@@ -1,7 +1,8 @@
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 /** Random bytes, which git cannot compress. */
 function noise(length: number): Buffer {
@@ -66,4 +67,48 @@ test('agt du works for a session whose refs are gone', () => {
   expect(use(session.repository).sessions).toEqual([
     { session_id: 's1', state: 'active', snapshots: 0, own: 0, shared: 0 },
   ]);
+});
+
+test('agt du --folders says why it cannot read a store, and shows the others', () => {
+  const env = { XDG_STATE_HOME: makeTempDir('state') };
+  const inFolder = (folder: string, words: string[], more = {}) =>
+    run(AGT, words, { cwd: folder, env: { ...env, ...more } });
+  const [good, bad] = ['good', 'bad'].map((name) => join(makeTempDir(), name)) as [string, string];
+  for (const folder of [good, bad]) {
+    write(join(folder, 'a'), 'a\n');
+    expect(inFolder(folder, ['snapshot']).exitCode).toBe(0);
+  }
+  const list = ['du', '--folders'];
+  const stores = join(env.XDG_STATE_HOME, 'agt/folders');
+  const store = join(stores, readdirSync(stores).find((name) => name.startsWith('bad-')) ?? '');
+  const reasonFor = (more = {}) => {
+    const listed = inFolder(good, list, more);
+    expect(listed.exitCode).not.toBe(0);
+    expect(listed.stdout).toMatch(new RegExp(`^${bad} +unreadable `, 'm'));
+    const { stdout } = inFolder(good, [...list, '--json'], more);
+    const found = JSON.parse(stdout).folders.find(({ folder }: { folder: string }) => folder === bad);
+    expect(found).toMatchObject({ exists: true, store, snapshots: null, last_at: null });
+    expect(listed.stderr).toContain(
+      [`error: ${found.error}`, ...found.hints.map((hint: string) => `hint: ${hint}`), ''].join('\n'),
+    );
+    return { listed, reason: found.error, hints: found.hints };
+  };
+  const owner = reasonFor({ GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' });
+  expect(owner.reason).toContain(`git cannot use ${store}: detected dubious ownership in repository`);
+  expect(owner.hints).toEqual([`git config --global --add safe.directory ${store}`]);
+  renameSync(join(store, 'HEAD'), join(store, 'lost'));
+  const headless = reasonFor();
+  expect(headless.reason).toBe(
+    `cannot read the snapshots of ${bad}: git cannot use ${store}: not a git repository`,
+  );
+  expect(headless.listed.stdout).toMatch(new RegExp(`^${good} +1 snapshot `, 'm'));
+  renameSync(join(store, 'lost'), join(store, 'HEAD'));
+  rmSync(join(store, 'objects'), { recursive: true });
+  mkdirSync(join(store, 'objects'));
+  const { reason, hints } = reasonFor();
+  expect(reason).toBe(`cannot read the snapshots of ${bad}: its store is damaged: ${store}`);
+  expect(hints).toEqual([`to begin anew, move the store away: mv ${store} ${store}.damaged`]);
+  renameSync(store, `${store}.damaged`);
+  expect(inFolder(bad, ['snapshot']).stdout).toContain('first snapshot');
+  expect(inFolder(good, list).exitCode).toBe(0);
 });

@@ -1,9 +1,9 @@
 /** docs/guide/json.md names every field of every JSON output, and no field has two meanings. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 const documented = new Set(
   [
@@ -96,4 +96,27 @@ test('every field is documented; commits, times and branches have their forms', 
         expect(value, `${name} ${names}`).toMatch(form);
   }
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+});
+
+test('a failure has the next step, as on standard error', () => {
+  const home = makeTempDir('home');
+  write(join(home, 'a'), 'a\n');
+  const env = { HOME: home, XDG_STATE_HOME: undefined };
+  const { exitCode, stdout, stderr } = run(AGT, ['snapshot', '--json'], { cwd: home, env });
+  expect([exitCode, JSON.parse(stdout)]).toMatchObject([
+    1,
+    {
+      refused: `agt does not snapshot your home directory ("${home}")`,
+      hints: ['give the folder that the agent works on'],
+    },
+  ]);
+  expect(stderr).toContain('\nhint: give the folder that the agent works on\n');
+  const session = makeSession();
+  rmSync(session.folder, { recursive: true });
+  const all = agt(session.repository, 'autocommit', '--all', '--json');
+  const hints = [...all.stderr.matchAll(/^hint: (.*)$/gm)].map(([, hint]) => hint);
+  expect(hints).not.toEqual([]);
+  expect(JSON.parse(all.stdout)).toEqual([
+    { session_id: 's1', outcome: 'failed', error: expect.stringContaining('is gone'), hints },
+  ]);
 });

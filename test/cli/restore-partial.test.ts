@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, write } from '../harness/world.ts';
+import { agt, agtOk, makeRepository, write } from '../harness/world.ts';
 
 test.each([[], ['--dry-run']])('a path that nobody knows is an error that names it %s', (...options) => {
   const session = makeSession({ a: 'a\n' });
@@ -31,7 +31,56 @@ test('--dry-run lists what the restore would write, also if the sandbox is no wo
   rmSync(join(session.sandbox, 'b'));
   rmSync(join(session.sandbox, '.git'));
   const preview = agt(session.repository, 'session', 'restore', 's1', '--to', 'then', '--dry-run');
-  expect(preview.stdout).toMatch(/^M sandbox\/a\nA sandbox\/b\ns1: would restore 2 paths to \w+\n$/);
+  expect(preview.stdout).toMatch(/^M a\nA b\ns1: would restore 2 paths to \w+\n$/);
   const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
   expect(done.stdout).toContain('restored 2 paths, verified');
+});
+
+test('paths are shown as people write them; those beside the sandbox too', () => {
+  const session = makeSession({ a: 'a\n', 'xdg/log': 'in the sandbox\n' });
+  write(join(session.folder, 'xdg/log'), 'beside it\n');
+  write(join(session.folder, 'config/c'), 'c\n');
+  autocommit(session, '--label', 'then');
+  for (const name of ['sandbox/a', 'sandbox/xdg/log', 'xdg/log', 'config/c'])
+    rmSync(join(session.folder, name));
+  const listed = ['a', 'xdg/log', '../xdg/log', 'config/c'];
+  const restore = ['session', 'restore', 's1', '--to', 'then', '-n'];
+  for (const path of listed)
+    expect(agtOk(session.repository, ...restore, '--path', path)).toMatch(
+      new RegExp(`^A ${path}\ns1: would restore 1 path `),
+    );
+  const { changes } = JSON.parse(agtOk(session.repository, ...restore, '--json'));
+  expect(changes.map(({ path }: { path: string }) => path).sort()).toEqual(listed.sort());
+});
+
+test('a path in a folder without a session is named as it is there', () => {
+  const folder = makeRepository({ a: 'a\n', 'xdg/log': 'log\n' });
+  agtOk(folder, 'snapshot');
+  write(join(folder, 'xdg/log'), 'changed\n');
+  const restore = (path: string) => agt(folder, 'snapshot', 'restore', '@', '-n', '--path', path);
+  expect(restore('xdg/log').stdout).toMatch(/^M xdg\/log\n/);
+  const about = (path: string) => restore(path).stderr.replace(/^hint: to see .*\n/m, '');
+  const hint = 'hint: paths are relative to the folder, or to the current directory if that is in it\n';
+  expect(about('config')).toMatch(
+    new RegExp(`^error: "config" is neither in snapshot \\w+ nor in the folder\n${hint}$`),
+  );
+  for (const path of ['..', '../config', '/etc'])
+    expect(restore(path)).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: `error: "${path}" is not in the folder ${folder}\n${hint}`,
+    });
+});
+
+test.each(['session', 'snapshot'])('agt %s restore refuses an empty path, and changes nothing', (command) => {
+  const folder = makeRepository({ a: 'a\n' });
+  agtOk(folder, 'snapshot', '--label', 'then');
+  write(join(folder, 'a'), 'changed\n');
+  const words = command === 'session' ? ['--to', 'then'] : ['then'];
+  expect(agt(folder, command, 'restore', ...words, '--path', '')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'error: --path is empty\nhint: give a path, or leave it out to restore everything\n',
+  });
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('changed\n');
 });

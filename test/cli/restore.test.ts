@@ -100,15 +100,15 @@ describe('agt session restore', () => {
     const refs = git(session.repository, 'for-each-ref');
     const { stdout } = agt(session.repository, 'session', 'restore', 's1', '--to', 'then', '--dry-run');
     expect(stdout.split('\n').slice(0, -2)).toEqual([
-      'M sandbox/a',
-      'A sandbox/committed',
-      'A sandbox/empty/inner',
-      'A sandbox/link',
-      'D sandbox/new',
-      'A sandbox/secret.env',
-      'D sandbox/src',
-      'A sandbox/src/b',
-      'A sandbox/src/keep',
+      'M a',
+      'A committed',
+      'A empty/inner',
+      'A link',
+      'D new',
+      'A secret.env',
+      'D src',
+      'A src/b',
+      'A src/keep',
       'A xdg/log',
     ]);
     expect(snapshotFolder(session.folder)).toEqual(before);
@@ -171,7 +171,7 @@ describe('agt session restore', () => {
     const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
     expect(done.exitCode).toBe(1);
     expect(done.stdout).toContain('some differ from the snapshot');
-    expect(done.stderr).toContain('sandbox/big');
+    expect(done.stderr).toMatch(/(?<!sandbox\/)big/);
     expect(statSync(join(session.sandbox, 'big')).size).toBe(600 * 2 ** 20);
     expect(statSync(join(session.sandbox, 'dir/huge')).size).toBe(600 * 2 ** 20);
     expect(existsSync(join(session.sandbox, 'nested/.git/HEAD'))).toBe(true);

@@ -2,7 +2,18 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import {
+  AGT,
+  agt,
+  agtOk,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  runsAsGit,
+  write,
+} from '../harness/world.ts';
 
 test('undo goes back past a snapshot with --ignored, and lets the ignored files be', () => {
   const folder = makeRepository({ a: '0\n' });
@@ -63,6 +74,33 @@ test('redo across a new .gitignore deletes no file that it ignores, and every ot
   expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('NEW\n');
 });
 
+test('a restore says which files stay, and why: git ignored them before, or somebody wrote them meanwhile', () => {
+  const folder = makeRepository({ a: '1\n' });
+  agtOk(folder, 'snapshot', '--label', 'then');
+  write(join(folder, '.gitignore'), '*.log\n');
+  for (const name of ['x.log', 'y.log']) write(join(folder, name), 'ignored\n');
+  agtOk(folder, 'snapshot');
+  // The first git lists what is ignored for the snapshot before the restore, the second one for the restore.
+  const bin = makeTempDir('bin');
+  const script = [
+    '#!/bin/sh',
+    `'${REAL_GIT}' "$@"; code=$?`,
+    'case "$*" in',
+    `  *--ignored*) echo >> '${bin}/calls'; [ "$(wc -l < '${bin}/calls')" -ne 2 ] || echo new > '${folder}/new' ;;`,
+    'esac',
+    'exit $code',
+  ];
+  write(join(bin, 'git'), `${script.join('\n')}\n`, 0o755);
+  const words = ['snapshot', 'restore', 'then'];
+  const { exitCode, stderr } = run(AGT, words, { cwd: folder, env: runsAsGit(join(bin, 'git')) });
+  expect(stderr).toBe(
+    'warning: 2 files that git ignored before stay, such as x.log\n' +
+      'warning: a file written during the restore stays: new\n',
+  );
+  expect(exitCode).toBe(0);
+  expect(existsSync(join(folder, 'new'))).toBe(true);
+});
+
 test('a restore says that files which git ignores are in the way, and is not verified', () => {
   const folder = makeRepository({ a: '1\n' });
   write(join(folder, 'x'), 'file\n');
@@ -80,8 +118,10 @@ test('a restore says that files which git ignores are in the way, and is not ver
   const { exitCode, stdout, stderr } = agt(folder, 'snapshot', 'restore', 'then', '--json');
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ verified: false, mismatches: ['x', 'y/z'] });
-  expect(stderr).toContain('x was not restored: it is a directory that holds files that no restore deletes');
-  expect(stderr).toContain('y was not restored: it is a file that git ignores');
+  expect(stderr).toContain(
+    'warning: x was not restored: it is a directory that holds files that no restore deletes',
+  );
+  expect(stderr).toContain('warning: y was not restored: it is a file that git ignores');
   const texts = ['x/p.log', 'y'].map((name) => readFileSync(join(folder, name), 'utf8'));
   expect(texts).toEqual(['ignored\n', 'ignored\n']);
 });

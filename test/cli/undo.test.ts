@@ -1,9 +1,9 @@
 /** agt session undo and redo. */
-import { readFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, run, write } from '../harness/world.ts';
 
 describe('agt session undo and redo', () => {
   test('the first undo in a fork goes back behind the fork', () => {
@@ -49,10 +49,18 @@ describe('agt session undo and redo', () => {
     expect(first.exitCode).toBe(1);
     expect(first.stderr).toMatch(/^error: nothing to undo: "s1" has no earlier snapshot\n/);
     expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
-    expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
+    const refusedRedo = () => agt(session.repository, 'session', 'redo', 's1');
+    expect(refusedRedo()).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(
+        /^error: nothing to redo: "s1" is at its last step\nhint: to go to any snapshot: /,
+      ),
+    });
     expect(step('undo')).toBe('3');
     write(join(session.sandbox, 'a'), '5\n');
-    expect(agt(session.repository, 'session', 'redo', 's1').exitCode).toBe(1);
+    expect(refusedRedo().stderr).toContain(
+      'nothing to redo: nothing was undone since the last change of "s1"\n',
+    );
     expect(text()).toBe('5');
     expect(step('undo')).toBe('3');
     expect(step('redo')).toBe('5');
@@ -73,7 +81,7 @@ describe('agt session undo and redo', () => {
     const session = makeSession({ a: '0\n' });
     autocommit(session);
     write(join(session.sandbox, 'a'), '1\n');
-    expect(agtOk(session.repository, 'session', 'undo', 's1', '-n')).toMatch(/^M sandbox\/a\n/);
+    expect(agtOk(session.repository, 'session', 'undo', 's1', '-n')).toMatch(/^M a\n/);
   });
 
   test('pass over a step that changed nothing that agt captures', () => {
@@ -95,12 +103,36 @@ describe('agt session undo and redo', () => {
     write(join(session.sandbox, 'a'), '1\n');
     autocommit(session);
     autocommit(session, '--label', 'named');
-    agtOk(session.repository, 'session', 'undo', 's1');
+    agtOk(session.sandbox, 'session', 'record', '--tool', 'Bash', '--summary', 'ls');
+    expect(agtOk(session.repository, 'session', 'undo', 's1')).toMatch(/^now at .* 1 of 2$/m);
     const text = () => readFileSync(join(session.sandbox, 'a'), 'utf8');
     expect(text()).toBe('0\n');
     autocommit(session, '--label', 'looked around');
     agtOk(session.sandbox, 'session', 'record', '--tool', 'Bash', '--summary', 'ls');
-    agtOk(session.repository, 'session', 'redo', 's1');
+    expect(agtOk(session.repository, 'session', 'redo', 's1')).toMatch(/^now at "named", .* 2 of 2$/m);
     expect(text()).toBe('1\n');
+  });
+
+  test('count as steps what no path shows', () => {
+    const session = makeSession({ a: '0\n', '.gitignore': '' });
+    const { sandbox, repository } = session;
+    const acts: (() => unknown)[] = [
+      () => chmodSync(join(sandbox, 'a'), 0o600),
+      () => mkdirSync(join(sandbox, 'empty')),
+      () => git(sandbox, 'update-index', '--assume-unchanged', 'a'),
+      () => git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'empty'),
+    ];
+    autocommit(session, '--label', 'start');
+    for (const act of acts) {
+      act();
+      autocommit(session);
+    }
+    expect(JSON.parse(agtOk(repository, 'undo', 's1', '--json'))).toMatchObject({
+      position: { step: 4, of: 5 },
+    });
+    expect(git(sandbox, 'log', '-1', '--format=%s')).toBe('first');
+    for (const step of [3, 2, 1])
+      expect(agtOk(repository, 'undo', 's1')).toMatch(new RegExp(`^now at .* ${step} of 5$`, 'm'));
+    expect(lstatSync(join(sandbox, 'a')).mode & 0o777).toBe(0o644);
   });
 });

@@ -65,7 +65,40 @@ test('a killed undo is finished only if nothing was captured since', () => {
   expect(readFileSync(path, 'utf8')).toBe('4\n');
 });
 
-test('after a killed redo, an undo goes back to where the redo began', () => {
+const HALVES = ['3\n', '2\n'];
+
+test.each([
+  ['checkout: file written#1', ['2\n', '2\n']],
+  [IN_THE_MIDDLE, HALVES],
+  ['restore: brought back#1', ['3\n', '3\n']],
+  ['restore: compared#1', ['3\n', '3\n']],
+])('after a redo killed at "%s", an undo goes back to where it began, and a redo does it', (point, left) => {
+  const { repository, sandbox } = makeSession();
+  const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
+  for (const text of ['1\n', '2\n', '3\n', '4\n']) {
+    for (const name of ['a', 'b']) write(join(sandbox, name), text);
+    agtOk(repository, 'autocommit', '--session-id', 's1');
+  }
+  const move = (by: Move) => {
+    agtOk(repository, 'session', by, 's1');
+    return texts().join('').trim().replace('\n', ' ');
+  };
+  const kill = (by: Move, at: string) => {
+    const env = { AGT_TEST_KILL_AT: at, AGT_GIT_PATH: REAL_GIT };
+    const killed = run(process.execPath, [KILLABLE, 'session', by, 's1'], { cwd: repository, env });
+    expect(killed.exitCode).toBe(null);
+  };
+  for (const _ of [3, 2]) move('undo');
+  kill('redo', point);
+  expect(texts()).toEqual(left);
+  expect([move('undo'), move('redo'), move('redo')]).toEqual(['2 2', '3 3', '4 4']);
+  for (const _ of [3, 2]) move('undo');
+  kill('redo', point);
+  kill('undo', 'restore: captured before#1');
+  expect([move('undo'), move('undo'), move('redo'), move('redo')]).toEqual(['2 2', '1 1', '2 2', '3 3']);
+});
+
+test('the work after a killed redo is a step if it was captured', () => {
   const { repository, sandbox } = makeSession();
   const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
   for (const text of ['1\n', '2\n', '3\n']) {
@@ -75,9 +108,13 @@ test('after a killed redo, an undo goes back to where the redo began', () => {
   agtOk(repository, 'session', 'undo', 's1');
   const env = { AGT_TEST_KILL_AT: IN_THE_MIDDLE, AGT_GIT_PATH: REAL_GIT };
   run(process.execPath, [KILLABLE, 'session', 'redo', 's1'], { cwd: repository, env });
-  expect(texts()).toEqual(['3\n', '2\n']);
+  write(join(sandbox, 'b'), 'work\n');
+  agtOk(repository, 'autocommit', '--session-id', 's1');
+  write(join(sandbox, 'b'), 'more work\n');
   agtOk(repository, 'session', 'undo', 's1');
-  expect(texts()).toEqual(['2\n', '2\n']);
+  expect(texts()).toEqual(['3\n', 'work\n']);
+  agtOk(repository, 'session', 'redo', 's1');
+  expect(texts()).toEqual(['3\n', 'more work\n']);
 });
 
 test('the command that agt doctor names finishes a killed undo, and an undo takes that back', () => {

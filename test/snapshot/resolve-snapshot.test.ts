@@ -53,19 +53,19 @@ describe('a snapshot can be named', () => {
 
 describe('agt gives the reason', () => {
   test.each([
-    ['@{3}', /it has 3 autocommits, @\{0\} to @\{2\}/],
+    ['@{3}', /it has 3 snapshots, @\{0\} to @\{2\}/],
     ['onc', /it is not a label, a commit or a time/],
     ['step 4', /it is not a label, a commit or a time/],
     ['4', /it is not a label, a commit or a time/],
     ['', /it is not a label, a commit or a time/],
-    ['main', /commit [0-9a-f]{10} is not one of its autocommits/],
-    ['yesterday', /its first autocommit is from 2/],
+    ['main', /commit [0-9a-f]{10} is not one of its snapshots/],
+    ['yesterday', /its first snapshot is from 2/],
   ])('when %j names no snapshot', async (spec, reason) => {
     const { session } = makeThreeSnapshots();
     await expect(resolve(session, spec)).rejects.toThrow(reason);
   });
 
   test('when there is no snapshot yet', async () => {
-    await expect(resolve(makeSession(), '@')).rejects.toThrow(/it has no autocommits yet/);
+    await expect(resolve(makeSession(), '@')).rejects.toThrow(/it has no snapshots yet/);
   });
 });

@@ -19,7 +19,7 @@ import {
 } from '../command-line/session-argument.ts';
 import type { Context } from '../context.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
-import { json } from '../output/format.ts';
+import { errorJson, json } from '../output/format.ts';
 import { sweepFirst } from '../sweeping.ts';
 
 export const autocommit = defineCommand({
@@ -186,7 +186,7 @@ async function autocommitAll(
       if (hasEnded(repository, record)) continue;
       context.err(formatError(error, false));
       exitCodes.push(exitCodeFor(error));
-      results.push({ session_id: record.session_id, outcome: 'failed', error: (error as Error).message });
+      results.push({ session_id: record.session_id, outcome: 'failed', ...errorJson(error) });
     }
   }
   if (asJson) context.out(json(results));

@@ -14,7 +14,7 @@ import { retryAfterChange } from '../../session/retry.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { gcFolders } from '../gc-folders.ts';
-import { json, plural } from '../output/format.ts';
+import { errorJson, json, plural } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 export const gc = defineCommand({
@@ -97,10 +97,7 @@ async function runGc(context: Context, repository: Repository, gcRun: GcRun): Pr
   const { outcomes, failures: sessionFailures } = await applyRetention(repository, gcRun.request);
   const { pruned, failures } = await tryToPrune(repository, gcRun.pruneBefore, sessionFailures);
   if (gcRun.asJson) {
-    const errors = sessionFailures.map(({ id, error }) => ({
-      session_id: id,
-      error: (error as Error).message,
-    }));
+    const errors = sessionFailures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
     context.out(json({ sessions: sessionsJson(outcomes, bytes), errors, disk: pruned ?? null }));
   } else {
     for (const outcome of outcomes) context.out(describeOutcome(outcome, bytes, true));

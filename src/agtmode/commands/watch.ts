@@ -7,6 +7,7 @@ import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
 import { answerFront, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
+import { errorJson } from '../output/format.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
@@ -121,7 +122,7 @@ function eventJson(event: WatchEvent) {
   const { kind } = event;
   if (kind === 'captured') return { event: kind, ...autocommitJson(event.record, event.result) };
   const session_id = event.id;
-  if (kind === 'failed') return { event: kind, session_id, error: (event.error as Error).message };
+  if (kind === 'failed') return { event: kind, session_id, ...errorJson(event.error) };
   return kind === 'dropped'
     ? { event: kind, session_id }
     : { event: kind, session_id, periodic: event.reason ?? null };

@@ -54,7 +54,8 @@ export async function answerPrompt(context: Context, run: PromptRun): Promise<st
 /** Commands that an error advises, as prompts. */
 function asPrompts(text: string): string {
   return text
-    .replace(/agt session log \S+/g, 'agt snapshots')
+    .replace(/agt -C .+? (?=(snapshot|undo|redo)\b)/g, 'agt ')
+    .replace(/agt (session log \S+|snapshot list)/g, 'agt snapshots')
     .replace(/agt session undo \S+/g, 'agt undo')
     .replace(/agt (session restore \S+ --to|snapshot restore) /g, 'agt restore ');
 }

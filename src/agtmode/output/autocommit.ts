@@ -1,10 +1,10 @@
 /** Prints the result of an autocommit. Files that are missing in the snapshot go to standard error. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { shownId } from '../../session/attached/store.ts';
+import { shownId, shownPath } from '../../session/attached/store.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
-import { pathIn, printNotCaptured } from './session.ts';
+import { printNotCaptured } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
 export interface AutocommitPrinting {
@@ -28,7 +28,8 @@ export function printAutocommit(
   }
   if (printing.listChanges) {
     const letters = { added: 'A', changed: 'M', deleted: 'D', mode: 'M' };
-    for (const { path, kind } of changes) context.out(`${letters[kind]} ${showPath(pathIn(record, path))}\n`);
+    for (const { path, kind } of changes)
+      context.out(`${letters[kind]} ${showPath(shownPath(record, path))}\n`);
   }
   const paths = plural(changes.length, 'path');
   if (outcome === 'would-commit') context.out(`${id}: would capture ${paths}\n`);
@@ -43,7 +44,7 @@ export function printProblems(
   const id = shownId(record);
   for (const warning of warnings) context.err(`warning: ${id}: ${warning}\n`);
   for (const { path, reason } of skipped)
-    context.err(`warning: ${id}: not captured: ${showPath(pathIn(record, path))}: ${reason}\n`);
+    context.err(`warning: ${id}: not captured: ${showPath(shownPath(record, path))}: ${reason}\n`);
   printNotCaptured(context, record, failed);
   if (failed.length > 0) context.err(`error: ${id}: not everything could be captured\n`);
 }
@@ -51,7 +52,7 @@ export function printProblems(
 export function autocommitJson(record: SessionRecord, { seen: _, ...result }: CaptureResult) {
   const named = <T extends { readonly path: string }>(entry: T) => ({
     ...entry,
-    path: pathIn(record, entry.path),
+    path: shownPath(record, entry.path),
   });
   return {
     session_id: record.session_id,
@@ -60,7 +61,7 @@ export function autocommitJson(record: SessionRecord, { seen: _, ...result }: Ca
     failed: result.failed.map(named),
     commit: result.commit ?? null,
     changes: result.changes.map(({ path, kind }) => ({
-      path: pathIn(record, path),
+      path: shownPath(record, path),
       status: fileStatus(kind),
     })),
   };

@@ -2,6 +2,7 @@
 import type { Change } from '../../autocommit/list-changes.ts';
 import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../session/attached/refuse.ts';
+import { shownPath } from '../../session/attached/store.ts';
 import { previewCapture } from '../../session/capture-session.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
@@ -10,7 +11,6 @@ import { readSteps } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { folderHere, type SessionHere } from '../session-here.ts';
 import { age, plural, shortOid, showPath, table } from './format.ts';
-import { pathIn } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
 export interface FolderStatus {
@@ -86,7 +86,7 @@ function statusJson(
     position: { step: current + 1, of: steps.length },
     unfinished: record.intent?.operation ?? null,
     changes:
-      changes?.map(({ path, kind }) => ({ path: pathIn(record, path), status: fileStatus(kind) })) ?? null,
+      changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: fileStatus(kind) })) ?? null,
     ...(problem === undefined ? {} : { problem }),
   };
 }

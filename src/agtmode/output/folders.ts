@@ -1,20 +1,27 @@
 /** `agt du --folders`: the folders that have snapshots without a session, and the disk space of each. */
 import { existsSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
-import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
+import { AgtError, EXIT, exitCodeFor, formatError, isAgtError, worstExitCode } from '../../errors.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
-import { listStores, openListedStore } from '../../session/attached/store.ts';
+import { type AttachedSession, listStores, openListedStore } from '../../session/attached/store.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import type { Context } from '../context.ts';
-import { age, json, plural, showPath, table } from './format.ts';
+import { age, errorJson, json, plural, showPath, table } from './format.ts';
 
 interface FolderUse {
   readonly folder: string;
   readonly exists: boolean;
   readonly store: string;
-  readonly snapshots: number;
+  /** Undefined if they cannot be read. */
+  readonly snapshots: number | undefined;
   readonly last: Date | undefined;
   readonly bytes: number;
+  /** Why they cannot. */
+  readonly error?: unknown;
 }
 
 /** Returns the exit code. A store that cannot be read is named, and the others are shown. */
@@ -25,6 +32,7 @@ export async function printFolders(context: Context, asJson: boolean): Promise<n
   for (const store of listStores(access)) {
     try {
       const use = await measure(context, store);
+      if (use?.error !== undefined) errors.push(use.error);
       if (use !== undefined) uses.push(use);
     } catch (error) {
       errors.push(error);
@@ -42,25 +50,44 @@ async function measure(context: Context, store: string): Promise<FolderUse | und
   if (session === undefined) return undefined;
   const { repository, record } = session;
   const folder = record.checkout ?? record.sandbox;
-  const { snapshots } = await readChain(repository, record);
-  return {
-    folder,
-    exists: existsSync(folder),
-    store,
-    snapshots: snapshots.length,
-    last: snapshots[0]?.time,
-    bytes: objectStoreSize(`${repository.commonDir}/objects`),
-  };
+  const bytes = objectStoreSize(`${repository.commonDir}/objects`);
+  const about = { folder, exists: existsSync(folder), store, bytes };
+  try {
+    const snapshots = await readSnapshots(session);
+    return { ...about, snapshots: snapshots.length, last: snapshots[0]?.time };
+  } catch (error) {
+    return { ...about, snapshots: undefined, last: undefined, error: unreadable(session, error) };
+  }
 }
 
-function useJson({ last, ...use }: FolderUse) {
-  return { ...use, last_at: last?.toISOString() ?? null };
+/** @throws AgtError also where git has no answer but "no". */
+async function readSnapshots({ repository, record }: AttachedSession): Promise<readonly Snapshot[]> {
+  if ((await findObject(repository.git, tipRef(record.session_id))) === undefined)
+    throw new AgtError(`its store is damaged: ${repository.commonDir}`);
+  return (await readChain(repository, record)).snapshots;
+}
+
+function unreadable({ repository, record }: AttachedSession, error: unknown): unknown {
+  if (!isAgtError(error)) return error;
+  const store = shellQuote(repository.commonDir);
+  const { message, hints, exitCode } = error;
+  const anew = `to begin anew, move the store away: mv ${store} ${store}.damaged`;
+  const folder = showPath(record.checkout ?? record.sandbox);
+  return new AgtError(`cannot read the snapshots of ${folder}: ${message}`, {
+    hints: hints.length === 0 ? [anew] : hints,
+    exitCode,
+  });
+}
+
+function useJson({ last, snapshots, error, ...use }: FolderUse) {
+  const why = error === undefined ? {} : errorJson(error);
+  return { ...use, snapshots: snapshots ?? null, last_at: last?.toISOString() ?? null, ...why };
 }
 
 function row({ folder, exists, snapshots, last, bytes }: FolderUse, now: Date): string[] {
   return [
     showPath(folder),
-    plural(snapshots, 'snapshot'),
+    snapshots === undefined ? 'unreadable' : plural(snapshots, 'snapshot'),
     last === undefined ? '' : age(last, now),
     showSize(bytes),
     exists ? '' : 'the folder is gone',

@@ -1,4 +1,5 @@
 /** How agt mode formats what it prints: columns, times, sizes, paths, JSON and colours. */
+import { isAgtError } from '../../errors.ts';
 
 /** Left-aligned columns, separated by two spaces; no trailing spaces. */
 export function table(rows: readonly (readonly string[])[], indent = ''): string {
@@ -12,6 +13,13 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
 
 export function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Why something failed, and what to do next; `error` is null if nothing has. */
+export function errorJson(error: unknown): { error: string | null; hints?: readonly string[] } {
+  if (error === undefined) return { error: null };
+  const hints = isAgtError(error) ? error.hints : [];
+  return { error: error instanceof Error ? error.message : String(error), hints };
 }
 
 export function plural(n: number, noun: string): string {

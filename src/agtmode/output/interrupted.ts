@@ -1,12 +1,12 @@
 /** Says how to go on with an operation that a person interrupts. */
 import { AgtError, formatError } from '../../errors.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { agtInFolder, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached, readRecord, type SessionRecord } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
-import { commandToRestore } from './restore.ts';
+import { shortOid } from './format.ts';
 
 /** Runs an operation on a session. */
 export async function interruptible<T>(
@@ -17,21 +17,20 @@ export async function interruptible<T>(
 ): Promise<T> {
   const say = () => {
     const record = readRecord(repository, id);
-    if (record !== undefined) context.err(formatError(describe(context, record), false));
+    if (record !== undefined) context.err(formatError(describe(record), false));
   };
   const result = await sayWhenInterrupted(say, action);
   context.completed?.();
   return result;
 }
 
-function describe(context: Context, record: SessionRecord): AgtError {
+function describe(record: SessionRecord): AgtError {
   const { session_id: id, intent, checkout } = record;
   if (intent?.operation === 'restore') {
     const isWhole = TOP_FOLDERS.every((top) => intent.scope.includes(top));
-    const inFolder = isAttached(record) && checkout !== undefined && context.cwd !== checkout;
-    const agt = inFolder ? `agt -C ${shellQuote(checkout)}` : 'agt';
-    const restore = (commit: string) => commandToRestore(context, record, commit);
-    const move = (by: string) => (isAttached(record) ? `${agt} ${by}` : `agt session ${by} ${id}`);
+    const agt = isAttached(record) && checkout !== undefined ? agtInFolder(checkout) : 'agt';
+    const restore = (commit: string) => commandToRestore(record, shortOid(commit));
+    const move = (way: 'undo' | 'redo') => commandToMove(record, way);
     const { by = 'restore', snapshot, tip } = intent;
     const again = by === 'restore' ? restore(snapshot) : move(by);
     const back = by === 'undo' ? tip && restore(tip) : move('undo');

@@ -1,5 +1,7 @@
 /** Prints the results of accept, unaccept, reject and sync. */
+
 import { displayPath } from '../../disk/path-bytes.ts';
+import { listSome } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import type { AcceptResult } from '../../landing/accept-request.ts';
@@ -95,8 +97,7 @@ function summaryOf(changes: readonly DiffEntry[]): string {
 }
 
 function listOf(paths: readonly string[]): string {
-  const more = paths.length > LISTED ? `, and ${paths.length - LISTED} more` : '';
-  return paths.slice(0, LISTED).map(showPath).join(', ') + more;
+  return listSome(paths.map(showPath), LISTED);
 }
 
 function text(lines: readonly string[]): string {

@@ -1,14 +1,12 @@
 /** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
-import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
-import { pathIn } from './session.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** An undo or a redo, and where it has come to. */
@@ -27,7 +25,7 @@ export function printRestore(
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
   const verified = mismatches.length === 0;
-  const undo = before === undefined ? undefined : commandToRestore(context, record, before);
+  const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   if (asJson) {
     context.out(
@@ -38,7 +36,7 @@ export function printRestore(
         commit,
         changed,
         verified,
-        mismatches: mismatches.map((path) => pathIn(record, path)),
+        mismatches,
         undo,
         ...(position && { position: positionJson(position) }),
       }),
@@ -53,13 +51,13 @@ export function printRestore(
   if (verified) return EXIT.done;
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
-  for (const path of mismatches) context.err(`  ${showPath(pathIn(record, path))}\n`);
+  for (const path of mismatches) context.err(`  ${showPath(path)}\n`);
   // The next undo would go on from here.
   if (by !== undefined) {
     const isPrompt = context.isPrompt === true;
     const again = isPrompt
       ? `agt restore ${shortOid(snapshot.commit)}`
-      : commandToRestore(context, record, snapshot.commit);
+      : commandToRestore(record, shortOid(snapshot.commit));
     context.err(`hint: to try again: ${again}\n`);
   }
   return EXIT.failed;
@@ -69,19 +67,6 @@ export function printRestore(
 function promptBack({ before, changed }: RestoreResult, by: Move['by'] | undefined): string | undefined {
   if (before === undefined || changed === 0) return undefined;
   return by === 'undo' ? 'agt redo' : 'agt undo';
-}
-
-/** A session may have the name of an attached folder. */
-export function commandToRestore(
-  { cwd }: Pick<Context, 'cwd'>,
-  record: SessionRecord,
-  commit: string,
-): string {
-  const { session_id: id, checkout } = record;
-  if (!isAttached(record) || checkout === undefined)
-    return `agt session restore ${id} --to ${shortOid(commit)}`;
-  const directory = cwd === checkout ? '' : `-C ${shellQuote(checkout)} `;
-  return `agt ${directory}snapshot restore ${shortOid(commit)}`;
 }
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`. */
@@ -104,11 +89,11 @@ export function printRestorePreview(context: Context, preview: Preview, asJson: 
   const { record, snapshot, paths } = preview;
   const id = record.session_id;
   if (asJson) {
-    const changes = paths.map(({ kind, path }) => ({ path: pathIn(record, path), status: fileStatus(kind) }));
+    const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
     context.out(json({ session_id: id, snapshot: snapshot.commit, changes, dry_run: true }));
     return;
   }
-  for (const { kind, path } of paths) context.out(`${kind} ${showPath(pathIn(record, path))}\n`);
+  for (const { kind, path } of paths) context.out(`${kind} ${showPath(path)}\n`);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;

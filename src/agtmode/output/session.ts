@@ -1,10 +1,11 @@
 /** Prints sessions, as text and as JSON. */
 
 import type { NotCaptured } from '../../autocommit/capture.ts';
+import { listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { shownId } from '../../session/attached/store.ts';
-import { isAttached, type Landed, type SessionRecord } from '../../session/record.ts';
+import { shownId, shownPath } from '../../session/attached/store.ts';
+import type { Landed, SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Context } from '../context.ts';
 import { age, json, shortOid, showPath } from './format.ts';
@@ -61,11 +62,6 @@ export function shownState(status: SessionStatus): string {
   return running === true ? 'running' : record.state;
 }
 
-/** A path of a snapshot as people write it. An attached folder has nothing beside its files. */
-export function pathIn(record: SessionRecord, path: string): string {
-  return isAttached(record) ? path.replace(/^sandbox\//, '') : path;
-}
-
 /** Prints each path that could not be captured, and why. */
 export function printNotCaptured(
   context: Context,
@@ -73,7 +69,7 @@ export function printNotCaptured(
   failed: readonly NotCaptured[],
 ): void {
   for (const { path, reason } of failed)
-    context.err(`error: ${shownId(record)}: ${showPath(pathIn(record, path))} ${reason}\n`);
+    context.err(`error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}\n`);
 }
 
 /** Readable paths, relative to the sandbox. */
@@ -135,6 +131,5 @@ export async function printNewSession(
 const MOST_LISTED = 5;
 
 function listPaths(paths: readonly string[]): string {
-  const more = paths.length > MOST_LISTED ? `, and ${paths.length - MOST_LISTED} more` : '';
-  return paths.slice(0, MOST_LISTED).map(showPath).join(', ') + more;
+  return listSome(paths.map(showPath), MOST_LISTED);
 }

@@ -8,7 +8,7 @@ import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { AgtError, EXIT } from '../../errors.ts';
-import { type Git, requireDescriptors, resolveObject } from '../run/git.ts';
+import { type Git, requireDescriptors, requireUsable, resolveObject } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 import { BATCH_COMMAND, StreamReader } from './cat-file.ts';
 
@@ -145,6 +145,7 @@ async function ask<Answer>(
     return await runningProcess(git).ask(questions, read);
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
+    await requireUsable(git);
     const asked = questions.toString().trimEnd().replace(/^\w+ /, '');
     throw new AgtError(`cannot read "${asked}": git ended without an answer`, { exitCode: EXIT.git });
   }

@@ -187,6 +187,25 @@ export function gitFailed(args: readonly string[], run: GitRun): AgtError {
   });
 }
 
+/** @throws AgtError if git refuses the repository, with git's own reason and advice. */
+export async function requireUsable(git: Git): Promise<void> {
+  const { exitCode, stderr } = await runGit(git, ['rev-parse', '--git-dir']);
+  if (exitCode !== 0) throw unusable(git.cwd, stderr);
+}
+
+/** The error for a repository that git refuses. */
+export function unusable(place: string, stderr: string): AgtError {
+  const [reason = '', ...rest] = stderr.trim().split('\n');
+  const command = rest.find((line) => line.startsWith('\t'))?.trim();
+  return new AgtError(
+    `git cannot use ${place}: ${reason.replace(/^fatal: /, '').replace(/ \(or any .*$/, '')}`,
+    {
+      exitCode: EXIT.git,
+      hints: command === undefined ? [] : [command],
+    },
+  );
+}
+
 /** The command in git's arguments, without options before it and their values. */
 function commandIn(args: readonly string[]): string {
   return args.find((arg, i) => !arg.startsWith('-') && !['-c', '-C'].includes(args[i - 1] ?? '')) ?? '';

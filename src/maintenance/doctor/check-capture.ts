@@ -1,6 +1,7 @@
 /** Tries a capture of a session, and writes nothing: what stops or limits the next autocommit? */
-import { isAgtError } from '../../errors.ts';
+import { isAgtError, listSome } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { shownPath } from '../../session/attached/store.ts';
 import { previewCapture } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Finding } from './finding.ts';
@@ -12,8 +13,7 @@ export async function checkCapture(repository: Repository, record: SessionRecord
   const about = record.session_id;
   try {
     const { failed, warnings } = await previewCapture(repository, record, { now: new Date() });
-    const listed = failed.slice(0, MOST_LISTED).map(({ path, reason }) => `${path} ${reason}`);
-    const more = failed.length > MOST_LISTED ? `, and ${failed.length - MOST_LISTED} more` : '';
+    const listed = failed.map(({ path, reason }) => `${shownPath(record, path)} ${reason}`);
     const unreadable: Finding[] =
       failed.length === 0
         ? []
@@ -21,7 +21,7 @@ export async function checkCapture(repository: Repository, record: SessionRecord
             {
               level: 'warning',
               about,
-              problem: `not all of it can be captured: ${listed.join(', ')}${more}`,
+              problem: `not all of it can be captured: ${listSome(listed, MOST_LISTED)}`,
               mend: 'make it readable, or name it in .agtignore',
             },
           ];

@@ -1,5 +1,6 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
 import type { Repository } from '../../repository/repository.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
 import { undoCreation } from '../../session/lifecycle/undo-creation.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -11,7 +12,7 @@ import { finishRemoval } from './finish-removal.ts';
 interface Row<I extends Intent> {
   readonly problem: string;
   /** The command that a person would run. */
-  readonly command: (id: string, intent: I) => string;
+  readonly command: (record: SessionRecord, intent: I) => string;
   readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<unknown>;
   /** Whether agt can also check the refs and the sandbox of such a session. */
   readonly checkRest: boolean;
@@ -28,7 +29,7 @@ const UNFINISHED: Table = {
   },
   remove: {
     problem: 'agt did not finish removing it',
-    command: (id) => `agt session remove ${id}`,
+    command: ({ session_id: id }) => `agt session remove ${id}`,
     fix: finishRemoval,
     checkRest: false,
   },
@@ -43,10 +44,8 @@ const UNFINISHED: Table = {
   },
   restore: {
     problem: 'agt did not finish restoring it',
-    command: (id, { scope, snapshot }) =>
-      isPartial(scope)
-        ? 'agt doctor --fix'
-        : `agt session restore ${id} --to ${snapshot.slice(0, ABBREVIATED)}`,
+    command: (record, { scope, snapshot }) =>
+      isPartial(scope) ? 'agt doctor --fix' : commandToRestore(record, snapshot.slice(0, ABBREVIATED)),
     fix: (repository, record, finishers) => finishers.restore(repository, record),
     checkRest: true,
   },
@@ -58,13 +57,13 @@ const UNFINISHED: Table = {
   },
   unaccept: {
     problem: 'agt did not finish taking back its acceptance',
-    command: (id) => `agt session unaccept ${id}`,
+    command: ({ session_id: id }) => `agt session unaccept ${id}`,
     fix: (repository, record, finishers) => finishers.unaccept(repository, record),
     checkRest: false,
   },
   sync: {
     problem: 'agt did not finish syncing it',
-    command: (id) => `agt session sync ${id}`,
+    command: ({ session_id: id }) => `agt session sync ${id}`,
     fix: (repository, record, finishers) => finishers.sync(repository, record),
     checkRest: false,
   },
@@ -88,5 +87,8 @@ export function checkIntent(
   const row = UNFINISHED[intent.operation] as Row<Intent>;
   const fix = () => row.fix(repository, record, finishers);
   const { problem, checkRest } = row;
-  return { findings: [{ level: 'error', about, problem, mend: row.command(about, intent), fix }], checkRest };
+  return {
+    findings: [{ level: 'error', about, problem, mend: row.command(record, intent), fix }],
+    checkRest,
+  };
 }

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError, errorCode } from '../../errors.ts';
+import { AgtError, errorCode, listSome } from '../../errors.ts';
 import { FROZEN, frozenDirectory } from '../../repository/layout.ts';
 import { readPlace } from '../place.ts';
 import type { Provider } from '../provider.ts';
@@ -68,10 +68,13 @@ function requireProgram(directory: string): string {
   });
 }
 
+/** Files that a message lists. */
+const LISTED = 3;
+
 function mountStore(program: string, store: Store, folder: string): void {
   const others = readdirSync(folder).filter((name) => name !== MARK);
   if (others.length > 0)
-    throw new AgtError(`agt does not mount over the files in ${folder}: ${others.slice(0, 3).join(', ')}`, {
+    throw new AgtError(`agt does not mount over the files in ${folder}: ${listSome(others, LISTED)}`, {
       hints: ['they came while the session was not mounted; move them away'],
     });
   followBase(store);
@@ -105,7 +108,7 @@ function removeMountPoint(folder: string): void {
   const others = readdirSync(folder).filter((name) => name !== MARK);
   if (others.length > 0)
     throw new AgtError(`agt does not delete what came into ${folder} while it was not mounted`, {
-      hints: [`move it away: ${others.slice(0, 3).join(', ')}`],
+      hints: [`move it away: ${listSome(others, LISTED)}`],
     });
   rmSync(join(folder, MARK), { force: true });
   rmdirSync(folder);

@@ -68,6 +68,11 @@ export function shownId(record: SessionRecord): string {
   return isAttached(record) && checkout !== undefined ? folderId(checkout) : id;
 }
 
+/** For messages: a path of a snapshot, relative to the session folder. An attached folder has nothing beside its files. */
+export function shownPath(record: SessionRecord, path: string): string {
+  return isAttached(record) ? path.replace(/^sandbox\//, '') : path;
+}
+
 /** The name of a store, without `.git`. `folder` is a real path. */
 export function storeName(folder: string): string {
   return `${folderId(folder)}-${openHash('sha256').update(folder).digest().slice(0, HASH_DIGITS)}`;

@@ -13,7 +13,7 @@ import { readFileClock } from '../../disk/file-clock.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { holdsOnly, removeOnly } from '../../disk/remove-tree.ts';
-import { AgtError, isAgtError } from '../../errors.ts';
+import { AgtError, isAgtError, listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { providerOf } from '../../providers/choose.ts';
@@ -142,6 +142,7 @@ export function refuseLoss(
   throw new AgtError(`cannot capture ${what} of session "${session_id}"`, {
     hints: [
       ...lost.slice(0, LISTED).map(({ path, reason }) => `${path}: ${reason}`),
+      ...(lost.length > LISTED ? [`and ${lost.length - LISTED} more`] : []),
       `move them away, or ${wayOut}`,
     ],
   });
@@ -220,6 +221,5 @@ async function takeBack(record: SessionRecord, moved: SessionRecord): Promise<re
 }
 
 export function listPaths(paths: readonly string[]): string {
-  const more = paths.length > LISTED ? `, and ${paths.length - LISTED} more` : '';
-  return paths.slice(0, LISTED).join(', ') + more;
+  return listSome(paths, LISTED);
 }

@@ -3,7 +3,7 @@
  * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
  * that is new to the remote.
  */
-import { AgtError, EXIT, usageError } from '../../errors.ts';
+import { AgtError, EXIT, listSome, usageError } from '../../errors.ts';
 import { shadowNamespaces } from '../../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
@@ -156,8 +156,7 @@ function commitOnWorkBranch(record: SessionRecord, { ref, commit }: SandboxHead)
 const LISTED_PATHS = 3;
 
 function shorten(paths: readonly string[]): string {
-  const listed = paths.slice(0, LISTED_PATHS).join(', ');
-  return paths.length > LISTED_PATHS ? `${listed}, …` : listed;
+  return listSome(paths, LISTED_PATHS);
 }
 
 async function chooseRemote(

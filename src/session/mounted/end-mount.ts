@@ -9,7 +9,7 @@ import { refuseMounts } from '../../disk/mounts.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { listProcesses } from '../../disk/processes.ts';
 import { removeAt } from '../../disk/remove-tree.ts';
-import { AgtError, errorCode } from '../../errors.ts';
+import { AgtError, errorCode, listSome } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
@@ -135,10 +135,9 @@ async function removeCopy(place: MountPlace, record: MountRecord, force: boolean
     return removeAt(`${top}/${name}`, (path, stat) => force || isOwn(pathOf(path), stat)).map(pathOf);
   });
   if (left.length === 0) return;
-  const named = left.slice(0, MOST_NAMED).map(displayPath).join(', ');
   throw new AgtError(`${directory} has files that are not of the snapshot; agt does not delete them`, {
     hints: [
-      `they are: ${named}${left.length > MOST_NAMED ? ', …' : ''}`,
+      `they are: ${listSome(left.map(displayPath), MOST_NAMED)}`,
       `move them away, or delete them as well: agt session umount --force ${shellQuote(directory)}`,
     ],
   });

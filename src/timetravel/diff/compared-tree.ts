@@ -33,7 +33,7 @@ export interface ComparedTree {
   readonly tree: string;
   /** Metadata that a tree does not record; undefined for the commit that a session started at. */
   readonly manifest: SnapshotManifest | undefined;
-  /** Paths that could not be read, as shown to people. */
+  /** Paths that could not be read, as shown to people, relative to the session folder. */
   readonly uncompared: readonly { readonly path: string; readonly reason: string }[];
 }
 
@@ -80,7 +80,7 @@ export async function treeOfWork(
   }
   const uncompared = staged.stderr.split('\n').flatMap((line) => {
     const path = /^error: open\("(.*)"\): /.exec(line)?.[1];
-    return path === undefined ? [] : [{ path, reason: 'cannot be read' }];
+    return path === undefined ? [] : [{ path: `sandbox/${path}`, reason: 'cannot be read' }];
   });
   const tree = await gitText(git, [...WHOLE_INDEX, 'write-tree'], { env });
   return { ...(await treeOfCommit(scratch, tree)), uncompared };

@@ -1,6 +1,7 @@
 /** Finishes a restore during which agt was killed. */
 import { AgtError } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { restoreSession } from './restore.ts';
@@ -16,6 +17,6 @@ export async function finishRestore(repository: Repository, record: SessionRecor
   const { before, changed, mismatches } = await restoreSession(repository, record, request);
   const paths = changed === 1 ? '1 path' : `${changed} paths`;
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
-  const back = before === undefined ? '' : `; to undo: agt session restore ${id} --to ${before.slice(0, 10)}`;
+  const back = before === undefined ? '' : `; to undo: ${commandToRestore(record, before.slice(0, 10))}`;
   return `restored ${paths}${result}${back}`;
 }

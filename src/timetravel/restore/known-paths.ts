@@ -4,12 +4,13 @@ import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { type Git, resolveObject } from '../../git/run/git.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
+import { readAmbiguousFolders, relativeToSandbox, WHERE_PATHS_BEGIN } from '../session-paths.ts';
 
 /**
  * `paths` are relative to the session folder, one byte per character.
@@ -24,10 +25,13 @@ export async function requireKnownPaths(
   for (const path of paths) {
     if (isOnDisk(record, path) || (await isInSnapshot(git, commit, path))) continue;
     const shown = displayPath(relativeToSandbox(path, await readAmbiguousFolders(git, [commit])));
-    throw new AgtError(`"${shown}" is neither in snapshot ${commit.slice(0, 10)} nor in the session`, {
+    const place = isAttached(record) ? 'in the folder' : 'in the session';
+    throw new AgtError(`"${shown}" is neither in snapshot ${commit.slice(0, 10)} nor ${place}`, {
       hints: [
-        'paths are relative to the sandbox, or to the current directory if that is in the session',
-        `to see the snapshot: agt session restore ${record.session_id} --to ${commit.slice(0, 10)} --dry-run`,
+        isAttached(record)
+          ? WHERE_PATHS_BEGIN
+          : 'paths are relative to the sandbox, or to the current directory if that is in the session',
+        `to see the snapshot: ${commandToRestore(record, commit.slice(0, 10))} --dry-run`,
       ],
     });
   }

@@ -14,6 +14,7 @@ import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readModes, readOwners } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { filesOfLast, keepIgnored, listIgnored } from './ignored-files.ts';
 import { type ObservedFiles, observeFiles } from './observe-files.ts';
 import { withObstructed } from './obstructed.ts';
@@ -30,7 +31,7 @@ export interface Preview {
 interface PreviewedPath {
   /** `A` added, `M` changed, `D` deleted, `!` not restored, because something that was never captured is in the way. */
   readonly kind: 'A' | 'M' | 'D' | '!';
-  /** As shown to people. */
+  /** As shown to people, relative to the sandbox. */
   readonly path: string;
 }
 
@@ -61,11 +62,10 @@ export async function previewRestore(
     ? await listIgnored(repository, record, to.commit)
     : undefined;
   const kept = keepIgnored(plan, isIgnored);
-  return {
-    record,
-    snapshot,
-    paths: describePlan(isIgnored === undefined ? kept : withObstructed(record, kept)),
-  };
+  const trees = [to.commit, current.content?.commit].filter((commit) => commit !== undefined);
+  const ambiguous = await readAmbiguousFolders(git, trees);
+  const planned = isIgnored === undefined ? kept : withObstructed(record, kept);
+  return { record, snapshot, paths: describePlan(planned, ambiguous) };
 }
 
 /** The files on disk, compared with the session's last snapshot. */
@@ -122,7 +122,7 @@ function fromDisk(toWanted: readonly ChangedFile[], toDisk: readonly ChangedFile
   return [...all.values()];
 }
 
-function describePlan(plan: CheckoutPlan): PreviewedPath[] {
+function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): PreviewedPath[] {
   const paths: PreviewedPath[] = [
     ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
     ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
@@ -132,6 +132,6 @@ function describePlan(plan: CheckoutPlan): PreviewedPath[] {
     ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
   ];
   return paths
-    .map(({ kind, path }) => ({ kind, path: displayPath(path) }))
+    .map(({ kind, path }) => ({ kind, path: displayPath(relativeToSandbox(path, ambiguous)) }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -16,6 +16,7 @@ import { isAttached, type SessionRecord, sessionFolder } from '../../session/rec
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
+import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { keepIgnored, type Taking } from './ignored-files.ts';
 import type { RestoreRequest } from './request.ts';
 import type { IgnoresFile } from './restored-rules.ts';
@@ -32,6 +33,7 @@ export interface FilesToRestore {
   /** The files that git ignores before the restore or after it, in an attached folder. */
   readonly isIgnored: IgnoresFile | undefined;
   readonly taking: Taking;
+  readonly ambiguous: AmbiguousFolders;
 }
 
 /** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
@@ -48,10 +50,11 @@ export interface RestoredFiles {
 /** Restores files, links, directories and permissions. */
 export async function restoreFiles(
   session: LockedSession,
-  { record, wanted, before, plan: firstPlan, isIgnored, taking }: FilesToRestore,
+  { record, wanted, before, plan: firstPlan, isIgnored, taking, ambiguous }: FilesToRestore,
   { scope, now }: RestoreRequest,
 ): Promise<RestoredFiles> {
   const { git } = session.repository;
+  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
   const paths = new Set<string>();
   let captured = before?.commit;
   const notes: string[] = [];
@@ -62,7 +65,7 @@ export async function restoreFiles(
     if (changed.length === 0 || attempt === ATTEMPTS) {
       const busy = changed.map((path) => ({ path, reason: whyChanged(path, { record, plan, isIgnored }) }));
       const warnings = [...refused, ...busy].map(
-        ({ path, reason }) => `${displayPath(path)} was not restored: ${reason}`,
+        ({ path, reason }) => `${shown(path)} was not restored: ${reason}`,
       );
       const isWhole = before === undefined && attempt === 1 && warnings.length === 0;
       return { changed: paths.size, warnings: [...notes, ...warnings], whole: isWhole ? plan : undefined };
@@ -71,7 +74,10 @@ export async function restoreFiles(
     captured = (await captureSession(session, record, marks)).commit;
     plan = await planFrom(git, { captured, wanted, scope, isIgnored });
     notes.push(
-      ...noteReplaced(plan, captured, (path) => isIgnored?.(path) === true && changed.includes(path)),
+      ...noteReplaced(plan, captured, {
+        shown,
+        isNewlyCaptured: (path) => isIgnored?.(path) === true && changed.includes(path),
+      }),
     );
   }
 }
@@ -80,11 +86,11 @@ export async function restoreFiles(
 function noteReplaced(
   { writes }: CheckoutPlan,
   captured: string | undefined,
-  isNewlyCaptured: (path: string) => boolean,
+  { shown, isNewlyCaptured }: { shown: (path: string) => string; isNewlyCaptured: IgnoresFile },
 ): string[] {
   const replaced = writes.find(({ path, isNew }) => !isNew && isNewlyCaptured(path));
   if (replaced === undefined || captured === undefined) return [];
-  const example = withoutSandbox(displayPath(replaced.path));
+  const example = shown(replaced.path);
   return [
     `files that git ignores are replaced, such as ${example}: snapshot ${captured.slice(0, 10)} has them as they were`,
   ];
@@ -136,22 +142,22 @@ export async function requireRoom(
 interface StayingFiles {
   /** With the directories above; as shown to people. */
   readonly paths: ReadonlySet<string>;
-  readonly count: number;
-  readonly example: string;
+  readonly warnings: readonly string[];
 }
 
-export const NO_FILES: StayingFiles = { paths: new Set(), count: 0, example: '' };
+export const NO_FILES: StayingFiles = { paths: new Set(), warnings: [] };
 
 /**
- * Files of an attached folder that git ignored before the restore, and that the restored `.gitignore` does not name. agt
- * deletes none of them, and the snapshot after the restore has them.
+ * Files of an attached folder that git ignored before the restore, and that the restored `.gitignore` does not name, and
+ * those that somebody wrote during the restore. agt deletes none of them, and the snapshot after the restore has them.
  */
 export async function stayingFiles(
   git: Git,
-  { record, wanted, before, isIgnored }: FilesToRestore,
+  { record, wanted, before, isIgnored, ambiguous }: FilesToRestore,
   after: string,
 ): Promise<StayingFiles> {
   if (!isAttached(record)) return NO_FILES;
+  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
   const read = async (commit: string) => (await readSnapshotTree(git, commit)).files;
   const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
   const captured = before?.commit === undefined ? undefined : await read(before.commit);
@@ -162,15 +168,19 @@ export async function stayingFiles(
   const directories = wanted.emptyDirectories.filter((path) => isDirectory(record, path));
   const above = staying.flatMap(parentDirectories).filter((path) => !then.has(path));
   const paths = [...staying, ...above, ...directories];
-  return {
-    paths: new Set(paths.map(displayPath)),
-    count: staying.length,
-    example: withoutSandbox(displayPath(staying[0] ?? '')),
-  };
-}
-
-function withoutSandbox(shown: string): string {
-  return shown.replace(/^sandbox\//, '');
+  const wasIgnored = (path: string) => isIgnored?.(path) === true;
+  const kinds = [
+    { which: 'that git ignored before', files: staying.filter(wasIgnored) },
+    { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)) },
+  ];
+  const warnings = kinds
+    .filter(({ files }) => files.length > 0)
+    .map(({ which, files: [first = '', ...others] }) =>
+      others.length === 0
+        ? `a file ${which} stays: ${shown(first)}`
+        : `${others.length + 1} files ${which} stay, such as ${shown(first)}`,
+    );
+  return { paths: new Set(paths.map(shown)), warnings };
 }
 
 function isDirectory(record: SessionRecord, path: string): boolean {

@@ -28,6 +28,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import type { NearestMoment } from '../swap/swap.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
@@ -37,7 +38,7 @@ import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
 import { planRestore, swapFolder } from './swap-folder.ts';
-import { refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
+import { killedRedo, refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreResult {
@@ -123,8 +124,9 @@ async function prepare(
   const folder = await ensureWorktree(repository, record);
   const keep = await unkeptWorkTip(repository, record);
   if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
+  const unfinished = resumed?.commit ?? (await killedRedo(repository, found, request.by));
   const marks = {
-    ...(resumed === undefined ? {} : { unfinished: resumed.commit }),
+    ...(unfinished === undefined ? {} : { unfinished }),
     ...(await filesOfLast(repository, record)),
   };
   const before =
@@ -139,6 +141,7 @@ async function prepare(
       ? undefined
       : await planRestore(repository, record, before, { wanted, scope, isIgnored });
   const begun = await beginWith(session, found, snapshot, request);
+  const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {
     record,
@@ -150,6 +153,7 @@ async function prepare(
     nearest: planned?.nearest,
     isIgnored,
     taking: await filesToTake(repository, record, snapshot.commit),
+    ambiguous: await readAmbiguousFolders(repository.git, trees),
   };
 }
 
@@ -208,14 +212,15 @@ async function bringBack(
 ): Promise<BroughtBack> {
   const swapped = await swapFolder(session, prepared);
   const start = swapped?.start ?? prepared;
-  const { record, snapshot, wanted, before } = start;
+  const { record, snapshot, wanted, before, ambiguous } = start;
   const {
     changed,
     warnings: notRestored,
     whole,
   } = swapped ?? (await restoreFiles(session, prepared, request));
   const notCaptured = (before?.failed ?? []).map(
-    ({ path, reason }) => `${path} was not restored, because agt could not capture it before (${reason})`,
+    ({ path, reason }) =>
+      `${relativeToSandbox(path, ambiguous)} was not restored, because agt could not capture it before (${reason})`,
   );
   const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
   if (request.scope.includes('sandbox') && !isAttached(record)) {
@@ -261,22 +266,21 @@ async function captureAndVerify(
   known: KnownFolder | undefined,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
-  const { record, snapshot, wanted, taking } = start;
+  const { record, snapshot, wanted, taking, ambiguous } = start;
   const restored = { commit: snapshot.commit, by };
   const options = { now, restored, ...taking, ...(known && { known }) };
   const { commit = '', failed } = await captureSession(session, record, options);
   const after = await readSnapshotMetadata(repository.git, commit);
   const branches = workBranches(repository, record, snapshot);
-  const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, branches);
+  const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, {
+    branches,
+    ambiguous,
+  });
   const unread = failed.map(({ path }) => path).filter((path) => isUnder(path, scope.map(displayPath)));
   const warnings = ignored.map((path) => `${path} was not compared, because .agtignore matches it`);
   const staying = mismatches.length > 0 ? await stayingFiles(repository.git, start, commit) : NO_FILES;
-  if (staying.count > 0)
-    warnings.push(
-      staying.count === 1
-        ? `a file that git ignored before stays: ${staying.example}`
-        : `${staying.count} files that git ignored before stay, such as ${staying.example}`,
-    );
-  const different = [...mismatches, ...unread].filter((path) => !staying.paths.has(path));
+  warnings.push(...staying.warnings);
+  const shownUnread = unread.map((path) => relativeToSandbox(path, ambiguous));
+  const different = [...mismatches, ...shownUnread].filter((path) => !staying.paths.has(path));
   return { commit, mismatches: [...new Set(different)], warnings };
 }

@@ -10,6 +10,7 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToList, commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
 import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxPlace } from '../../session/sandbox-place.ts';
@@ -18,6 +19,7 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { isBeforeRedo } from './unfinished-restore.ts';
 
 interface UndoHistory {
   /** Oldest first. */
@@ -29,31 +31,53 @@ interface UndoHistory {
 }
 
 /** `history` is newest first. */
-export function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
-  return replayHistory(history, (a, b) => isSameSnapshot(repository, a.commit, b.commit));
+export async function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
+  // Nearly all snapshots differ in these, which git tells for all of them at once.
+  const names = history.flatMap(({ commit }) => [`${commit}:sandbox`, `${commit}:_/index`]);
+  const found = await findObjects(repository.git, names);
+  const keys = new Map(
+    history.map(({ commit }, i) => [commit, `${found[2 * i]?.oid} ${found[2 * i + 1]?.oid}`]),
+  );
+  return replayHistory(
+    history,
+    async (a, b) =>
+      keys.get(a.commit) === keys.get(b.commit) && isSameSnapshot(repository, a.commit, b.commit),
+  );
 }
 
-/**
- * A snapshot that changed nothing, such as one with a label alone, takes no redo away. `isSame` costs calls of git, so it
- * is asked only while a redo is possible.
- */
+interface Step {
+  /** The newest one with a label, if there is one. */
+  snapshot: Snapshot;
+  /** All snapshots of the step: those that changed nothing after the first. */
+  readonly commits: string[];
+}
+
+/** A snapshot that changed nothing, such as one with a label alone, is no step. It takes no redo away, and names the step. */
 export async function replayHistory(
   history: readonly Snapshot[],
   isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>,
 ): Promise<UndoHistory> {
-  const steps: Snapshot[] = [];
+  const steps: Step[] = [];
   let current = -1;
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
     const target = targetOf(snapshot, steps, current);
+    const step = steps[current];
     if (target >= 0) current = target;
-    else if (current + 1 === steps.length || !(await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
+    else if (step !== undefined && (await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
+      step.commits.push(snapshot.commit);
+      if (snapshot.label !== undefined) step.snapshot = snapshot;
+    } else {
       steps.splice(current + 1);
-      current = steps.push(snapshot) - 1;
+      current = steps.push({ snapshot, commits: [snapshot.commit] }) - 1;
     }
   }
-  return { steps, current, isBetween: history[0]?.unfinished !== undefined };
+  return {
+    steps: steps.map((step) => step.snapshot),
+    current,
+    isBetween: history[0]?.unfinished !== undefined,
+  };
 }
 
 /** After an unfinished restore, every snapshot is a step: it holds what the restore left. */
@@ -87,10 +111,10 @@ export async function readPosition(
 }
 
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
-function targetOf(snapshot: Snapshot, steps: readonly Snapshot[], current: number): number {
-  const isTarget = ({ commit }: Snapshot) => commit === snapshot.restored;
-  if (snapshot.restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
-  if (snapshot.restoredBy !== 'redo') return -1;
+function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[], current: number): number {
+  const isTarget = ({ commits }: Step) => commits.includes(restored);
+  if (restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
+  if (restoredBy !== 'redo') return -1;
   const ahead = steps.slice(current).findIndex(isTarget);
   return ahead < 0 ? -1 : current + ahead;
 }
@@ -104,12 +128,10 @@ export async function findUndoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current, isBetween } = await readSteps(
-    repository,
-    await readHistory(repository.git, snapshotRefs(record)),
-  );
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const { steps, current, isBetween } = await readSteps(repository, history);
   const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
-  const isBack = hasUncaptured || isBetween || isGone;
+  const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   if (isBack && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
@@ -119,7 +141,7 @@ export async function findUndoTarget(
     current < 1
       ? `"${id}" has no earlier snapshot`
       : `all earlier snapshots of "${id}" equal the current one`;
-  throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: agt session log ${id}`] });
+  throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: ${commandToList(record)}`] });
 }
 
 /** The snapshot that a redo goes to: the one that the last undo left. @throws AgtError if something new was done since. */
@@ -128,15 +150,18 @@ export async function findRedoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const { steps, current, isBetween } = await readSteps(
-    repository,
-    await readHistory(repository.git, snapshotRefs(record)),
-  );
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  const { steps, current, isBetween } = await readSteps(repository, history);
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
   }
-  throw new AgtError(`nothing to redo: the last change of "${shownId(record)}" was not an undo`, {
-    hints: [`to go to any snapshot: agt session restore ${shownId(record)} --to SNAPSHOT`],
+  const id = shownId(record);
+  const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
+  const reason = isLast
+    ? `"${id}" is at its last step`
+    : `nothing was undone since the last change of "${id}"`;
+  throw new AgtError(`nothing to redo: ${reason}`, {
+    hints: [`to go to any snapshot: ${commandToRestore(record, 'SNAPSHOT')}`],
   });
 }
 

@@ -4,18 +4,21 @@
  */
 import { AgtError } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToMove } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
-import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import type { Intent } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import type { RestoreRequest } from './request.ts';
+
+type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
 
 /** A redo would take the half that the undo has done for a change of the agent. @throws AgtError */
 export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): void {
   const { intent } = record;
   if (by !== 'redo' || intent?.operation !== 'restore' || intent.by !== 'undo') return;
-  const finish = isAttached(record) ? 'agt undo' : `agt session undo ${record.session_id}`;
   throw new AgtError(`an undo of "${shownId(record)}" is not finished`, {
-    hints: [`finish it: ${finish}`, 'then a redo takes it back'],
+    hints: [`finish it: ${commandToMove(record, 'undo')}`, 'then a redo takes it back'],
   });
 }
 
@@ -30,9 +33,36 @@ export async function unfinishedTarget(
   const isSameCommand = intent.by === by || by === 'restore';
   if (!isSameCommand || intent.scope.join('\0') !== scope.join('\0')) return undefined;
   const history = await readHistory(git, snapshotRefs(record));
-  const isItsOwn = ({ restored, unfinished }: Snapshot) => (unfinished ?? restored) === intent.snapshot;
-  const newestOther = history.find((snapshot) => snapshot.commit === intent.tip || !isItsOwn(snapshot));
-  if (newestOther?.commit !== intent.tip) return undefined;
+  if (!isNewest(history, intent)) return undefined;
   if (by === 'restore' && (await choose(false)).commit !== intent.snapshot) return undefined;
   return history.find(({ commit }) => commit === intent.snapshot);
+}
+
+/** Whether nothing but the restore itself has captured the folder since the restore began. */
+function isNewest(history: readonly Snapshot[], intent: RestoreIntent): boolean {
+  const isItsOwn = ({ restored, unfinished }: Snapshot) => (unfinished ?? restored) === intent.snapshot;
+  const newestOther = history.find((snapshot) => snapshot.commit === intent.tip || !isItsOwn(snapshot));
+  return newestOther?.commit === intent.tip;
+}
+
+/**
+ * The snapshot that a redo was killed on the way to; an undo takes that redo back. So what it left is no step, and the steps
+ * ahead stay. Undefined if there is none, or if something else was captured since.
+ */
+export async function killedRedo(
+  { git }: Repository,
+  record: SessionRecord,
+  by: RestoreRequest['by'],
+): Promise<string | undefined> {
+  const { intent } = record;
+  if (by !== 'undo' || intent?.operation !== 'restore' || intent.by !== 'redo') return undefined;
+  const history = await readHistory(git, snapshotRefs(record));
+  const [newest] = history;
+  const isComplete = newest?.commit !== intent.tip && newest?.restored === intent.snapshot;
+  return !isComplete && isNewest(history, intent) ? intent.snapshot : undefined;
+}
+
+/** Whether a redo was killed before anything of it was captured. */
+export function isBeforeRedo({ intent }: SessionRecord, newest: Snapshot | undefined): boolean {
+  return intent?.operation === 'restore' && intent.by === 'redo' && newest?.commit === intent.tip;
 }

@@ -11,9 +11,10 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 
 interface Verification {
-  /** Paths and parts of the sandbox that are not as wanted, as shown to people. */
+  /** Paths, relative to the sandbox, and parts of the sandbox that are not as wanted, as shown to people. */
   readonly mismatches: string[];
   /** Paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared; as shown to people. */
   readonly ignored: string[];
@@ -24,15 +25,16 @@ export async function verifyRestore(
   after: SnapshotMetadata,
   wanted: SnapshotMetadata,
   scope: readonly string[],
-  branches: WorkBranches,
+  { branches, ambiguous }: { readonly branches: WorkBranches; readonly ambiguous: AmbiguousFolders },
 ): Promise<Verification> {
+  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
   const paths = (await hasSameFiles(git, after, wanted))
     ? []
     : await differingPaths(git, after, wanted, scope);
   const isIgnored = underAny([...ignoredPaths(after), ...ignoredPaths(wanted)]);
   const sorted = [...new Set(paths)].sort();
-  const ignored = sorted.filter(isIgnored).map(displayPath);
-  const mismatches = sorted.filter((path) => !isIgnored(path)).map(displayPath);
+  const ignored = sorted.filter(isIgnored).map(shown);
+  const mismatches = sorted.filter((path) => !isIgnored(path)).map(shown);
   if (!scope.includes('sandbox')) return { mismatches, ignored };
   const gitDirFiles = await differingGitDirFiles(git, after, wanted, branches);
   mismatches.push(...gitDirFiles.map((path) => `${path} in the git directory of the sandbox`));

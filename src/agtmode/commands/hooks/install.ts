@@ -15,7 +15,7 @@ import {
   requireStateDirectory,
   TOOLS_ARGUMENT,
 } from '../../hooks/settings-files.ts';
-import { json, showPath } from '../../output/format.ts';
+import { errorJson, json, showPath } from '../../output/format.ts';
 
 export const hooksInstall = defineCommand({
   usage: 'hooks install [tools..]',
@@ -157,7 +157,6 @@ function print(
 }
 
 function resultJson({ integration, outcome, file, trusted, error }: InstallResult) {
-  const reason =
-    error === undefined ? undefined : { error: error instanceof Error ? error.message : String(error) };
+  const reason = error === undefined ? undefined : errorJson(error);
   return { tool: integration.name, outcome, file: file ?? null, trusted: trusted ?? null, ...reason };
 }

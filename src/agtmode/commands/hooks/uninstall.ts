@@ -11,7 +11,7 @@ import {
   requireStateDirectory,
   TOOLS_ARGUMENT,
 } from '../../hooks/settings-files.ts';
-import { json, showPath } from '../../output/format.ts';
+import { errorJson, json, showPath } from '../../output/format.ts';
 
 export const hooksUninstall = defineCommand({
   usage: 'hooks uninstall [tools..]',
@@ -29,7 +29,7 @@ export const hooksUninstall = defineCommand({
   },
   examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
   run: async (args, context) => {
-    const results: { tool: string; outcome: string; file: string; error?: string }[] = [];
+    const results: object[] = [];
     const exitCodes: number[] = [];
     for (const integration of chosenTools(args)) {
       const { name: tool, title } = integration;
@@ -49,7 +49,7 @@ export const hooksUninstall = defineCommand({
           context.out(`${title}: would remove the hooks from ${showPath(file.path)}\n`);
         else context.out(`${title}: hooks removed from ${showPath(file.path)}\n`);
       } catch (error) {
-        results.push({ ...about, outcome: 'failed', error: error instanceof Error ? error.message : '' });
+        results.push({ ...about, outcome: 'failed', ...errorJson(error) });
         exitCodes.push(exitCodeFor(error));
         context.err(formatError(error, false));
       }

@@ -164,7 +164,7 @@ async function printDiff(
       context.out(nameLine(difference, ambiguous, args['name-status']));
     else context.err(`note: ${describeDifference(difference, ambiguous)}\n`);
   }
-  warnNotCompared(context, uncompared);
+  warnNotCompared(context, uncompared, ambiguous);
   const differs = args['exit-code'] && metadata.length > 0;
   return exitCode === EXIT.done && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
 }
@@ -183,7 +183,7 @@ async function printJsonDiff(
     ...metadata.map((difference) => metadataJson(difference, ambiguous)),
   ];
   context.out(json(list));
-  warnNotCompared(context, uncompared);
+  warnNotCompared(context, uncompared, ambiguous);
   return (asExitCode && list.length > 0) || uncompared.length > 0 ? EXIT.failed : EXIT.done;
 }
 
@@ -206,8 +206,15 @@ function metadataJson({ path, status, before, after }: MetadataDiff, ambiguous: 
   };
 }
 
-function warnNotCompared(context: Context, files: Awaited<ReturnType<typeof listDiff>>['uncompared']): void {
-  for (const { path, reason } of files) context.err(`warning: not compared: ${showPath(path)}: ${reason}\n`);
+function warnNotCompared(
+  context: Context,
+  files: Awaited<ReturnType<typeof listDiff>>['uncompared'],
+  ambiguous: AmbiguousFolders,
+): void {
+  for (const { path, reason } of files) {
+    const shown = showPath(relativeToSandbox(path, ambiguous));
+    context.err(`warning: not compared: ${shown}: ${reason}\n`);
+  }
 }
 
 function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, withStatus: boolean): string {

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { AgtError, EXIT } from '../../../errors.ts';
+import { AgtError, EXIT, listSome } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
@@ -132,9 +132,8 @@ function describeFolder(
 }
 
 function describeIgnored(paths: readonly string[]): string {
-  const listed = paths.slice(0, MOST_LISTED).map(showPath).join(', ');
-  const more = paths.length > MOST_LISTED ? `, and ${paths.length - MOST_LISTED} more` : '';
-  return `deleted with it, in no snapshot because of .agtignore: ${listed}${more}\n`;
+  const listed = listSome(paths.map(showPath), MOST_LISTED);
+  return `deleted with it, in no snapshot because of .agtignore: ${listed}\n`;
 }
 
 const MOST_LISTED = 10;

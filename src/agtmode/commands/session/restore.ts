@@ -1,4 +1,4 @@
-import { EXIT } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
@@ -57,6 +57,9 @@ export const sessionRestore = defineCommand({
     ['agt session restore fix-login --to "tests pass" --dry-run', 'show what would change'],
   ],
   run: async (args, context) => {
+    // It would be the current directory, and a script with an unset variable would restore everything.
+    if (args.path?.includes('') === true)
+      throw usageError('--path is empty', 'give a path, or leave it out to restore everything');
     const { repository, record } = await sessionHere(context, givenSession(args));
     const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);

@@ -1,7 +1,7 @@
 import { EXIT } from '../../../errors.ts';
 import { findAbandoned, type Swept, sweep } from '../../../running/sweep.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json } from '../../output/format.ts';
+import { errorJson, json } from '../../output/format.ts';
 import { sweptLine } from '../../sweeping.ts';
 
 export const sessionSweep = defineCommand({
@@ -40,6 +40,6 @@ function sweptJson({ record, reason, error }: Swept, isDry: boolean) {
     session_id: record.session_id,
     outcome,
     reason,
-    error: error === undefined ? null : (error as Error).message,
+    ...errorJson(error),
   };
 }

@@ -82,8 +82,8 @@ export const snapshot = defineCommand({
 });
 
 /** For hooks, which tell of a refusal once. */
-function refusalJson({ message, isKnown }: FolderRefused) {
-  return { outcome: 'refused', commit: null, refused: message, is_known: isKnown };
+function refusalJson({ message, hints, isKnown }: FolderRefused) {
+  return { outcome: 'refused', commit: null, refused: message, hints, is_known: isKnown };
 }
 
 /** A path: the folder whose first snapshot agt would take. */

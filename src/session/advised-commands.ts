@@ -1,0 +1,43 @@
+/**
+ * Commands that messages advise. They work where the user reads them: those on an attached folder name no id, which a session of
+ * the repository there may have as well, and are called in that folder. Commands on a session name it.
+ */
+import { shellQuote } from '../git/run/trace.ts';
+import { userDirectory } from '../process/user-directory.ts';
+
+/** `agt -C FOLDER`, or `agt` if the user is there. */
+export function agtInFolder(folder: string): string {
+  return userDirectory() === folder ? 'agt' : `agt -C ${shellQuote(folder)}`;
+}
+
+/** Of the record of a session. */
+interface Named {
+  readonly session_id: string;
+  readonly working_copy: string;
+  readonly checkout?: string;
+}
+
+/** Undefined for a session. */
+function attachedFolder({ working_copy, checkout }: Named): string | undefined {
+  return working_copy === 'attached' ? checkout : undefined;
+}
+
+export function commandToList(record: Named): string {
+  const folder = attachedFolder(record);
+  return folder === undefined
+    ? `agt session log ${record.session_id}`
+    : `${agtInFolder(folder)} snapshot list`;
+}
+
+export function commandToMove(record: Named, by: 'undo' | 'redo'): string {
+  const folder = attachedFolder(record);
+  return folder === undefined ? `agt session ${by} ${record.session_id}` : `${agtInFolder(folder)} ${by}`;
+}
+
+/** `snapshot`: a word for the shell. */
+export function commandToRestore(record: Named, snapshot: string): string {
+  const folder = attachedFolder(record);
+  return folder === undefined
+    ? `agt session restore ${record.session_id} --to ${snapshot}`
+    : `${agtInFolder(folder)} snapshot restore ${snapshot}`;
+}
