@@ -130,6 +130,10 @@ test('hints about a folder work where they are read', () => {
       cwd === folder ? ': agt snapshot restore SNAPSHOT\n' : `: agt -C ${folder} snapshot restore SNAPSHOT\n`,
     );
   }
+  const gone = run('sh', ['-c', `mkdir gone && cd gone && rmdir ../gone && '${AGT}' -C '${folder}' redo`], {
+    cwd: above,
+  });
+  expect(gone.stderr).toContain(`: agt -C ${folder} snapshot restore SNAPSHOT\n`);
   const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
   expect(agtOk(above, ...back.split(' '))).toContain('verified');
 });
