@@ -151,3 +151,18 @@ test('the list of known sessions says how many it leaves out', () => {
     '\nhint: sessions here: s11, s10, s9, s8, s7, s6, s5, s4, s3, s2, and 2 more\n',
   );
 });
+
+test('agt doctor names a command that works in a folder', () => {
+  const { folder } = makeFolder();
+  const { store, findings } = JSON.parse(agt(folder, 'doctor', '--json').stdout);
+  expect(findings.filter(({ level }: { level: string }) => level !== 'note')).toEqual([]);
+  const refs = git(store, 'for-each-ref', '--format=%(refname)', 'refs/heads/agtsessions', 'refs/agt/tip');
+  for (const ref of refs.split('\n')) git(store, 'update-ref', '-d', ref);
+  const found = JSON.parse(agt(folder, 'doctor', '--json').stdout).findings;
+  const mends = found
+    .filter(({ about, level }: { about: string; level: string }) => about === 'notes' && level === 'error')
+    .map(({ mend }: { mend: string }) => mend);
+  expect(new Set(mends)).toEqual(new Set(['agt snapshot']));
+  agtOk(folder, 'snapshot');
+  expect(agt(folder, 'doctor').stdout).not.toContain('is missing');
+});
