@@ -7,6 +7,7 @@ export function enterDirectory(directory: string | undefined): string {
     noteUserDirectory(process.cwd());
   } catch (error) {
     if (directory === undefined) throw cannot('read the current directory', error);
+    noteUserDirectory(''); // the shell is in a directory that somebody has deleted
   }
   if (directory === undefined) return process.cwd();
   try {

@@ -29,6 +29,11 @@ export function commandToList(record: Named): string {
     : `${agtInFolder(folder)} snapshot list`;
 }
 
+export function commandToCapture(record: Named): string {
+  const folder = attachedFolder(record);
+  return folder === undefined ? `agt autocommit ${record.session_id}` : `${agtInFolder(folder)} snapshot`;
+}
+
 export function commandToMove(record: Named, by: 'undo' | 'redo'): string {
   const folder = attachedFolder(record);
   return folder === undefined ? `agt session ${by} ${record.session_id}` : `${agtInFolder(folder)} ${by}`;

@@ -130,6 +130,10 @@ test('hints about a folder work where they are read', () => {
       cwd === folder ? ': agt snapshot restore SNAPSHOT\n' : `: agt -C ${folder} snapshot restore SNAPSHOT\n`,
     );
   }
+  const gone = run('sh', ['-c', `mkdir gone && cd gone && rmdir ../gone && '${AGT}' -C '${folder}' redo`], {
+    cwd: above,
+  });
+  expect(gone.stderr).toContain(`: agt -C ${folder} snapshot restore SNAPSHOT\n`);
   const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
   expect(agtOk(above, ...back.split(' '))).toContain('verified');
 });
@@ -146,4 +150,19 @@ test('the list of known sessions says how many it leaves out', () => {
   expect(agt(repository, 'session', 'show', 'nope').stderr).toContain(
     '\nhint: sessions here: s11, s10, s9, s8, s7, s6, s5, s4, s3, s2, and 2 more\n',
   );
+});
+
+test('agt doctor names a command that works in a folder', () => {
+  const { folder } = makeFolder();
+  const { store, findings } = JSON.parse(agt(folder, 'doctor', '--json').stdout);
+  expect(findings.filter(({ level }: { level: string }) => level !== 'note')).toEqual([]);
+  const refs = git(store, 'for-each-ref', '--format=%(refname)', 'refs/heads/agtsessions', 'refs/agt/tip');
+  for (const ref of refs.split('\n')) git(store, 'update-ref', '-d', ref);
+  const found = JSON.parse(agt(folder, 'doctor', '--json').stdout).findings;
+  const mends = found
+    .filter(({ about, level }: { about: string; level: string }) => about === 'notes' && level === 'error')
+    .map(({ mend }: { mend: string }) => mend);
+  expect(new Set(mends)).toEqual(new Set(['agt snapshot']));
+  agtOk(folder, 'snapshot');
+  expect(agt(folder, 'doctor').stdout).not.toContain('is missing');
 });

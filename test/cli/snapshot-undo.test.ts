@@ -27,8 +27,11 @@ test('undo goes back past a snapshot with --ignored, and lets the ignored files 
   }
   write(join(folder, 'y.log'), 'later\n');
   agtOk(folder, 'snapshot', '--ignored');
-  expect(JSON.parse(agtOk(folder, 'undo', '-n', '--json'))).toMatchObject({ changes: [] });
-  for (const step of [3, 2, 1]) {
+  // To go back to the third snapshot would change nothing.
+  expect(JSON.parse(agtOk(folder, 'undo', '-n', '--json'))).toMatchObject({
+    changes: [{ path: 'a', status: 'modified' }],
+  });
+  for (const step of [2, 1]) {
     expect(agtOk(folder, 'undo')).toMatch(new RegExp(`verified\nnow at .* ${step} of 4\n`));
     expect(shown()).toEqual([`${step}\n`, ...logs]);
   }
@@ -39,6 +42,26 @@ test('undo goes back past a snapshot with --ignored, and lets the ignored files 
   expect(shown()).toEqual(['3\n', ...logs]);
   agtOk(folder, 'redo');
   expect(shown()).toEqual(['3\n', 'longer\n', 'later\n']);
+});
+
+test('undo passes over a step that would change no file', () => {
+  const folder = makeRepository({ a: '0\n', '.gitignore': '*.o\n' });
+  agtOk(folder, 'snapshot');
+  mkdirSync(join(folder, 'd'));
+  agtOk(folder, 'snapshot');
+  write(join(folder, 'd/x.o'), 'built\n');
+  agtOk(folder, 'snapshot'); // the directory is not empty any more
+  write(join(folder, 'a'), '1\n');
+  agtOk(folder, 'snapshot');
+  expect(agtOk(folder, 'undo')).toContain('restored 1 path, verified\nnow at ');
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('0\n');
+  const nothing = agt(folder, 'undo');
+  expect(nothing.stderr).toMatch(
+    /^error: nothing to undo: no earlier snapshot of "project" would change a file\n/,
+  );
+  for (const _ of [1, 2]) expect(agt(folder, 'undo')).toEqual(nothing);
+  agtOk(folder, 'redo');
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('1\n');
 });
 
 test('redo across a new .gitignore deletes no file that it ignores, and every other one', () => {

@@ -1,6 +1,7 @@
 /** Tries a capture of a session, and writes nothing: what stops or limits the next autocommit? */
 import { isAgtError, listSome } from '../../errors.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import { shownPath } from '../../session/attached/store.ts';
 import { previewCapture } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -28,13 +29,13 @@ export async function checkCapture(repository: Repository, record: SessionRecord
     return [
       ...unreadable,
       ...warnings.map((problem): Finding => {
-        const mend = `agt autocommit ${about} && agt session restore ${about} --to @`;
+        const mend = `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
         return { level: 'warning', about, problem, mend };
       }),
     ];
   } catch (error) {
     if (!isAgtError(error)) throw error;
     const problem = `it cannot be captured: ${error.message}`;
-    return [{ level: 'error', about, problem, mend: error.hints[0] ?? `agt autocommit ${about}` }];
+    return [{ level: 'error', about, problem, mend: error.hints[0] ?? commandToCapture(record) }];
   }
 }

@@ -9,6 +9,7 @@ import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToCapture } from '../../session/advised-commands.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
@@ -89,7 +90,7 @@ async function checkRefs(
     if (other === undefined)
       return {
         ...finding,
-        mend: `agt autocommit ${about}`,
+        mend: commandToCapture(record),
         fix: () => capture(repository, record),
       };
     const fix = () => recreateRef(repository, record, ref, other);
@@ -123,7 +124,7 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   const finding = { level: 'warning', about, problem } as const;
   if (!isActive(record)) return [{ ...finding, mend: 'nothing to do: a restore keeps what the branch has' }];
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
-  return [{ ...finding, mend: `agt autocommit ${about}`, fix: () => capture(repository, record) }];
+  return [{ ...finding, mend: commandToCapture(record), fix: () => capture(repository, record) }];
 }
 
 /** A capture also makes missing refs again. */

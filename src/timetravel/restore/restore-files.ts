@@ -183,7 +183,7 @@ export async function stayingFiles(
   return { paths: new Set(paths.map(shown)), warnings };
 }
 
-function isDirectory(record: SessionRecord, path: string): boolean {
+export function isDirectory(record: SessionRecord, path: string): boolean {
   const folder = Buffer.from(sessionFolder(record)).toString('latin1');
   return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -12,13 +12,14 @@ import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToList, commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
-import { type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
+import { isAttached, type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxPlace } from '../../session/sandbox-place.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { changesFiles } from './changes-files.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
 
 interface UndoHistory {
@@ -120,7 +121,7 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
 }
 
 /**
- * The snapshot that an undo goes to: the nearest earlier one that differs. `hasUncaptured`: the folder differs from its
+ * The snapshot that an undo goes to: the nearest earlier one to which a restore would change something. `hasUncaptured`: the folder differs from its
  * last snapshot, so that the last snapshot is one step back. So it is where the sandbox is gone. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
@@ -134,13 +135,16 @@ export async function findUndoTarget(
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   if (isBack && steps[current] !== undefined) return steps[current];
   for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
-    if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
+    if (await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? '')) continue;
+    if (await changesFiles(repository, record, history[0], step)) return step;
   }
   const id = shownId(record);
   const reason =
     current < 1
       ? `"${id}" has no earlier snapshot`
-      : `all earlier snapshots of "${id}" equal the current one`;
+      : isAttached(record)
+        ? `no earlier snapshot of "${id}" would change a file`
+        : `all earlier snapshots of "${id}" equal the current one`;
   throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: ${commandToList(record)}`] });
 }
 
