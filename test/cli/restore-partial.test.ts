@@ -84,3 +84,14 @@ test.each(['session', 'snapshot'])('agt %s restore refuses an empty path, and ch
   });
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('changed\n');
 });
+
+test('--path and --only exclude each other', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  agtOk(folder, 'session', 'new', 's1');
+  agtOk(folder, 'autocommit', 's1', '--label', 'then');
+  expect(agt(folder, 'session', 'restore', 's1', '--to', 'then', '--path', 'a', '--only', 'xdg')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'error: --path and --only exclude each other\nhint: a path may begin with xdg/ or config/\n',
+  });
+});

@@ -18,7 +18,7 @@ import { readSettings } from '../../src/config/settings.ts';
 import { ownerText } from '../../src/disk/lock-owner.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { captureFolder } from '../../src/triggers/capture-folder.ts';
-import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const STATE = join(process.env['HOME'] ?? '', '.local/state/agt/folders');
 const DAY_MS = 86_400_000;
@@ -274,4 +274,18 @@ describe('several agts in one new folder', () => {
     ).toBe(51);
     expect(readdirSync(STATE).filter((name) => name.startsWith('.new-'))).toEqual([]);
   });
+});
+
+it('agt doctor names a command that mends the store of a folder', () => {
+  const folder = makeTempDir('folder');
+  write(join(folder, 'a'), 'one\n');
+  agtOk(folder, 'snapshot');
+  const store = storeOf(folder);
+  const [shadow = ''] = git(store, 'for-each-ref', '--format=%(refname)', 'refs/heads').split('\n');
+  git(store, 'update-ref', '-d', shadow);
+  const { stdout, exitCode } = agt(folder, 'doctor', '--json');
+  const [finding] = JSON.parse(stdout).findings;
+  expect([exitCode, finding.problem]).toEqual([1, expect.stringContaining('is missing')]);
+  expect(run('sh', ['-c', finding.mend], { cwd: makeTempDir() })).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(agtOk(folder, 'doctor')).toContain('nothing is wrong');
 });

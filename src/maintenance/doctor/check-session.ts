@@ -7,6 +7,7 @@ import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToCapture } from '../../session/advised-commands.ts';
@@ -94,7 +95,8 @@ async function checkRefs(
         fix: () => capture(repository, record),
       };
     const fix = () => recreateRef(repository, record, ref, other);
-    return { ...finding, mend: `agt git update-ref ${ref} ${other}`, fix };
+    const ownGit = isAttached(record) ? `git --git-dir=${shellQuote(repository.commonDir)}` : 'agt git';
+    return { ...finding, mend: `${ownGit} update-ref ${ref} ${other}`, fix };
   });
 }
 

@@ -60,6 +60,8 @@ export const sessionRestore = defineCommand({
     // It would be the current directory, and a script with an unset variable would restore everything.
     if (args.path?.includes('') === true)
       throw usageError('--path is empty', 'give a path, or leave it out to restore everything');
+    if (args.path !== undefined && args.only !== undefined)
+      throw usageError('--path and --only exclude each other', 'a path may begin with xdg/ or config/');
     const { repository, record } = await sessionHere(context, givenSession(args));
     const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
