@@ -14,6 +14,7 @@ import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.t
 import { advanceTip } from './advance-tip.ts';
 import { CaptureNotes } from './capture-notes.ts';
 import { type FolderParts, folderParts } from './folder-parts.ts';
+import { forgetKnownRefs } from './known-refs.ts';
 import { type Change, listChanges } from './list-changes.ts';
 import { recreateTip } from './lost-tip.ts';
 import { ObjectStream } from './object-stream.ts';
@@ -82,6 +83,7 @@ export async function capture(
         warnings.push(await recreateTip(git, target));
         continue;
       }
+      if (error instanceof FastImportFailed && error.isLostObject && forgetKnownRefs(target)) continue;
       const mayPass = error instanceof FastImportFailed && error.isTransient && attempt < ATTEMPTS;
       if (!mayPass) throw error;
     } finally {

@@ -2,6 +2,7 @@
  * git's answers about the refs of a session, in a file, so that the next capture need not ask git: objects never change.
  * agt reads from files where the refs lead to, and asks git about a commit that the file does not name.
  */
+import { existsSync, rmSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readJson } from '../disk/read-json.ts';
 import { readRefValues } from '../git/files/ref-values.ts';
@@ -35,6 +36,14 @@ export function readKnownRefs({
 /** Not flushed: agt does without a damaged file. */
 export function writeKnownRefs({ agtDir, sessionId }: CaptureTarget, known: KnownRefs): void {
   writeFileAtomic(knownRefsFile(agtDir, sessionId), JSON.stringify(known), { cache: true });
+}
+
+/** So that the next attempt asks git. False if agt knew nothing. */
+export function forgetKnownRefs({ agtDir, sessionId }: Pick<CaptureTarget, 'agtDir' | 'sessionId'>): boolean {
+  const file = knownRefsFile(agtDir, sessionId);
+  if (!existsSync(file)) return false;
+  rmSync(file);
+  return true;
 }
 
 /**

@@ -38,7 +38,9 @@ export interface RefsAtStart {
 /** lost-tip.ts makes it again. */
 export class LostTip extends AgtError {
   constructor({ sessionId, tipRef }: CaptureTarget) {
-    super(`agt's own ref of session "${sessionId}" is missing: ${tipRef}`, { hints: ['see: agt doctor'] });
+    super(`agt's own ref of session "${sessionId}" leads to no commit: ${tipRef}`, {
+      hints: ['see: agt doctor'],
+    });
   }
 }
 

@@ -46,3 +46,9 @@ export function commandToRestore(record: Named, snapshot: string): string {
     ? `agt session restore ${record.session_id} --to ${snapshot}`
     : `${agtInFolder(folder)} snapshot restore ${snapshot}`;
 }
+
+/** For a store whose snapshots are lost. agt deletes nothing of it. */
+export function beginAnew(store: string): string {
+  const path = shellQuote(store);
+  return `to begin anew, move the store away: mv ${path} ${path}.damaged`;
+}

@@ -4,8 +4,9 @@
  * start commit; the history of a fork continues into the session that it was forked from. A commit that
  * `accept` made names its session as well, but not the agent's HEAD, and agt is not its author.
  */
+import { AgtError } from '../errors.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import type { Git } from '../git/run/git.ts';
+import { type Git, resolveObject } from '../git/run/git.ts';
 import { readGit } from '../git/run/start-git.ts';
 
 /** The refs that name the history of a session, and the commit where it ends. */
@@ -99,6 +100,29 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapsho
     previous: i + 1 < listed.length ? snapshot.parents[0] : undefined,
   }));
 }
+
+/** For people: a history that is lost is not taken for an empty one. @throws AgtError */
+export async function requireHistory(git: Git, refs: SnapshotRefs): Promise<Snapshot[]> {
+  const history = await readHistory(git, refs);
+  if (history.length === 0) await refuseLostHistory(git, refs);
+  return history;
+}
+
+/** @throws AgtError if there are refs, and no commits */
+export async function refuseLostHistory(git: Git, refs: SnapshotRefs): Promise<void> {
+  if ((await newestCommit(git, refs)) !== undefined) return;
+  for (const ref of [refs.tip, refs.shadow]) {
+    const commit = await resolveObject(git, ref);
+    if (commit === undefined) continue;
+    const reason = `${ref} leads to ${commit.slice(0, ABBREVIATED)}, which is missing`;
+    throw new AgtError(`cannot read the snapshots of "${refs.session}": ${reason}`, {
+      hints: ['see: agt doctor'],
+    });
+  }
+}
+
+/** Hexadecimal digits of a commit in messages. */
+const ABBREVIATED = 10;
 
 async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
   for (const ref of [refs.tip, refs.shadow]) {

@@ -5,7 +5,7 @@
  */
 import { AgtError } from '../errors.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
-import { readHistory, type Snapshot, type SnapshotRefs } from './history.ts';
+import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 import { parseTime } from './parse-time.ts';
 
 /** @throws AgtError if the session has no such snapshot. */
@@ -15,7 +15,7 @@ export async function resolveSnapshot(
   spec: string,
   now: Date,
 ): Promise<Snapshot> {
-  return findSnapshot(git, refs, await readHistory(git, refs), spec, now);
+  return findSnapshot(git, refs, await requireHistory(git, refs), spec, now);
 }
 
 /** The same in a history that the caller has read. */

@@ -1,4 +1,4 @@
-/** A session whose history was rewritten, or whose refs were deleted, is captured and restored all the same. */
+/** A session whose history was rewritten or lost, or whose refs were deleted, is captured and restored all the same. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -113,5 +113,48 @@ describe("after somebody deleted the shadow branch and agt's own ref", () => {
     deleteRefs(session);
     expect(agt(session.repository, ...command).exitCode).toBe(0);
     expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('second');
+  });
+});
+
+describe('after the snapshots were lost', () => {
+  /** agt writes them as packs, and git the other objects as single files. */
+  function loseSnapshots({ repository }: TestSession): string {
+    const tip = git(repository, 'rev-parse', 'refs/agt/tip/s1');
+    rmSync(join(repository, '.git/objects/pack'), { recursive: true });
+    return `refs/agt/tip/s1 leads to ${tip.slice(0, 10)}, which is missing`;
+  }
+
+  test('the next capture of a change begins a new history', () => {
+    const session = makeWork();
+    loseSnapshots(session);
+    write(join(session.sandbox, 'work'), 'third');
+    const { exitCode, stderr } = tryAutocommit(session);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('a new history begins')]);
+    expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('third');
+    git(session.repository, 'fsck', '--no-reflogs', '--connectivity-only');
+  });
+
+  test.each(['session log s1', 'session log s1 --json', 'undo s1', 'session restore s1 --to @'])(
+    'agt %s does not take them for none',
+    (command) => {
+      const session = makeWork();
+      const problem = loseSnapshots(session);
+      const stderr = `error: cannot read the snapshots of "s1": ${problem}\nhint: see: agt doctor\n`;
+      expect(agt(session.repository, ...command.split(' '))).toEqual({ exitCode: 1, stdout: '', stderr });
+      expect(workIn(session)).toBe('second');
+    },
+  );
+
+  test('agt doctor says so, and --fix captures what is there', () => {
+    const session = makeWork();
+    const { repository } = session;
+    const problem = loseSnapshots(session);
+    const { findings } = JSON.parse(agt(repository, 'doctor', '--json').stdout);
+    expect(findings).toMatchObject([
+      { level: 'error', about: 's1', problem: `${problem}: snapshots are lost` },
+    ]);
+    agtOk(repository, 'doctor', '--fix');
+    expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+    expect(git(repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('second');
   });
 });

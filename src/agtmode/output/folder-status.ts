@@ -6,7 +6,7 @@ import { shownPath } from '../../session/attached/store.ts';
 import { previewCapture } from '../../session/capture-session.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
-import { readHistory } from '../../snapshot/history.ts';
+import { readHistory, requireHistory } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { folderHere, type SessionHere } from '../session-here.ts';
@@ -50,7 +50,7 @@ async function withoutSnapshots(context: Context): Promise<FolderStatus> {
 type Status = Awaited<ReturnType<typeof readStatus>>;
 
 async function readStatus({ repository, record }: SessionHere, now: Date) {
-  const history = await readHistory(repository.git, snapshotRefs(record));
+  const history = await requireHistory(repository.git, snapshotRefs(record));
   const { steps, current } = await readSteps(repository, history);
   return { history, steps, current, ...(await readChanges({ repository, record }, now)) };
 }

@@ -5,8 +5,8 @@ import { AgtError, EXIT, exitCodeFor, formatError, isAgtError, worstExitCode } f
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
+import { beginAnew } from '../../session/advised-commands.ts';
 import { type AttachedSession, listStores, openListedStore } from '../../session/attached/store.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { Context } from '../context.ts';
@@ -69,12 +69,10 @@ async function readSnapshots({ repository, record }: AttachedSession): Promise<r
 
 function unreadable({ repository, record }: AttachedSession, error: unknown): unknown {
   if (!isAgtError(error)) return error;
-  const store = shellQuote(repository.commonDir);
   const { message, hints, exitCode } = error;
-  const anew = `to begin anew, move the store away: mv ${store} ${store}.damaged`;
   const folder = showPath(record.checkout ?? record.sandbox);
   return new AgtError(`cannot read the snapshots of ${folder}: ${message}`, {
-    hints: hints.length === 0 ? [anew] : hints,
+    hints: hints.length === 0 ? [beginAnew(repository.commonDir)] : hints,
     exitCode,
   });
 }

@@ -4,7 +4,15 @@
  * only those that are younger than the fast-import and that no process has open. Without /proc agt cannot see which files
  * are open and leaves them to `git gc`.
  */
-import { readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { openFiles } from '../../disk/processes.ts';
 
@@ -96,6 +104,7 @@ export function abandonedFiles(objectsDir: string): string[] {
 
 /** The `.keep` files of fast-import, which protect a pack until a ref leads to it. Those of users have another content. */
 function keepFiles(objectsDir: string): string[] {
+  if (!existsSync(join(objectsDir, 'pack'))) return [];
   return readdirSync(join(objectsDir, 'pack'))
     .filter((name) => name.endsWith('.keep'))
     .map((name) => join(objectsDir, 'pack', name))

@@ -1,5 +1,6 @@
 /** Checks one session: its intent, its refs, its sandbox. */
 
+import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
@@ -10,7 +11,7 @@ import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { commandToCapture } from '../../session/advised-commands.ts';
+import { beginAnew, commandToCapture } from '../../session/advised-commands.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
@@ -121,6 +122,8 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   const [branchCommit, tipCommit] = await Promise.all(
     [record.branch, tip].map((ref) => resolveObject(repository.git, ref)),
   );
+  if (tipCommit !== undefined && (await resolveObject(repository.git, `${tip}^{commit}`)) === undefined)
+    return [lostSnapshots(repository, record, tipCommit)];
   if (branchCommit === tipCommit) return [];
   const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
   const finding = { level: 'warning', about, problem } as const;
@@ -128,6 +131,23 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
   return [{ ...finding, mend: commandToCapture(record), fix: () => capture(repository, record) }];
 }
+
+/** A capture of a session begins a new history, if the shadow branch does not have the last one either. */
+function lostSnapshots(repository: Repository, record: SessionRecord, commit: string): Finding {
+  const about = record.session_id;
+  const problem = `${tipRef(about)} leads to ${commit.slice(0, ABBREVIATED)}, which is missing: snapshots are lost`;
+  const finding = { level: 'error', about, problem } as const;
+  if (isAttached(record)) return { ...finding, mend: beginAnew(repository.commonDir) };
+  if (!isActive(record)) return { ...finding, mend: 'look for them in a backup of the repository' };
+  const fix = () => {
+    forgetKnownRefs({ agtDir: repository.agtDir, sessionId: about });
+    return capture(repository, record);
+  };
+  return { ...finding, mend: 'agt doctor --fix', fix };
+}
+
+/** Hexadecimal digits of a commit in messages. */
+const ABBREVIATED = 10;
 
 /** A capture also makes missing refs again. */
 function capture(repository: Repository, record: SessionRecord): Promise<unknown> {

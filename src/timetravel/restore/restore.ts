@@ -19,12 +19,18 @@ import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
-import { isAttached, type SessionRecord, sessionFolder, workBranchOf } from '../../session/record.ts';
+import {
+  isAttached,
+  type SessionRecord,
+  sessionFolder,
+  snapshotRefs,
+  workBranchOf,
+} from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
 import { warmUp } from '../../session/workspace/clone.ts';
 import { isUnder } from '../../snapshot/folders.ts';
-import type { Snapshot } from '../../snapshot/history.ts';
+import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -110,6 +116,7 @@ async function prepare(
   const record = inState(rest, 'active', { now });
 
   refuseToReplace(repository, record);
+  await refuseLostHistory(repository.git, snapshotRefs(record));
   const resumed = await unfinishedTarget(repository, found, request);
   const pick = async () => resumed ?? (await choose(false));
   // If agt has to create the sandbox again, the intent must be written before that.

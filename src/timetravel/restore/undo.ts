@@ -16,7 +16,7 @@ import { isAttached, type SessionRecord, snapshotRefs, workBranchOf } from '../.
 import { sandboxPlace } from '../../session/sandbox-place.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { changesFiles } from './changes-files.ts';
@@ -105,7 +105,7 @@ export async function readPosition(
 ): Promise<Position | undefined> {
   const { steps, current } = await readSteps(
     repository,
-    await readHistory(repository.git, snapshotRefs(record)),
+    await requireHistory(repository.git, snapshotRefs(record)),
   );
   const snapshot = steps[current];
   return snapshot && { snapshot, step: current + 1, of: steps.length };
@@ -129,7 +129,7 @@ export async function findUndoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const history = await readHistory(repository.git, snapshotRefs(record));
+  const history = await requireHistory(repository.git, snapshotRefs(record));
   const { steps, current, isBetween } = await readSteps(repository, history);
   const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
@@ -154,7 +154,7 @@ export async function findRedoTarget(
   record: SessionRecord,
   hasUncaptured: boolean,
 ): Promise<Snapshot> {
-  const history = await readHistory(repository.git, snapshotRefs(record));
+  const history = await requireHistory(repository.git, snapshotRefs(record));
   const { steps, current, isBetween } = await readSteps(repository, history);
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;

@@ -2,7 +2,7 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { snapshotRefs } from '../../../session/record.ts';
-import { readHistory, type Snapshot } from '../../../snapshot/history.ts';
+import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
 import { parseTime } from '../../../snapshot/parse-time.ts';
 import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
@@ -53,7 +53,7 @@ export const sessionLog = defineCommand({
     const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
       args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
-    const history = await readHistory(repository.git, snapshotRefs(record));
+    const history = await requireHistory(repository.git, snapshotRefs(record));
     const ambiguous = await ambiguousIn(repository, history);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
     const pathspecs = pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
