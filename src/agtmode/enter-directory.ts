@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
 import { AgtError, EXIT, systemReason } from '../errors.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { noteUserDirectory } from '../process/user-directory.ts';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
@@ -6,7 +9,7 @@ export function enterDirectory(directory: string | undefined): string {
   try {
     noteUserDirectory(process.cwd());
   } catch (error) {
-    if (directory === undefined) throw cannot('read the current directory', error);
+    if (directory === undefined) throw cannot('read the current directory', error, hintsOutside());
     noteUserDirectory(''); // the shell is in a directory that somebody has deleted
   }
   if (directory === undefined) return process.cwd();
@@ -18,6 +21,14 @@ export function enterDirectory(directory: string | undefined): string {
   }
 }
 
-function cannot(what: string, error: unknown): AgtError {
-  return new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error });
+function cannot(what: string, error: unknown, hints: string[] = []): AgtError {
+  return new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error, hints });
+}
+
+/** The shell knows where it was before somebody deleted the directory. */
+function hintsOutside(): string[] {
+  let place = process.env['PWD'] ?? '/';
+  while (isAbsolute(place) && !existsSync(place)) place = dirname(place);
+  if (!isAbsolute(place)) return [];
+  return [`somebody has deleted it; change to one that is there: cd ${shellQuote(place)}`];
 }

@@ -3,7 +3,7 @@
  * as in git mode.
  */
 import { resolve } from 'node:path';
-import { EXIT, usageError } from '../errors.ts';
+import { type AgtError, EXIT, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
@@ -72,10 +72,21 @@ export async function runAgtMode(args: string[]): Promise<number> {
       'add agt cd to your shell: eval "$(agt shell-init)"',
     );
   }
+  if (word === 'restore') throw notGitRestore();
   const words = word === 'git' ? others : rest;
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words);
+}
+
+/** Agents are told to call it for a snapshot. git would overwrite files that nobody has captured. */
+function notGitRestore(): AgtError {
+  return usageError(
+    'agt restore is a prompt for agents, and no command',
+    'for a session: agt session restore --to SNAPSHOT',
+    'for a folder: agt snapshot restore SNAPSHOT',
+    "git's own command, which overwrites files: agt git restore",
+  );
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {

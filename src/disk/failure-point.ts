@@ -27,3 +27,12 @@ export function testableLimit(usual: number): number {
   if (typeof AGT_FAILURE_POINTS === 'undefined' || !AGT_FAILURE_POINTS) return usual;
   return Number(process.env['AGT_TEST_MANY'] ?? usual);
 }
+
+/** Whether a test has made a namespace of processes, and nobody outside of it works in the folders of the test. */
+export function isTestedAlone(): boolean {
+  return (
+    typeof AGT_FAILURE_POINTS !== 'undefined' &&
+    AGT_FAILURE_POINTS &&
+    process.env['AGT_TEST_ALONE'] !== undefined
+  );
+}

@@ -3,7 +3,7 @@
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import type { Freeze } from '../autocommit/source.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
@@ -11,7 +11,7 @@ import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { attachedFolder } from './attached/attached-folder.ts';
-import type { LockedSession } from './lock.ts';
+import { type LockedSession, withSessionLock } from './lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
 import { lostGitDir, requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
@@ -61,6 +61,22 @@ export async function captureSession(
     return { ...result, warnings: [...waited, ...result.warnings, ...(freezer?.warnings ?? [])] };
   } finally {
     await freezer?.settle(whole);
+  }
+}
+
+/** So that a command on snapshots knows those that wait. If another agt works on the session, that one captures them. */
+export async function captureWhatWaits(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<readonly string[]> {
+  if (record.token === undefined || listWaiting(repository, record).length === 0) return [];
+  try {
+    return await withSessionLock(repository, record.session_id, (session) =>
+      captureWaitingMoments(session, record),
+    );
+  } catch (error) {
+    if (isAgtError(error) && error.exitCode === EXIT.busy) return [];
+    throw error;
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { AGT, type Outcome, run } from './world.ts';
+import { type Outcome, run } from './world.ts';
 
 const UNSHARE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 
@@ -16,8 +16,8 @@ export function aloneProblem(): string | undefined {
 
 const BUNDLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
-/** The test build, for which 40 paths are many. */
-const TEST_BUILD = { agt: `${process.execPath} ${BUNDLE}`, AGT_TEST_MANY: '40' };
+/** The test build, which does without the processes outside, and for which 40 paths are many. */
+const TEST_BUILD = { agt: `${process.execPath} ${BUNDLE}`, AGT_TEST_ALONE: '1', AGT_TEST_MANY: '40' };
 
 /** A shell script in which `$agt` is the test build. When it ends, so do all processes that it has started. */
 export function scriptAlone(cwd: string, script: string, env: Record<string, string> = {}): Outcome {
@@ -30,9 +30,10 @@ export function tryAlone(cwd: string, args: readonly string[], env: Record<strin
   return run('unshare', [...UNSHARE, ...words], { cwd, env: { ...TEST_BUILD, ...env } });
 }
 
-/** The built agt. */
+/** The test build, for which as many paths are many as for the built agt. */
 export function agtAlone(cwd: string, ...args: string[]): string {
-  const { exitCode, stdout, stderr } = run('unshare', [...UNSHARE, AGT, ...args], { cwd });
+  const words = [...UNSHARE, process.execPath, BUNDLE, ...args];
+  const { exitCode, stdout, stderr } = run('unshare', words, { cwd, env: { AGT_TEST_ALONE: '1' } });
   if (exitCode !== 0) throw new Error(`agt ${args.join(' ')}: ${exitCode}\n${stdout}${stderr}`);
   return stdout.replace(/\n$/, '');
 }

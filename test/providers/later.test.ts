@@ -1,12 +1,19 @@
 /** `agt autocommit --later`: agt freezes the folder and returns; the next capture of the session reads what it froze. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { frozenView } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
-import { autocommit, makeSession, manifestOf, sessionIn, type TestSession } from '../harness/session.ts';
+import {
+  autocommit,
+  makeSession,
+  manifestOf,
+  sessionIn,
+  sessionOf,
+  type TestSession,
+} from '../harness/session.ts';
 import { agt, agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
 
 const problem = btrfsProblem();
@@ -80,6 +87,24 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     expect(git(session.sandbox, 'status', '--porcelain')).toBe(' M a');
     expect(autocommit(session).outcome).toBe('unchanged');
     git(repository, 'fsck', '--strict');
+  });
+
+  test('commands on snapshots know a moment that waits', () => {
+    const a = join(session.sandbox, 'a');
+    write(a, 'waits\n');
+    agtOk(repository, 'autocommit', 's1', '--later', '--label', 'waits');
+    write(a, 'not captured\n');
+    const dry = agtOk(repository, 'undo', 's1', '--dry-run');
+    expect(log().at(-1)?.[2]).toBe('waits');
+    expect(dry).toContain(log().at(-1)?.[0]?.slice(0, 10));
+    agtOk(repository, 'session', 'restore', 's1', '--to', 'waits');
+    expect(readFileSync(a, 'utf8')).toBe('waits\n');
+    write(a, 'once more\n');
+    agtOk(repository, 'autocommit', 's1', '--later');
+    expect(agtOk(repository, 'session', 'cat', 's1', '@:a')).toBe('once more');
+    agtOk(repository, 'session', 'fork', 's1', '--at', '@', '--id', 'f1');
+    expect(readFileSync(join(sessionOf(repository, 'f1').sandbox, 'a'), 'utf8')).toBe('once more\n');
+    agtOk(repository, 'session', 'remove', 'f1');
   });
 
   test('a removal captures what waits; agt names a moment that somebody has deleted', () => {

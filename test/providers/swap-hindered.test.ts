@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { scriptAlone, tryAlone } from '../harness/alone.ts';
 import { fillDisk } from '../harness/disks.ts';
 import { sessionOf, snapshotFolder, type TestSession } from '../harness/session.ts';
-import { agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 import { FILES, fill, SwapStage, swapProblem, TITLE } from './swap-stage.ts';
 
 const NOTHING = 'something is in the way, and swaps if not';
@@ -81,6 +81,15 @@ describe.skipIf(swapProblem !== undefined)(TITLE, () => {
     } finally {
       end?.();
     }
+  });
+
+  test('agt restores in place where it does not see the processes outside of its namespace', () => {
+    agtOk(stage.repository, 'autocommit', 's1', '-q');
+    stage.removeModules();
+    const words = ['--pid', '--fork', '--mount-proc', AGT, 'undo', 's1'];
+    const undo = () => expect(run('unshare', words, { cwd: stage.repository }).exitCode).toBe(0);
+    expect(stage.isSwapped(undo)).toBe(false);
+    expect(readdirSync(stage.modules)).toHaveLength(20);
   });
 
   test('a file that a program writes meanwhile is not lost', () => {

@@ -165,6 +165,21 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     }
   });
 
+  test('agt says where a folder is that was made in the place of the session meanwhile', () => {
+    prepare();
+    expect(tryAlone(repository, UNDO, { AGT_TEST_KILL_AT: 'swap: moved aside#1' }).exitCode).toBe(137);
+    rmSync(join(repository, '.git/agt/locks/s1'));
+    write(join(session.sandbox, 'mine'), 'mine\n');
+    const { exitCode, stderr } = agt(repository, 'autocommit', 's1');
+    const [, moved = ''] = /^hint: .* that folder is now (.*)$/m.exec(stderr) ?? [];
+    expect([exitCode, readFileSync(join(moved, 'sandbox/mine'), 'utf8')]).toEqual([1, 'mine\n']);
+    rmSync(moved, { recursive: true });
+    agtOk(repository, 'autocommit', 's1', '-q');
+    expect(tryAlone(repository, UNDO)).toMatchObject({ exitCode: 0 });
+    agtOk(repository, 'doctor', '--fix');
+    nothingIsLeft();
+  });
+
   test('while a system call fails', { timeout: 3_600_000 }, ({ skip }) => {
     skip(!straceWorks, NO_STRACE);
     const isAll = process.env['AGT_TEST_STEPS'] === 'all';

@@ -16,7 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { stateHome } from '../../disk/state-home.ts';
-import { errorCode } from '../../errors.ts';
+import { AgtError, errorCode } from '../../errors.ts';
 import { registrationOf } from '../../git/files/worktree-registrations.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { endLease, takeLease } from '../../providers/lease.ts';
@@ -111,8 +111,9 @@ export async function settleSwap(
   });
   if (clone === undefined || before === undefined) return record;
   const isDone = existsSync(folder) && carriesNonce(folder, clone);
+  let meanwhile: string | undefined;
   if (!isDone) {
-    goBack(folder, aside, before);
+    meanwhile = goBack(folder, aside, before);
     await drop(repository, clone, makingPath(clone));
   }
   const settled: SessionRecord = {
@@ -126,7 +127,15 @@ export async function settleSwap(
   }
   releaseRegistration(repository, record);
   writeRecord(repository, settled);
+  if (meanwhile !== undefined) throw movedAway(record, meanwhile);
   return settled;
+}
+
+/** Once: the session is as before, and the next command works. */
+function movedAway({ session_id: id }: SessionRecord, to: string): AgtError {
+  return new AgtError(`a folder was made in the place of session "${id}" while a restore was not finished`, {
+    hints: [`agt has put the session back, and that folder is now ${to}`, 'run the command again'],
+  });
 }
 
 function withSwap(record: SessionRecord, swap: Swap | undefined): SessionRecord {
@@ -135,13 +144,15 @@ function withSwap(record: SessionRecord, swap: Swap | undefined): SessionRecord 
   return { ...record, intent: swap === undefined ? intent : { ...intent, swap } };
 }
 
-/** If somebody has made a folder of that name meanwhile, it stays beside: agt doctor names it. */
-function goBack(folder: string, aside: string, before: Token): void {
-  if (!existsSync(aside) || !carriesNonce(aside, before)) return;
-  if (existsSync(folder)) renameSync(folder, `${folder}-meanwhile-${Date.now()}`);
+/** If somebody has made a folder of that name meanwhile, it stays beside, and agt doctor names it. Returns its path. */
+function goBack(folder: string, aside: string, before: Token): string | undefined {
+  if (!existsSync(aside) || !carriesNonce(aside, before)) return undefined;
+  const meanwhile = existsSync(folder) ? `${folder}-meanwhile-${Date.now()}` : undefined;
+  if (meanwhile !== undefined) renameSync(folder, meanwhile);
   renameSync(aside, folder);
   flush(dirname(folder));
   failurePoint('swap: moved back');
+  return meanwhile;
 }
 
 /** `commit`: the snapshot of the same content, if agt keeps the folder. If nothing of that works, agt doctor removes it. */

@@ -1,4 +1,5 @@
 /** Did you mean, completion, and what a shell gets from agt. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../../harness/session.ts';
@@ -30,6 +31,28 @@ test('unknown words: agt says which command of agt or git, option or setting is 
   expect(hintsFor('config', 'get', 'agt.retentoin')).toContain('hint: did you mean: agt.retention?\n');
   expect(hintsFor('cd', 's1')).toContain('shell-init');
   expect(agt(repository, 'shortlist').stdout).toContain('first');
+});
+
+test('agt restore overwrites no file: git is meant only where somebody says so', () => {
+  const { sandbox } = makeSession({ a: 'a\n' });
+  const file = join(sandbox, 'a');
+  write(file, 'mine\n');
+  const { exitCode, stderr } = agt(sandbox, 'restore', 'a');
+  expect([exitCode, readFileSync(file, 'utf8')]).toEqual([2, 'mine\n']);
+  expect(stderr).toContain('hint: for a session: agt session restore --to SNAPSHOT\n');
+  expect(agt(sandbox, 'git', 'restore', 'a').exitCode).toBe(0);
+  expect(readFileSync(file, 'utf8')).toBe('a\n');
+});
+
+test('in a directory that is gone, agt says where to go', () => {
+  const place = makeTempDir();
+  const script = `mkdir gone && cd gone && rmdir "$PWD" && exec '${AGT}' list`;
+  const { exitCode, stderr } = run('sh', ['-c', script], { cwd: place });
+  expect([exitCode, stderr]).toEqual([
+    128,
+    'error: cannot read the current directory: no such file or directory\n' +
+      `hint: somebody has deleted it; change to one that is there: cd ${place}\n`,
+  ]);
 });
 
 test('completion knows commands, options, sessions, snapshots, settings, remotes and branches', () => {

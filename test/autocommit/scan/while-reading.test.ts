@@ -86,7 +86,7 @@ describe('a file that changes while agt reads it', { timeout: 120_000 }, () => {
       const undo = agt(session.repository, 'session', 'undo', 's1');
       // The log itself cannot be brought back while it is written, unless the writer pauses.
       expect(undo.stderr.replace(/\w{10}:/, '')).toMatch(
-        /^(warning: sandbox\/log was not restored: [^\n]+\nerror: 1 path differs from snapshot \n {2}sandbox\/log\n(hint: [^\n]+\n)?|)$/,
+        /^(warning: log was not restored: [^\n]+\nerror: 1 path differs from snapshot \n {2}log\n(hint: [^\n]+\n)?|)$/,
       );
       expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('2\n');
     } finally {
