@@ -1,5 +1,5 @@
 /** A command that cannot run here passes on the reason, and its hint helps. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -107,6 +107,39 @@ test('a folder in place of a session id: agt names the folder and the command', 
   expect(agt(folder, 'undo', 'other').stderr).toMatch(
     /^error: there is no session "other" here: .* is in no git repository\nhint: .*: agt snapshot list\n$/,
   );
+});
+
+test('agt advises no snapshot where it takes none', () => {
+  const above = realpathSync(makeTempDir());
+  const home = realpathSync(process.env['HOME'] ?? '');
+  const bare = join(above, 'b.git');
+  git(above, 'init', '-q', '--bare', bare);
+  const reasons = [
+    ['/', 'the root directory: give the folder that the agent works on'],
+    [home, `your home directory ("${home}"): give the folder that the agent works on`],
+    [bare, `"${bare}", because it belongs to a repository and is no worktree: change to a worktree`],
+  ] as const;
+  for (const [folder, reason] of reasons) {
+    const ways = [agt(folder, 'undo'), agt(above, '-C', folder, 'undo'), agt(above, 'undo', folder)];
+    expect(agt(folder, 'list').stdout).not.toMatch(/: agt .*snapshot\n/);
+    for (const { stderr } of ways) {
+      expect(stderr).toContain(`hint: agt does not snapshot ${reason}\n`);
+      expect(stderr).not.toMatch(/: agt .*snapshot\n/);
+    }
+  }
+});
+
+test('advice to take the first snapshot has -C as the user has it', () => {
+  const above = realpathSync(makeTempDir());
+  const plain = join(above, 'plain');
+  mkdirSync(plain);
+  for (const folder of [plain, makeRepository({ 'src/a': 'a' })]) {
+    const advice = (cwd: string, ...words: string[]) => agt(cwd, ...words, 'undo').stderr;
+    expect(advice(folder)).toContain(': agt snapshot\n');
+    const listed = agt(above, '-C', folder, 'list').stdout;
+    expect(listed).toMatch(folder === plain ? `: agt -C ${folder} snapshot\n` : /^$/);
+    expect(advice(above, '-C', folder)).toContain(`: agt -C ${folder} snapshot\n`);
+  }
 });
 
 test('hints about a folder work where they are read', () => {
