@@ -1,5 +1,7 @@
-import { AgtError, EXIT, systemReason } from '../errors.ts';
+import { AgtError, EXIT, errorCode, systemReason } from '../errors.ts';
 import { noteUserDirectory } from '../process/user-directory.ts';
+import { bringBack } from '../session/advised-commands.ts';
+import { deletedFolder } from '../session/attached/store.ts';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
 export function enterDirectory(directory: string | undefined): string {
@@ -14,10 +16,15 @@ export function enterDirectory(directory: string | undefined): string {
     process.chdir(directory);
     return process.cwd();
   } catch (error) {
-    throw cannot(`change to "${directory}"`, error);
+    throw cannot(`change to "${directory}"`, error, errorCode(error) === 'ENOENT' ? hintsFor(directory) : []);
   }
 }
 
-function cannot(what: string, error: unknown): AgtError {
-  return new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error });
+function hintsFor(directory: string): string[] {
+  const folder = deletedFolder({ env: process.env }, directory);
+  return folder === undefined ? [] : [`it has snapshots; to bring it back: ${bringBack(folder)}`];
+}
+
+function cannot(what: string, error: unknown, hints: string[] = []): AgtError {
+  return new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, hints, cause: error });
 }

@@ -47,6 +47,12 @@ export function commandToRestore(record: Named, snapshot: string): string {
     : `${agtInFolder(folder)} snapshot restore ${snapshot}`;
 }
 
+/** For an attached folder that somebody has deleted. */
+export function bringBack(folder: string): string {
+  const path = shellQuote(folder);
+  return `mkdir -p ${path} && agt -C ${path} snapshot restore @`;
+}
+
 /** For a store whose snapshots are lost. agt deletes nothing of it. */
 export function beginAnew(store: string): string {
   const path = shellQuote(store);

@@ -1,5 +1,5 @@
 /** A command that cannot run here passes on the reason, and its hint helps. */
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -169,6 +169,20 @@ test('hints about a folder work where they are read', () => {
   expect(gone.stderr).toContain(`: agt -C ${folder} snapshot restore SNAPSHOT\n`);
   const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
   expect(agtOk(above, ...back.split(' '))).toContain('verified');
+});
+
+test('a folder that is gone: the command that agt names brings it back', () => {
+  const { folder, above } = makeFolder();
+  rmSync(folder, { recursive: true });
+  const command = `mkdir -p ${folder} && agt -C ${folder} snapshot restore @`;
+  for (const gone of ['notes', 'notes/d']) {
+    const { exitCode, stderr } = agt(above, '-C', gone, 'undo');
+    expect([exitCode, stderr]).toEqual([128, expect.stringContaining(`to bring it back: ${command}\n`)]);
+  }
+  expect(agt(above, '-C', 'other', 'undo').stderr).not.toContain('hint');
+  expect(agt(above, 'du', '--folders').stderr).toMatch(/^hint: to bring a folder back: mkdir -p /m);
+  expect(run('sh', ['-c', command.replace('&& agt', `&& '${AGT}'`)], { cwd: above }).exitCode).toBe(0);
+  expect(readFileSync(join(folder, 'd/a'), 'utf8')).toBe('2');
 });
 
 test('the list of known sessions says how many it leaves out', () => {
