@@ -55,7 +55,8 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
     return attached;
   if (!isKnown) await refuseFolder(context, given);
   if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
-  return { repository: user, record: namedSession(user, given) };
+  const more = attached && needsNoId(attached);
+  return { repository: user, record: namedSession(user, given, more) };
 }
 
 /** @throws AgtError if `given` is the path of a folder. */
@@ -88,8 +89,12 @@ function noSession(given: string, folder: string, attached: AttachedSession | un
       hints: ['for sessions, change to a repository', 'the folders that have snapshots: agt du --folders'],
     });
   return new AgtError(`there is no session "${given}" here: ${place}`, {
-    hints: [`its own snapshots need no id: ${commandToList(attached.record)}`],
+    hints: [needsNoId(attached)],
   });
+}
+
+function needsNoId({ record }: AttachedSession): string {
+  return `the folder's own snapshots need no id: ${commandToList(record)}`;
 }
 
 /** The session that the current directory is in; undefined if it is in none. */

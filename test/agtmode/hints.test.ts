@@ -142,6 +142,16 @@ test('advice to take the first snapshot has -C as the user has it', () => {
   }
 });
 
+test('a word that is no session, in a checkout with snapshots', () => {
+  const folder = makeRepository({ a: 'a' });
+  agtOk(folder, 'snapshot');
+  const refused = () => agt(folder, 'undo', 'nosuch').stderr;
+  const own = "hint: the folder's own snapshots need no id: agt snapshot list\n";
+  expect(refused()).toBe(`error: no session "nosuch" in ${join(folder, '.git')}\n${own}`);
+  agtOk(folder, 'session', 'new', 's1');
+  expect(refused()).toMatch(`${own}hint: sessions here: s1\n`);
+});
+
 test('hints about a folder work where they are read', () => {
   const { folder, above } = makeFolder();
   const hintOf = (cwd: string, ...words: string[]) => {
