@@ -254,5 +254,9 @@ test('a single word is the directory if it is a path, or if --session names the 
       'hint: put the id first: agt session mount ID DIRECTORY --to SNAPSHOT\n',
     );
   expect(readdirSync(at).sort()).toEqual(['one', 'three']);
-  agtOk(session.repository, 'session', 'umount', '--all');
+  const all = ['session', 'umount', '--all'];
+  expect(agtOk(session.repository, ...all).split('\n')).toHaveLength(3);
+  expect(agtOk(session.repository, ...all)).toBe('nothing is mounted');
+  expect(agtOk(session.repository, ...all, '--quiet')).toBe('');
+  expect(agtOk(session.repository, ...all, '--json')).toBe('[]');
 });
