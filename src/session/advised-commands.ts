@@ -47,6 +47,14 @@ export function commandToRestore(record: Named, snapshot: string): string {
     : `${agtInFolder(folder)} snapshot restore ${snapshot}`;
 }
 
+/** Compares a snapshot with the disk. `snapshot`: a word for the shell. */
+export function commandToCompare(record: Named, snapshot: string): string {
+  const folder = attachedFolder(record);
+  return folder === undefined
+    ? `agt session diff ${record.session_id} ${snapshot}`
+    : `${agtInFolder(folder)} snapshot diff ${snapshot}`;
+}
+
 /** For an attached folder that somebody has deleted. */
 export function bringBack(folder: string): string {
   const path = shellQuote(folder);
