@@ -195,6 +195,20 @@ test('a folder that is gone: the command that agt names brings it back', () => {
   expect(readFileSync(join(folder, 'd/a'), 'utf8')).toBe('2');
 });
 
+test('a deleted checkout inside of another one comes back, and the outer one stays as it is', () => {
+  const outer = makeRepository({ a: 'first' });
+  const inner = join(outer, 'inner');
+  git(outer, 'init', '-q', 'inner');
+  write(join(inner, 'b'), 'b');
+  for (const folder of [outer, inner]) agtOk(folder, 'snapshot');
+  write(join(outer, 'a'), 'second');
+  rmSync(inner, { recursive: true });
+  const [, command = ''] = /to bring it back: (.*)/.exec(agt(outer, '-C', 'inner', 'undo').stderr) ?? [];
+  expect(run('sh', ['-c', command.replace('&& agt', `&& '${AGT}'`)], { cwd: outer }).exitCode).toBe(0);
+  expect(readFileSync(join(inner, 'b'), 'utf8')).toBe('b');
+  expect(readFileSync(join(outer, 'a'), 'utf8')).toBe('second');
+});
+
 test('the list of known sessions says how many it leaves out', () => {
   const repository = makeRepository();
   agtOk(repository, 'session', 'new', '--id', 'first');
