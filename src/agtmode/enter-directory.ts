@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
-import { AgtError, EXIT, systemReason } from '../errors.ts';
+import { AgtError, EXIT, errorCode, systemReason } from '../errors.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { noteUserDirectory } from '../process/user-directory.ts';
+import { bringBack } from '../session/advised-commands.ts';
+import { deletedFolder } from '../session/attached/store.ts';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
 export function enterDirectory(directory: string | undefined): string {
@@ -17,12 +19,8 @@ export function enterDirectory(directory: string | undefined): string {
     process.chdir(directory);
     return process.cwd();
   } catch (error) {
-    throw cannot(`change to "${directory}"`, error);
+    throw cannot(`change to "${directory}"`, error, errorCode(error) === 'ENOENT' ? hintsFor(directory) : []);
   }
-}
-
-function cannot(what: string, error: unknown, hints: string[] = []): AgtError {
-  return new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, cause: error, hints });
 }
 
 /** The shell knows where it was before somebody deleted the directory. */
@@ -31,4 +29,13 @@ function hintsOutside(): string[] {
   while (isAbsolute(place) && !existsSync(place)) place = dirname(place);
   if (!isAbsolute(place)) return [];
   return [`somebody has deleted it; change to one that is there: cd ${shellQuote(place)}`];
+}
+
+function hintsFor(directory: string): string[] {
+  const folder = deletedFolder({ env: process.env }, directory);
+  return folder === undefined ? [] : [`it has snapshots; to bring it back: ${bringBack(folder)}`];
+}
+
+function cannot(what: string, error: unknown, hints: string[]): AgtError {
+  return new AgtError(`cannot ${what}: ${systemReason(error)}`, { exitCode: EXIT.git, hints, cause: error });
 }

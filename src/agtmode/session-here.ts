@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
+import { whyRefused } from '../session/attached/refuse.ts';
 import {
   type AttachedSession,
   findAttached,
@@ -45,13 +46,16 @@ async function findHere(context: Context, given: string | undefined): Promise<Se
     if (user !== undefined) refuseMoved(user, context.cwd);
     if (user === undefined) {
       throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
-        hints: ['to take one: agt snapshot', 'for sessions, change to a repository, or: agt clone <url>'],
+        hints: [
+          await adviceToSnapshot(context, 'to take one'),
+          'for sessions, change to a repository, or: agt clone <url>',
+        ],
       });
     }
     throw new AgtError('no session given, and the current directory belongs to none', {
       hints: [
         'give a session id (see: agt session list), or change to the folder of a session',
-        'to snapshot this folder: agt snapshot',
+        await adviceToSnapshot(context, 'to snapshot this folder'),
       ],
     });
   }
@@ -62,20 +66,30 @@ async function findHere(context: Context, given: string | undefined): Promise<Se
     return attached;
   if (!isKnown) await refuseFolder(context, given);
   if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
-  return { repository: user, record: namedSession(user, given) };
+  const more = attached && needsNoId(attached);
+  return { repository: user, record: namedSession(user, given, more) };
 }
 
 /** @throws AgtError if `given` is the path of a folder. */
 async function refuseFolder({ cwd, env }: Context, given: string): Promise<void> {
   const path = resolve(cwd, given);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
-  const there = await sessionIfAny(openContext(realPath(path), env));
+  const context = openContext(realPath(path), env);
+  const there = await sessionIfAny(context);
   const folder = there === undefined ? realPath(path) : (there.record.checkout ?? there.record.sandbox);
-  const agt = agtInFolder(folder);
   throw usageError(
     `there is no session "${given}" here; the folder ${showPath(folder)} has ${there === undefined ? 'no ' : ''}snapshots`,
-    there === undefined ? `to take one: ${agt} snapshot` : `call agt there: ${agt} snapshot list`,
+    there === undefined
+      ? await adviceToSnapshot(context, 'to take one')
+      : `call agt there: ${agtInFolder(folder)} snapshot list`,
   );
+}
+
+/** The command that takes a snapshot in the current directory, or the reason why agt takes none there. */
+export async function adviceToSnapshot(context: Context, purpose: string): Promise<string> {
+  const { folder, user } = await folderHere(context);
+  const refused = whyRefused(context.folderAccess(), folder, user);
+  return refused === undefined ? `${purpose}: ${agtInFolder(context.cwd)} snapshot` : refused.join(': ');
 }
 
 /** Outside of git repositories. */
@@ -86,8 +100,12 @@ function noSession(given: string, folder: string, attached: AttachedSession | un
       hints: ['for sessions, change to a repository', 'the folders that have snapshots: agt du --folders'],
     });
   return new AgtError(`there is no session "${given}" here: ${place}`, {
-    hints: [`its own snapshots need no id: ${commandToList(attached.record)}`],
+    hints: [needsNoId(attached)],
   });
+}
+
+function needsNoId({ record }: AttachedSession): string {
+  return `the folder's own snapshots need no id: ${commandToList(record)}`;
 }
 
 /** The session that the current directory is in; undefined if it is in none. */

@@ -15,13 +15,17 @@ import { tryToMakeDirectories } from './make-directories.ts';
 const BREAKING_MS = 30_000;
 
 /** `what` is locked, for the message. @throws AgtError with exit code 75 while another process holds the lock. */
-export async function withLock<T>(path: string, what: string, action: () => Promise<T>): Promise<T> {
+export async function withLock<T>(
+  path: string,
+  what: string | (() => string),
+  action: () => Promise<T>,
+): Promise<T> {
   tryToMakeDirectories(dirname(path));
   const sign = await giveLifeSign(dirname(path));
   const own = ownerText(sign?.name);
   try {
     if (!tryLink(path, own) && !((await breakStale(path, own)) && tryLink(path, own))) {
-      throw new AgtError(`another agt is using ${what}`, {
+      throw new AgtError(`another agt is using ${typeof what === 'string' ? what : what()}`, {
         exitCode: EXIT.busy,
         hints: ['try again in a moment', `if none is running: rm ${path}`],
       });

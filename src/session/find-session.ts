@@ -15,13 +15,15 @@ export function findSession(repository: Repository, id: string | undefined, cwd:
   return id === undefined ? sessionOfFolder(repository, cwd) : namedSession(repository, id);
 }
 
-export function namedSession(repository: Repository, id: string): SessionRecord {
+/** `more`: a hint for a user who may have meant something else. */
+export function namedSession(repository: Repository, id: string, more?: string): SessionRecord {
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
   const ids = listRecords(repository).records.map((session) => session.session_id);
   const list = `sessions here: ${listSome(ids.toReversed(), LISTED_IDS)}`;
+  const hints = [...(more === undefined ? [] : [more]), ...(ids.length === 0 ? [] : [list])];
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
-    hints: [ids.length === 0 ? 'create one: agt session new' : list],
+    hints: hints.length === 0 ? ['create one: agt session new'] : hints,
   });
 }
 

@@ -62,13 +62,17 @@ export async function withSessionLock<T>(
     while ((await isLocked(pruneLock)) && Date.now() < deadline) await sleep(POLL_MS);
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
     // locks.
-    const done = await withLock(sessionLockFile(repository.agtDir, id), `session "${id}"`, async () => {
-      if (await isLocked(pruneLock)) return undefined;
-      await breakRefLocks(repository, id);
-      if (mount) mountAgain(repository, id);
-      await finishSwap(repository, id);
-      return { result: await action(new LockedSession(repository, id)) };
-    });
+    const done = await withLock(
+      sessionLockFile(repository.agtDir, id),
+      () => lockedName(repository, id),
+      async () => {
+        if (await isLocked(pruneLock)) return undefined;
+        await breakRefLocks(repository, id);
+        if (mount) mountAgain(repository, id);
+        await finishSwap(repository, id);
+        return { result: await action(new LockedSession(repository, id)) };
+      },
+    );
     if (done !== undefined) return done.result;
     if (Date.now() < deadline) continue;
     throw new AgtError('agt gc is deleting objects', {
@@ -76,6 +80,12 @@ export async function withSessionLock<T>(
       hints: ['try again in a few seconds'],
     });
   }
+}
+
+/** For messages: an attached folder is no session to the user. */
+export function lockedName({ agtDir }: Repository, id: string): string {
+  const record = readSessionFile(agtDir, id) as Partial<SessionRecord> | undefined;
+  return record?.working_copy === 'attached' ? `the folder ${record.checkout}` : `session "${id}"`;
 }
 
 /** An ended session has no folder, and one in creation may have half of it. */

@@ -15,6 +15,7 @@ import { ensureMounted } from '../providers/overlay/layers.ts';
 import { parseToken } from '../providers/token.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
+import { bringBack } from './advised-commands.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 
 export type SandboxPlace =
@@ -157,10 +158,11 @@ export function requireReadableSandbox(repository: Repository, record: SessionRe
   }
 }
 
-function missingFolder({ checkout }: SessionRecord, place: SandboxPlace): AgtError {
-  return new AgtError(`the folder ${checkout} is ${place === 'missing' ? 'gone' : 'a link or a file now'}`, {
-    hints: ['make the folder again; then agt snapshot restore brings its files back'],
-  });
+function missingFolder({ checkout = '' }: SessionRecord, place: SandboxPlace): AgtError {
+  const way = `to bring it back: ${bringBack(checkout)}`;
+  return place === 'missing'
+    ? new AgtError(`the folder ${checkout} is gone`, { hints: [way] })
+    : new AgtError(`the folder ${checkout} is a link or a file now`, { hints: ['move that away', way] });
 }
 
 const PROBLEMS: Partial<Record<SandboxPlace, string>> = {

@@ -1,5 +1,5 @@
 /** A command that cannot run here passes on the reason, and its hint helps. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -109,6 +109,49 @@ test('a folder in place of a session id: agt names the folder and the command', 
   );
 });
 
+test('agt advises no snapshot where it takes none', () => {
+  const above = realpathSync(makeTempDir());
+  const home = realpathSync(process.env['HOME'] ?? '');
+  const bare = join(above, 'b.git');
+  git(above, 'init', '-q', '--bare', bare);
+  const reasons = [
+    ['/', 'the root directory: give the folder that the agent works on'],
+    [home, `your home directory ("${home}"): give the folder that the agent works on`],
+    [bare, `"${bare}", because it belongs to a repository and is no worktree: change to a worktree`],
+  ] as const;
+  for (const [folder, reason] of reasons) {
+    const ways = [agt(folder, 'undo'), agt(above, '-C', folder, 'undo'), agt(above, 'undo', folder)];
+    expect(agt(folder, 'list').stdout).not.toMatch(/: agt .*snapshot\n/);
+    for (const { stderr } of ways) {
+      expect(stderr).toContain(`hint: agt does not snapshot ${reason}\n`);
+      expect(stderr).not.toMatch(/: agt .*snapshot\n/);
+    }
+  }
+});
+
+test('advice to take the first snapshot has -C as the user has it', () => {
+  const above = realpathSync(makeTempDir());
+  const plain = join(above, 'plain');
+  mkdirSync(plain);
+  for (const folder of [plain, makeRepository({ 'src/a': 'a' })]) {
+    const advice = (cwd: string, ...words: string[]) => agt(cwd, ...words, 'undo').stderr;
+    expect(advice(folder)).toContain(': agt snapshot\n');
+    const listed = agt(above, '-C', folder, 'list').stdout;
+    expect(listed).toMatch(folder === plain ? `: agt -C ${folder} snapshot\n` : /^$/);
+    expect(advice(above, '-C', folder)).toContain(`: agt -C ${folder} snapshot\n`);
+  }
+});
+
+test('a word that is no session, in a checkout with snapshots', () => {
+  const folder = makeRepository({ a: 'a' });
+  agtOk(folder, 'snapshot');
+  const refused = () => agt(folder, 'undo', 'nosuch').stderr;
+  const own = "hint: the folder's own snapshots need no id: agt snapshot list\n";
+  expect(refused()).toBe(`error: no session "nosuch" in ${join(folder, '.git')}\n${own}`);
+  agtOk(folder, 'session', 'new', 's1');
+  expect(refused()).toMatch(`${own}hint: sessions here: s1\n`);
+});
+
 test('hints about a folder work where they are read', () => {
   const { folder, above } = makeFolder();
   const hintOf = (cwd: string, ...words: string[]) => {
@@ -136,6 +179,34 @@ test('hints about a folder work where they are read', () => {
   expect(gone.stderr).toContain(`: agt -C ${folder} snapshot restore SNAPSHOT\n`);
   const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
   expect(agtOk(above, ...back.split(' '))).toContain('verified');
+});
+
+test('a folder that is gone: the command that agt names brings it back', () => {
+  const { folder, above } = makeFolder();
+  rmSync(folder, { recursive: true });
+  const command = `mkdir -p ${folder} && agt -C ${folder} snapshot restore @`;
+  for (const gone of ['notes', 'notes/d']) {
+    const { exitCode, stderr } = agt(above, '-C', gone, 'undo');
+    expect([exitCode, stderr]).toEqual([128, expect.stringContaining(`to bring it back: ${command}\n`)]);
+  }
+  expect(agt(above, '-C', 'other', 'undo').stderr).not.toContain('hint');
+  expect(agt(above, 'du', '--folders').stderr).toMatch(/^hint: to bring a folder back: mkdir -p /m);
+  expect(run('sh', ['-c', command.replace('&& agt', `&& '${AGT}'`)], { cwd: above }).exitCode).toBe(0);
+  expect(readFileSync(join(folder, 'd/a'), 'utf8')).toBe('2');
+});
+
+test('a deleted checkout inside of another one comes back, and the outer one stays as it is', () => {
+  const outer = makeRepository({ a: 'first' });
+  const inner = join(outer, 'inner');
+  git(outer, 'init', '-q', 'inner');
+  write(join(inner, 'b'), 'b');
+  for (const folder of [outer, inner]) agtOk(folder, 'snapshot');
+  write(join(outer, 'a'), 'second');
+  rmSync(inner, { recursive: true });
+  const [, command = ''] = /to bring it back: (.*)/.exec(agt(outer, '-C', 'inner', 'undo').stderr) ?? [];
+  expect(run('sh', ['-c', command.replace('&& agt', `&& '${AGT}'`)], { cwd: outer }).exitCode).toBe(0);
+  expect(readFileSync(join(inner, 'b'), 'utf8')).toBe('b');
+  expect(readFileSync(join(outer, 'a'), 'utf8')).toBe('second');
 });
 
 test('the list of known sessions says how many it leaves out', () => {

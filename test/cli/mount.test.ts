@@ -237,3 +237,26 @@ test.skipIf(!notRoot)('without root, agt writes a copy, and says why', () => {
   expect(run('setpriv', [...as, 'umount', 's1'], { cwd: repository, env }).exitCode).toBe(0);
   expect(existsSync(found.directory)).toBe(false);
 });
+
+test('a single word is the directory if it is a path, or if --session names the session', () => {
+  const session = makeSession({ a: 'a\n' });
+  autocommit(session);
+  const directory = (cwd: string, ...words: string[]) =>
+    agtOk(cwd, 'session', 'mount', '--to', '@', '--copy', ...words);
+  const at = makeTempDir('word');
+  expect(directory(session.sandbox, join(at, 'one'))).toBe(join(at, 'one'));
+  expect(directory(session.repository, '--session', 's1', join(at, 'three'))).toBe(join(at, 'three'));
+  expect(directory(at, '-C', session.repository, '--session', 's1', 'four')).toBe(
+    join(session.repository, 'four'),
+  );
+  for (const words of [['five'], [join(at, 'five'), 's1']])
+    expect(agt(session.sandbox, 'session', 'mount', '--to', '@', ...words).stderr).toContain(
+      'hint: put the id first: agt session mount ID DIRECTORY --to SNAPSHOT\n',
+    );
+  expect(readdirSync(at).sort()).toEqual(['one', 'three']);
+  const all = ['session', 'umount', '--all'];
+  expect(agtOk(session.repository, ...all).split('\n')).toHaveLength(3);
+  expect(agtOk(session.repository, ...all)).toBe('nothing is mounted');
+  expect(agtOk(session.repository, ...all, '--quiet')).toBe('');
+  expect(agtOk(session.repository, ...all, '--json')).toBe('[]');
+});

@@ -95,3 +95,17 @@ test('--path and --only exclude each other', () => {
     stderr: 'error: --path and --only exclude each other\nhint: a path may begin with xdg/ or config/\n',
   });
 });
+
+test('after a restore, @ is its result: a hash means the same snapshot again', () => {
+  const session = makeSession({ a: 'a\n', b: 'b\n' });
+  const { commit } = autocommit(session, '--label', 'then');
+  const text = (name: string) => readFileSync(join(session.sandbox, name), 'utf8');
+  const restore = (to: string, path: string) =>
+    agtOk(session.repository, 'session', 'restore', 's1', '--to', to, '--path', path);
+  for (const name of ['a', 'b']) write(join(session.sandbox, name), 'changed\n');
+  restore('@', 'a');
+  restore('@', 'b');
+  expect([text('a'), text('b')]).toEqual(['a\n', 'changed\n']);
+  restore(commit ?? '', 'b');
+  expect(text('b')).toBe('b\n');
+});

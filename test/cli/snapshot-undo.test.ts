@@ -149,6 +149,21 @@ test('a restore says that files which git ignores are in the way, and is not ver
   expect(texts).toEqual(['ignored\n', 'ignored\n']);
 });
 
+test('a restore lists some of many paths that differ, and says how many more', () => {
+  const folder = makeRepository({ a: '1\n' });
+  for (let n = 10; n < 35; n++) write(join(folder, `y/${n}`), 'file\n');
+  agtOk(folder, 'snapshot', '--label', 'then');
+  rmSync(join(folder, 'y'), { recursive: true });
+  write(join(folder, 'y'), 'ignored\n');
+  write(join(folder, '.gitignore'), 'y\n');
+  const { exitCode, stderr } = agt(folder, 'snapshot', 'restore', 'then');
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('error: 25 paths differ from snapshot ');
+  expect(stderr.match(/^ {2}y\/\d+$/gm)).toHaveLength(20);
+  const [, command = ''] = /^ {2}and 5 more; see: agt (.*)$/m.exec(stderr) ?? [];
+  expect(agtOk(folder, ...command.split(' ')).match(/y\/\d+$/gm)).toHaveLength(25);
+});
+
 test('redo goes on past a snapshot that changed nothing', () => {
   const folder = makeRepository({ a: '0\n' });
   const text = () => readFileSync(join(folder, 'a'), 'utf8');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { identify } from '../../src/disk/lock-owner.ts';
 import { makeSession, manifestOf, tryAutocommit } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 describe('if something fails', () => {
   test('another autocommit at work: exit code 75; a lock whose owner is gone is taken over', () => {
@@ -30,6 +30,20 @@ describe('if something fails', () => {
     expect(tryAutocommit(session).exitCode).toBe(0);
     write(lock, '{"pid"');
     expect(tryAutocommit(session).exitCode).toBe(0);
+  });
+
+  test('the message speaks of a folder where there is no session', () => {
+    const folder = makeRepository();
+    agtOk(folder, 'snapshot');
+    const { store } = JSON.parse(agtOk(folder, 'snapshot', 'status', '--json'));
+    write(join(store, 'agt/locks/project'), JSON.stringify(identify(process.pid)));
+    for (const command of ['snapshot', 'undo']) {
+      const { exitCode, stderr } = agt(folder, command);
+      expect([exitCode, stderr]).toEqual([
+        75,
+        expect.stringContaining(`error: another agt is using the folder ${folder}\n`),
+      ]);
+    }
   });
 
   test('killed while it took over a lock: the next one takes over', () => {

@@ -24,6 +24,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly options?: O;
   /** Options that had another name, old name first. agt still takes them. */
   readonly oldOptions?: Readonly<Record<string, string>>;
+  /** Words that people try here, and the command that does this. */
+  readonly elsewhere?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
   /** It takes words after `--`: paths, or a command to run. */
   readonly takesRest?: true;

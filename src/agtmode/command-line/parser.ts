@@ -183,7 +183,11 @@ function suggestions(
     );
   }
   const isOption = words.some((word) => word === `--${unknown}` || word.startsWith(`--${unknown}=`));
-  return isOption ? didYouMean(unknown, Object.keys(command.options ?? {}), '--') : [];
+  if (!isOption) return [];
+  const other = command.elsewhere?.[`--${unknown}`];
+  return other === undefined
+    ? didYouMean(unknown, Object.keys(command.options ?? {}), '--')
+    : [`use: ${other}`];
 }
 
 /** A message of yargs, in the manner of git. */

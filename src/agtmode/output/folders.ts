@@ -6,7 +6,7 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
-import { beginAnew } from '../../session/advised-commands.ts';
+import { beginAnew, bringBack } from '../../session/advised-commands.ts';
 import { type AttachedSession, listStores, openListedStore } from '../../session/attached/store.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { Context } from '../context.ts';
@@ -42,6 +42,8 @@ export async function printFolders(context: Context, asJson: boolean): Promise<n
   if (asJson) context.out(json({ folders: uses.map(useJson), total }));
   else context.out(`${table(uses.map((use) => row(use, context.now())))}total ${showSize(total)}\n`);
   for (const error of errors) context.err(formatError(error, false));
+  const gone = uses.find(({ exists, snapshots }) => !exists && snapshots !== undefined);
+  if (gone !== undefined && !asJson) context.err(`hint: to bring a folder back: ${bringBack(gone.folder)}\n`);
   return errors.length === 0 ? EXIT.done : worstExitCode(errors.map(exitCodeFor));
 }
 

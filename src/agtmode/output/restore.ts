@@ -1,6 +1,6 @@
 /** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
-import { commandToRestore } from '../../session/advised-commands.ts';
+import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
@@ -8,6 +8,9 @@ import type { Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
+
+/** Paths that differ after a restore beside a writer: a screenful. */
+const MOST_LISTED = 20;
 
 /** An undo or a redo, and where it has come to. */
 interface Move {
@@ -51,7 +54,14 @@ export function printRestore(
   if (verified) return EXIT.done;
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
-  for (const path of mismatches) context.err(`  ${showPath(path)}\n`);
+  for (const path of mismatches.slice(0, MOST_LISTED)) context.err(`  ${showPath(path)}\n`);
+  if (mismatches.length > MOST_LISTED) {
+    const see =
+      context.isPrompt === true
+        ? ''
+        : `; see: ${commandToCompare(record, shortOid(snapshot.commit))} --name-status`;
+    context.err(`  and ${mismatches.length - MOST_LISTED} more${see}\n`);
+  }
   // The next undo would go on from here.
   if (by !== undefined) {
     const isPrompt = context.isPrompt === true;

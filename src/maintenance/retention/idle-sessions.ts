@@ -13,6 +13,7 @@ import { AgtError, EXIT } from '../../errors.ts';
 import { locksDirectory, pruneLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
+import { lockedName } from '../../session/lock.ts';
 
 /** `agt gc` waits at most this long for each lock: a capture of a large folder takes a while. */
 export const LONGEST_WAIT_MS = 60_000;
@@ -30,7 +31,7 @@ export function withIdleSessions<T>(repository: Repository, action: () => Promis
     for (const id of readdirSync(locks).filter((name) => idProblem(name) === undefined)) {
       const deadline = Date.now() + LONGEST_WAIT_MS;
       while (await isLocked(join(locks, id))) {
-        if (Date.now() > deadline) throw busy(id);
+        if (Date.now() > deadline) throw busy(lockedName(repository, id));
         await sleep(POLL_MS);
       }
     }
@@ -38,8 +39,8 @@ export function withIdleSessions<T>(repository: Repository, action: () => Promis
   });
 }
 
-function busy(id: string): AgtError {
-  return new AgtError(`another agt is using session "${id}"`, {
+function busy(name: string): AgtError {
+  return new AgtError(`another agt is using ${name}`, {
     exitCode: EXIT.busy,
     hints: ['agt deleted no objects; try again in a moment'],
   });

@@ -24,25 +24,30 @@ export class FolderRefused extends AgtError {
 
 /** @throws FolderRefused */
 export function refuseFolder(access: FolderAccess, folder: string, user: Repository | undefined): void {
-  const problem = problemOf(access, folder, user);
+  const problem = whyRefused(access, folder, user);
   if (problem === undefined) return;
   const [reason, hint] = problem;
-  throw noteRefusal(access, folder, new AgtError(`agt does not snapshot ${reason}`, { hints: [hint] }));
+  throw noteRefusal(access, folder, new AgtError(reason, { hints: [hint] }));
 }
 
-function problemOf(
+/** Why agt does not attach the folder, and the next step; undefined if it may. */
+export function whyRefused(
   { env }: FolderAccess,
   folder: string,
   user: Repository | undefined,
 ): readonly [reason: string, hint: string] | undefined {
   const smaller = 'give the folder that the agent works on';
   const state = stateHome(env);
-  if (folder === sep) return [`the root directory`, smaller];
-  if (env['HOME'] && folder === realPath(env['HOME'])) return [`your home directory ("${folder}")`, smaller];
+  if (folder === sep) return [`agt does not snapshot the root directory`, smaller];
+  if (env['HOME'] && folder === realPath(env['HOME']))
+    return [`agt does not snapshot your home directory ("${folder}")`, smaller];
   if (state !== undefined && `${realPath(foldersDirectory(state))}${sep}`.startsWith(`${folder}${sep}`))
-    return [`"${folder}", because the snapshots themselves are kept in it`, smaller];
+    return [`agt does not snapshot "${folder}", because the snapshots themselves are kept in it`, smaller];
   if (user !== undefined && user.worktree === undefined)
-    return [`"${folder}", because it belongs to a repository and is no worktree`, 'change to a worktree'];
+    return [
+      `agt does not snapshot "${folder}", because it belongs to a repository and is no worktree`,
+      'change to a worktree',
+    ];
   return undefined;
 }
 

@@ -88,9 +88,18 @@ export function folderAt(access: FolderAccess, worktree: string | undefined, cwd
   }
 }
 
-export function hasStore({ env }: FolderAccess, folder: string): boolean {
+export function hasStore({ env }: Pick<FolderAccess, 'env'>, folder: string): boolean {
   const state = stateHome(env);
   return state !== undefined && existsSync(folderStore(state, storeName(folder)));
+}
+
+/** The attached folder that `path` was in, if somebody has deleted it. */
+export function deletedFolder(access: Pick<FolderAccess, 'env'>, path: string): string | undefined {
+  for (let folder = path; !existsSync(folder); folder = dirname(folder)) {
+    const real = join(realPath(dirname(folder)), basename(folder));
+    if (hasStore(access, real)) return real;
+  }
+  return undefined;
 }
 
 /** Undefined if the folder is not attached. `local`: the settings file of the user's repository. */

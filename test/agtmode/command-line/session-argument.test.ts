@@ -83,6 +83,21 @@ test.each([
   });
 });
 
+test.each([
+  [['undo', '--path', 'f'], 'agt session restore --to SNAPSHOT --path PATH'],
+  [['session', 'redo', '--path=f'], 'agt session restore --to SNAPSHOT --path PATH'],
+  [['snapshot', 'undo'], 'agt undo'],
+  [['snapshot', 'redo'], 'agt redo'],
+  [['snapshot', 'log'], 'agt snapshot list'],
+])('agt %s names the command that does it', (words, command) => {
+  const { exitCode, stdout, stderr } = agt(makeSession().sandbox, ...words);
+  expect([exitCode, stdout, stderr]).toEqual([
+    expect.toBeOneOf([1, 2]),
+    '',
+    expect.stringContaining(`\nhint: use: ${command}\n`),
+  ]);
+});
+
 test('export of a session without commits is refused', () => {
   const { repository } = makeSession();
   git(repository, 'remote', 'add', 'origin', '.');

@@ -138,3 +138,16 @@ test('undo and redo in place: files, index, HEAD and work branch; never back to 
   agtOk(repository, 'reject', 's1');
   expect(look(repository)).toEqual(before);
 });
+
+test('undo after the end makes the session again in a sandbox, and the checkout stays as it is', () => {
+  const repository = busyCheckout();
+  begin(repository);
+  write(join(repository, 'b'), 'by the agent\n');
+  agtOk(repository, 'remove', 's1', '--force');
+  const after = look(repository);
+  agtOk(repository, 'undo', 's1');
+  const sandbox = agtOk(repository, 'session', 'path', 's1');
+  expect(sandbox).not.toBe(repository);
+  expect(existsSync(join(sandbox, '.git'))).toBe(true);
+  expect(look(repository)).toEqual(after);
+});

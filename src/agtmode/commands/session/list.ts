@@ -1,5 +1,6 @@
 import { EXIT, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
+import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../../session/status.ts';
@@ -8,7 +9,7 @@ import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
 import { sayOutOfSight, sessionTable } from '../../output/session-table.ts';
-import { attachedHere } from '../../session-here.ts';
+import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 
 const SORT_KEYS = ['age', 'id', 'state', 'commits', 'dirty', 'behind', 'autocommit'] as const;
 const STATES = [...SESSION_STATES, 'running'] as const;
@@ -58,7 +59,9 @@ export const sessionList = defineCommand({
 async function printNoSessions(context: Context, asJson: boolean): Promise<number> {
   const attached = asJson ? undefined : await attachedHere(context);
   const next =
-    attached === undefined ? 'to record this folder: agt snapshot' : 'its snapshots: agt snapshot list';
+    attached === undefined
+      ? await adviceToSnapshot(context, 'to record this folder')
+      : `its snapshots: ${commandToList(attached.record)}`;
   context.out(asJson ? json([]) : `no sessions: this folder is in no git repository; ${next}\n`);
   return EXIT.done;
 }

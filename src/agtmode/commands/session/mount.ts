@@ -1,4 +1,4 @@
-import { EXIT, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { listMountRecords, mountState } from '../../../session/mounted/mount-record.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
@@ -8,7 +8,7 @@ import { givenSession, SESSION_OPTION } from '../../command-line/session-argumen
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { mountJson, printMounts } from '../../output/mounts.ts';
-import { repositoriesHere, sessionHere } from '../../session-here.ts';
+import { repositoriesHere, type SessionHere, sessionHere } from '../../session-here.ts';
 
 export const sessionMount = defineCommand({
   usage: 'session mount [id] [dir]',
@@ -22,7 +22,7 @@ export const sessionMount = defineCommand({
     'mounted, even if the session is removed. Without --to, list what is mounted.',
   positionals: {
     id: { type: 'string', describe: 'session id (default: the session of the current directory)' },
-    dir: { type: 'string', describe: 'an empty directory, or one to make' },
+    dir: { type: 'string', describe: 'an empty directory, or one to make; with a "/" in it, it needs no id' },
   },
   options: {
     session: SESSION_OPTION,
@@ -37,10 +37,11 @@ export const sessionMount = defineCommand({
   ],
   run: async (args, context) => {
     if (args.to === undefined) return listAll(context, args);
-    const { repository, record } = await sessionHere(context, givenSession(args));
+    const { id, dir } = wordsOf(args);
+    const { repository, record } = await sessionOf(context, { id, session: args.session });
     const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
-    const request = { snapshot, directory: args.dir, cwd: context.cwd, copy: args.copy, now };
+    const request = { snapshot, directory: dir, cwd: context.cwd, copy: args.copy, now };
     const { record: mounted, reason } = await mountSnapshot(repository, record, request);
     if (args.json) context.out(json({ ...mountJson(repository.agtDir, mounted), reason: reason ?? null }));
     else {
@@ -50,6 +51,31 @@ export const sessionMount = defineCommand({
     return EXIT.done;
   },
 });
+
+interface Words {
+  readonly id: string | undefined;
+  readonly dir: string | undefined;
+}
+
+/** A single word is the directory if it cannot be the id: with --session, and if it is a path. */
+function wordsOf({ id, dir, session }: Words & { readonly session: string | undefined }): Words {
+  if (id === undefined || dir !== undefined || id === session) return { id, dir };
+  return session !== undefined || id.includes('/') ? { id: undefined, dir: id } : { id, dir };
+}
+
+async function sessionOf(
+  context: Context,
+  given: { readonly id: string | undefined; readonly session: string | undefined },
+): Promise<SessionHere> {
+  try {
+    return await sessionHere(context, givenSession(given));
+  } catch (error) {
+    if (given.id === undefined || !isAgtError(error)) throw error;
+    const { message, exitCode, hints } = error;
+    const form = 'put the id first: agt session mount ID DIRECTORY --to SNAPSHOT';
+    throw new AgtError(message, { exitCode, hints: [...hints, form], cause: error });
+  }
+}
 
 async function listAll(
   context: Context,

@@ -70,6 +70,7 @@ export const sessionUmount = defineCommand({
       }
     }
     if (args.json) context.out(json(ended));
+    else if (chosen.length === 0) context.out('nothing is mounted\n');
     return failures.length === 0 ? EXIT.done : worstExitCode(failures.map(() => EXIT.failed));
   },
 });

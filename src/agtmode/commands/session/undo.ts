@@ -23,6 +23,8 @@ const options = {
   json: JSON_OPTION,
 };
 
+const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
+
 export const sessionUndo = defineCommand({
   usage: 'session undo [id]',
   group: 'snapshots',
@@ -33,6 +35,7 @@ export const sessionUndo = defineCommand({
   positionals: { id: SESSION_ARGUMENT },
   options,
   oldOptions: OLD_SESSION_OPTIONS,
+  elsewhere,
   examples: [
     ['agt session undo', 'go back one snapshot in the session of the current directory'],
     ['agt session undo fix-login --dry-run', 'show what would change'],
@@ -47,6 +50,7 @@ export const sessionRedo = defineCommand({
   positionals: { id: SESSION_ARGUMENT },
   options,
   oldOptions: OLD_SESSION_OPTIONS,
+  elsewhere,
   examples: [['agt session redo', 'go forward again in the session of the current directory']],
   run: (args, context) => move(context, args, 'redo'),
 });

@@ -16,6 +16,13 @@ import { autocommitJson, printAutocommit, printProblems } from '../../output/aut
 import { json, shortOid, showPath } from '../../output/format.ts';
 import { folderHere } from '../../session-here.ts';
 
+/** Words that people try after `agt snapshot`. */
+const OTHER_COMMANDS = new Map([
+  ['undo', 'agt undo'],
+  ['redo', 'agt redo'],
+  ['log', 'agt snapshot list'],
+]);
+
 export const snapshot = defineCommand({
   usage: 'snapshot [folder]',
   group: 'snapshots',
@@ -114,8 +121,12 @@ function requireDirectory({ cwd }: Context, given: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory() === true) return realPath(path);
   const problem = stat === undefined ? 'there is no such folder' : 'it is no folder';
+  const other = stat === undefined ? OTHER_COMMANDS.get(given) : undefined;
   throw new AgtError(`cannot snapshot "${given}": ${problem}`, {
-    hints: ['give a folder, or leave it out for the current directory'],
+    hints: [
+      ...(other === undefined ? [] : [`use: ${other}`]),
+      'give a folder, or leave it out for the current directory',
+    ],
   });
 }
 
