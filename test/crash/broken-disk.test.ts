@@ -111,8 +111,8 @@ describe('a note for the next autocommit that cannot be written costs a warning'
 });
 
 test.for([
-  ['a directory is made', 'mkdir', 1, /^warning: sandbox\/d.* was not restored: .*: i\/o error/m],
-  ['a file is renamed', 'rename', 5, /^warning: sandbox\/bad was not restored: .*: i\/o error/m],
+  ['a directory is made', 'mkdir', 1, /^warning: d.* was not restored: .*: i\/o error/m],
+  ['a file is renamed', 'rename', 5, /^warning: bad was not restored: .*: i\/o error/m],
   ['its result is recorded', 'rename', 12, /^error: .*: i\/o error/m],
 ] as const)('a restore that fails while %s succeeds the next time', ([, call, n, message], { skip }) => {
   skip(!straceWorks, NO_STRACE);
