@@ -47,7 +47,7 @@ export function sessionEnvironment(
   };
 }
 
-/** What git does by itself after a commit or a fetch. */
+/** The things that git does by itself after a commit or a fetch. */
 const UPKEEP = [
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],

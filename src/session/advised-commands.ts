@@ -12,7 +12,7 @@ export function agtInFolder(folder: string): string {
   return userDirectory() === folder ? 'agt' : `agt -C ${shellQuote(folder)}`;
 }
 
-/** Of the record of a session. */
+/** A part of the record of a session. */
 interface Named {
   readonly session_id: string;
   readonly working_copy: string;

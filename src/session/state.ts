@@ -31,9 +31,9 @@ export interface BranchMove {
 
 /** Tokens. The metadata name one of them; the folder itself says which one is in place. */
 export interface Swap {
-  /** Of the folder that agt makes. */
+  /** The token of the folder that agt makes. */
   readonly clone: string;
-  /** Of the folder that was there. */
+  /** The token of the folder that was there. */
   readonly before: string;
 }
 

@@ -90,7 +90,7 @@ export class KnownFolder {
     return isSame ? files.oid(row) : undefined;
   }
 
-  /** What of another stat cache holds for the folder. */
+  /** The entries of another stat cache that hold for the folder. */
   compare({ files, directories, clock }: StatCache): UpToDate {
     const { clone } = this;
     const upToDate = {

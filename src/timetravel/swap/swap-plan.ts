@@ -11,7 +11,7 @@ import type { CheckoutPlan, FileToWrite } from '../../checkout/plan.ts';
 import { parentPath } from '../../disk/parent-path.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 
-/** What a stat cache knows of a folder in which everything is captured. */
+/** A stat cache of a folder in which everything is captured. */
 export interface CachedFolder {
   readonly files: CachedFiles;
   readonly directories: CachedDirectories;
@@ -33,7 +33,7 @@ export interface SwapPlan {
   readonly size: number;
 }
 
-/** Of what it takes to write the file. */
+/** A share of the cost of writing the file. */
 const COST_OF_NEW_TIME = 0.1;
 
 const TYPE = 0o170000;
@@ -115,7 +115,7 @@ function isWanted(files: CachedFiles, row: number, { oid, kind, bits }: FileToWr
 }
 
 interface ComparedDirectories {
-  /** Of the moment, deepest first. */
+  /** Those of the moment, deepest first. */
   readonly emptied: readonly string[];
   readonly copied: readonly string[];
   readonly modes: ReadonlyMap<string, number>;
