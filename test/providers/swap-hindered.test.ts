@@ -132,7 +132,7 @@ describe.skipIf(swapProblem !== undefined)(TITLE, () => {
     stage.removeModules();
     const log = join(makeTempDir(), 'log');
     const script = `
-      $agt watch > "$log" 2>&1 & watch=$!
+      : > "$log"; $agt watch >> "$log" 2>&1 & watch=$!
       while ! grep -q s1 "$log"; do sleep 0.1; done
       tries=0; until $agt undo s1 2>> "$log"; do tries=$((tries + 1)); test $tries -lt 50 || exit 1; sleep 0.1; done
       sleep 1; echo later > "$folder/sandbox/src/c"; tries=0

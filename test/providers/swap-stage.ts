@@ -9,7 +9,7 @@ import { agtOk, makeRepositoryAt, makeTempDir } from '../harness/world.ts';
 
 export const swapProblem = btrfsProblem() ?? aloneProblem();
 
-/** Of a describe block; with the reason if it is skipped. */
+/** The title of a describe block; with the reason if it is skipped. */
 export const TITLE = `btrfs${swapProblem === undefined ? '' : ` (${swapProblem})`}`;
 
 /** More than a restore writes one by one. */
