@@ -83,7 +83,7 @@ export async function capture(
         warnings.push(await recreateTip(git, target));
         continue;
       }
-      if (error instanceof FastImportFailed && error.isLostObject && forgetKnownRefs(target)) continue;
+      if (error instanceof FastImportFailed && error.isLostCommit && forgetKnownRefs(target)) continue;
       const mayPass = error instanceof FastImportFailed && error.isTransient && attempt < ATTEMPTS;
       if (!mayPass) throw error;
     } finally {

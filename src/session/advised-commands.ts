@@ -1,6 +1,6 @@
 /**
- * Commands that messages advise. They work where the user reads them: those on an attached folder name no id, which a session of
- * the repository there may have as well, and are called in that folder. Commands on a session name it.
+ * Commands that messages advise. They work where the user reads them: those on an attached folder name no id, which a
+ * session of the repository there may have as well, and are called in that folder. Commands on a session name it.
  */
 import { dirname } from 'node:path';
 import { discoverRepository } from '../git/files/discover-repository.ts';
@@ -58,8 +58,8 @@ export function commandToCompare(record: Named, snapshot: string): string {
 }
 
 /**
- * For an attached folder that somebody has deleted. If it was a checkout inside of another one, an empty directory there would
- * stand for the outer one.
+ * For an attached folder that somebody has deleted. If it was a checkout inside of another one, an empty directory there
+ * would stand for the outer one.
  */
 export function bringBack(folder: string): string {
   const path = shellQuote(folder);

@@ -3,7 +3,7 @@
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import type { Freeze } from '../autocommit/source.ts';
-import { AgtError, EXIT, isAgtError } from '../errors.ts';
+import { AgtError, EXIT, isAgtError, systemFailure } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
@@ -64,7 +64,10 @@ export async function captureSession(
   }
 }
 
-/** So that a command on snapshots knows those that wait. If another agt works on the session, that one captures them. */
+/**
+ * So that a command on snapshots knows those that wait. If another agt works on the session, that one captures them. A
+ * failure is a warning: on a full disk the other snapshots can be read all the same.
+ */
 export async function captureWhatWaits(
   repository: Repository,
   record: SessionRecord,
@@ -72,11 +75,13 @@ export async function captureWhatWaits(
   if (record.token === undefined || listWaiting(repository, record).length === 0) return [];
   try {
     return await withSessionLock(repository, record.session_id, (session) =>
-      captureWaitingMoments(session, record),
+      captureWaitingMoments(session, session.read() ?? record),
     );
   } catch (error) {
+    const reason = isAgtError(error) ? error.message : systemFailure(error);
+    if (reason === undefined) throw error;
     if (isAgtError(error) && error.exitCode === EXIT.busy) return [];
-    throw error;
+    return [`agt could not capture what waits: ${reason}`];
   }
 }
 

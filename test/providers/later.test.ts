@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { frozenView } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
-import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
+import { btrfsProblem, type Disk, fillDisk, mountBtrfs } from '../harness/disks.ts';
 import {
   autocommit,
   makeSession,
@@ -105,6 +105,17 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     agtOk(repository, 'session', 'fork', 's1', '--at', '@', '--id', 'f1');
     expect(readFileSync(join(sessionOf(repository, 'f1').sandbox, 'a'), 'utf8')).toBe('once more\n');
     agtOk(repository, 'session', 'remove', 'f1');
+  });
+
+  test('on a full disk the other snapshots can be read', () => {
+    write(join(session.sandbox, 'a'), 'waits for room\n');
+    agtOk(repository, 'autocommit', 's1', '--later');
+    const empty = fillDisk(disk, true);
+    const { exitCode, stdout, stderr } = agt(repository, 'session', 'cat', 's1', '@:a');
+    empty();
+    expect([exitCode, stdout]).toEqual([0, 'once more\n']);
+    expect(stderr).toMatch(/^warning: s1: agt could not capture what waits: .*\n$/);
+    expect(agtOk(repository, 'session', 'cat', 's1', '@:a')).toBe('waits for room');
   });
 
   test('a removal captures what waits; agt names a moment that somebody has deleted', () => {

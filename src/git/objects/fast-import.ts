@@ -65,19 +65,19 @@ function importArgs({ commonDir }: ImportDirectories, attempt: number): string[]
 const TRANSIENT =
   /not updating|cannot lock ref|unable to create '.*\.lock'|cannot create keep file: file exists|not found|missing|no such file or directory/i;
 
-/** A commit or a tree that the stream names, and that git cannot find or read. */
-const LOST = /not a valid (commit|object)|tree not found|missing tree|could not read tree|object not found/i;
+/** The stream names a commit that git cannot find. */
+const LOST = /not a valid commit/i;
 
 export class FastImportFailed extends AgtError {
   /** A second attempt may succeed. */
   readonly isTransient: boolean;
-  /** The repository has lost an object that agt took for granted. */
-  readonly isLostObject: boolean;
+  /** The repository has lost a commit that agt took for granted. */
+  readonly isLostCommit: boolean;
 
   constructor(reason: string, hints: string[], stderr: string, signal?: NodeJS.Signals) {
     super(`git fast-import failed: ${reason}`, { exitCode: EXIT.failed, hints, cause: stderr, signal });
     this.isTransient = TRANSIENT.test(stderr);
-    this.isLostObject = LOST.test(stderr);
+    this.isLostCommit = LOST.test(stderr);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Whether a restore of an attached folder would change a file. It deletes nothing that git ignores, so it may change nothing,
- * although the snapshots differ: the last one was taken with --ignored, or a directory that was empty has ignored files.
+ * Whether a restore of an attached folder would change a file. It deletes nothing that git ignores, so it may change
+ * nothing, although the snapshots differ: the last one was taken with --ignored, or a directory that was empty has
+ * ignored files.
  */
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';

@@ -34,11 +34,11 @@ interface UndoHistory {
 /** `history` is newest first. */
 export async function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
   // Nearly all snapshots differ in these, which git tells for all of them at once.
-  const names = history.flatMap(({ commit }) => [`${commit}:sandbox`, `${commit}:_/index`]);
-  const found = await findObjects(repository.git, names);
-  const keys = new Map(
-    history.map(({ commit }, i) => [commit, `${found[2 * i]?.oid} ${found[2 * i + 1]?.oid}`]),
-  );
+  const parts = [...TOP_FOLDERS, '_/index'];
+  const names = history.flatMap(({ commit }) => parts.map((part) => `${commit}:${part}`));
+  const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
+  const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
+  const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
   return replayHistory(
     history,
     async (a, b) =>
@@ -121,8 +121,9 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
 }
 
 /**
- * The snapshot that an undo goes to: the nearest earlier one to which a restore would change something. `hasUncaptured`: the folder differs from its
- * last snapshot, so that the last snapshot is one step back. So it is where the sandbox is gone. @throws AgtError if there is none.
+ * The snapshot that an undo goes to: the nearest earlier one to which a restore would change something. `hasUncaptured`:
+ * the folder differs from its last snapshot, so that the last snapshot is one step back. So it is where the sandbox is
+ * gone. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
   repository: Repository,
