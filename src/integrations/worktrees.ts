@@ -8,6 +8,7 @@ import { changeOwner } from '../running/change-owner.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { newSession } from '../session/lifecycle/new.ts';
 import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
+import { unsavedWork } from '../session/lifecycle/unsaved-work.ts';
 import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
 import { LONGEST_WAIT_MS } from './place.ts';
@@ -117,5 +118,5 @@ export async function sweepWorktrees(
 
 async function isUnchanged(repository: Repository, record: SessionRecord): Promise<boolean> {
   if ((await resolveObject(repository.git, record.work_branch)) !== record.from_commit) return false;
-  return (await planRemoval(repository, record, true)).unsaved.length === 0;
+  return (await unsavedWork(repository, record)).length === 0;
 }

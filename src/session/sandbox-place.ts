@@ -52,7 +52,13 @@ export function sandboxPlace(
   if (gitDir === undefined) return 'no link';
   if (!existsSync(join(gitDir, 'HEAD'))) return 'broken link';
   if (isOfAnother(gitDir, sandbox)) return 'taken';
-  return isSameDirectory(commonDirOf(gitDir), commonDir) ? 'here' : 'elsewhere';
+  return isRegisteredIn(commonDir, gitDir) ? 'here' : 'elsewhere';
+}
+
+/** A `git worktree add` that was killed may have left no file that says so. */
+function isRegisteredIn(commonDir: string, gitDir: string): boolean {
+  const hasLink = existsSync(join(gitDir, 'commondir'));
+  return isSameDirectory(hasLink ? commonDirOf(gitDir) : dirname(dirname(gitDir)), commonDir);
 }
 
 /** Mounts the folder of a session again, if its provider mounts folders. Why that is not possible; undefined if it is done. */

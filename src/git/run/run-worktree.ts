@@ -3,6 +3,7 @@
  * whose file `commondir` another git has made and not yet filled, or just deletes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AgtError, EXIT } from '../../errors.ts';
 import { type Git, type GitRun, gitFailed, type RunOptions, runGit } from './git.ts';
 
 const HALF_MADE = /^fatal: failed to read .*commondir: (Success|No such file or directory)$/m;
@@ -25,6 +26,13 @@ export async function runWorktree(
 /** Standard output of a call that must succeed. @throws AgtError with git's own message. */
 export async function worktreeText(git: Git, args: readonly string[]): Promise<string> {
   const run = await runWorktree(git, args);
-  if (run.exitCode !== 0) throw gitFailed(args, run);
+  if (run.exitCode !== 0) throw HALF_MADE.test(run.stderr) ? halfMade() : gitFailed(args, run);
   return run.stdout.toString();
+}
+
+function halfMade(): AgtError {
+  return new AgtError('git fails at half a worktree, which a killed git has left', {
+    hints: ['mend it: agt doctor --fix'],
+    exitCode: EXIT.git,
+  });
 }

@@ -9,21 +9,18 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
-import { landedRef, shadowNamespaces, tipRef } from '../../filter/agent-refs.ts';
+import { landedRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
+import { gitText, inDirectory, runGit } from '../../git/run/git.ts';
 import { recordFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { readHistory } from '../../snapshot/history.ts';
 import { captureSession, previewCapture } from '../capture-session.ts';
 import { leaveCheckout, requireReturnable } from '../in-place/leave.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
-import { isMerged } from '../merged.ts';
 import { complete, unfinishedError } from '../operation.ts';
 import { refuseRunning } from '../owner.ts';
-import { type SessionRecord, sessionFolder, snapshotRefs } from '../record.ts';
-import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
-import { refuseForeign, requireReadableSandbox, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
+import { type SessionRecord, sessionFolder } from '../record.ts';
+import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { endMoments } from '../workspace/moments.ts';
 import { isOwnMount } from '../workspace/provider.ts';
 import { listWaiting } from '../workspace/waiting.ts';
@@ -44,8 +41,6 @@ export interface RemovalPlan {
   readonly deleteBranch: boolean;
   /** The refs to delete, with the commits that they point to. */
   readonly refs: readonly RefAndCommit[];
-  /** Work that would be lost with the branches, one entry each. */
-  readonly unsaved: readonly string[];
 }
 
 export async function planRemoval(
@@ -59,7 +54,6 @@ export async function planRemoval(
     folder: existsSync(folder) ? folder : undefined,
     deleteBranch,
     refs: deleteBranch ? await existingRefs(repository, record) : [],
-    unsaved: deleteBranch ? await unsavedWork(repository, record) : [],
   };
 }
 
@@ -72,51 +66,6 @@ async function existingRefs(repository: Repository, record: SessionRecord): Prom
     .map((line) => line.split(' '))
     .filter(([ref = '']) => names.includes(ref))
     .map(([ref = '', commit = '']) => ({ ref, commit }));
-}
-
-/** Files that are not committed, and commits that are neither exported nor merged. */
-async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const unsaved: string[] = [];
-  if (sandboxExists(repository, record)) {
-    requireReadableSandbox(repository, record);
-    const uncommitted = await uncommittedPaths(repository, record);
-    if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
-    const { commit } = await sandboxHead(repository, record);
-    if (commit !== undefined) unsaved.push(...(await unmergedCommits(repository, record, commit, 'HEAD')));
-  } else if (await hasUncommittedSnapshot(repository, record))
-    unsaved.push('files that only its snapshots have');
-  const tip = await resolveObject(repository.git, record.work_branch);
-  if (tip === undefined || unsaved.length > 0) return unsaved;
-  return unmergedCommits(repository, record, tip, 'work branch');
-}
-
-/** Whether the last snapshot has a sandbox that differs from the commit that was checked out in it. */
-async function hasUncommittedSnapshot({ git }: Repository, record: SessionRecord): Promise<boolean> {
-  const [last] = await readHistory(git, snapshotRefs(record));
-  if (last === undefined) return false;
-  const trees = [`${last.commit}:sandbox`, `${last.head ?? record.work_branch}^{tree}`];
-  const [snapshot, committed] = await Promise.all(trees.map((tree) => resolveObject(git, tree)));
-  return snapshot !== committed;
-}
-
-/** `name` is what the message calls `commit`. */
-async function unmergedCommits(
-  repository: Repository,
-  record: SessionRecord,
-  commit: string,
-  name: string,
-): Promise<string[]> {
-  const shadows = shadowNamespaces(repository.prefixes).map((namespace) => `${namespace}*`);
-  const excluded = [record.work_branch, record.branch, ...shadows].map((ref) => `--exclude=${ref}`);
-  const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
-  const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
-  const unmerged = Number(await gitText(repository.git, args));
-  if (unmerged === 0 || (await isMerged(repository, record, commit))) return [];
-  return [`${count(unmerged, 'commit')} on its ${name} neither exported nor merged`];
-}
-
-function count(n: number, noun: string): string {
-  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
 /** Returns the paths that `.agtignore` names: no snapshot holds them. */
@@ -259,7 +208,7 @@ function cannotCapture(record: SessionRecord): AgtError {
 
 function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
   return new AgtError(
-    `session "${record.session_id}" is removed, but ${count(left.length, 'file')} came meanwhile`,
+    `session "${record.session_id}" is removed, but ${left.length === 1 ? '1 file' : `${left.length} files`} came meanwhile`,
     {
       hints: [
         `agt did not capture and did not delete: ${listPaths(left)}`,

@@ -4,6 +4,7 @@ import { AgtError, EXIT, listSome } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/find-session.ts';
 import {
   planRemoval,
@@ -11,7 +12,9 @@ import {
   removeSession,
   requireRemovable,
 } from '../../../session/lifecycle/remove.ts';
-import type { SessionRecord } from '../../../session/record.ts';
+import { undoCreation } from '../../../session/lifecycle/undo-creation.ts';
+import { unsavedWork } from '../../../session/lifecycle/unsaved-work.ts';
+import { readRecord, type SessionRecord } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import {
@@ -58,24 +61,30 @@ export const sessionRemove = defineCommand({
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+    const found = findSession(repository, givenSession(args), context.cwd);
+    if (found.intent?.operation === 'create' && !args['dry-run']) {
+      if (await removeHalfMade(context, repository, found, args)) return EXIT.done;
+    }
+    const record = readRecord(repository, found.session_id) ?? found;
     if (isEnded(record) && !args['delete-branch']) {
       throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
         hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],
       });
     }
     const plan = await planRemoval(repository, record, args['delete-branch']);
+    const unsaved =
+      plan.deleteBranch && record.intent?.operation !== 'create' ? await unsavedWork(repository, record) : [];
     let ignored: readonly string[] = [];
     const options = { force: args.force, now: context.now() };
     if (args['dry-run']) await requireRemovable(repository, record, options);
     else {
-      if (plan.unsaved.length > 0 && !args.force) await confirm(context, plan);
+      if (unsaved.length > 0 && !args.force) await confirm(context, record, unsaved);
       ignored = await interruptible(context, repository, record, () =>
         removeSession(repository, plan, options),
       );
     }
     if (args.json) {
-      context.out(json(planJson(plan, args['dry-run'], ignored)));
+      context.out(json(planJson(plan, { dryRun: args['dry-run'], unsaved, ignored })));
       return EXIT.done;
     }
     const tip = await findObject(repository.git, tipRef(record.session_id));
@@ -85,11 +94,30 @@ export const sessionRemove = defineCommand({
   },
 });
 
-function planJson(
-  { folder, refs, record, unsaved }: RemovalPlan,
-  dryRun: boolean,
-  ignored: readonly string[],
-) {
+/** A session that agt did not finish creating. False: somebody worked in it, its branches stay, and they are to go too. */
+async function removeHalfMade(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+  args: { readonly json: boolean; readonly 'delete-branch': boolean },
+): Promise<boolean> {
+  const plan = await planRemoval(repository, record, true);
+  const kept = await interruptible(context, repository, record, () => undoCreation(repository, record));
+  if (kept !== undefined && args['delete-branch']) return false;
+  const refs = kept === undefined ? plan.refs : [];
+  if (args.json) context.out(json(planJson({ ...plan, refs }, { dryRun: false, unsaved: [], ignored: [] })));
+  else if (kept !== undefined) context.out(`${kept}\n`);
+  else context.out(describePlan(plan, { done: true, hasSnapshots: false }));
+  return true;
+}
+
+interface Found {
+  readonly dryRun: boolean;
+  readonly unsaved: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved, ignored }: Found) {
   return {
     session_id: record.session_id,
     dry_run: dryRun,
@@ -139,8 +167,12 @@ function describeIgnored(paths: readonly string[]): string {
 const MOST_LISTED = 10;
 
 /** @throws AgtError unless the user agrees to lose work. */
-async function confirm(context: Context, { record, unsaved }: RemovalPlan): Promise<void> {
-  const reason = `session "${record.session_id}" has ${unsaved.join(' and ')}`;
+async function confirm(
+  context: Context,
+  { session_id: id }: SessionRecord,
+  unsaved: readonly string[],
+): Promise<void> {
+  const reason = `session "${id}" has ${unsaved.join(' and ')}`;
   if (!context.interactive) {
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {
       hints: [
