@@ -1,34 +1,73 @@
 /** Makes the sandbox of a session a worktree again, with a new registration. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../disk/failure-point.ts';
+import { listProcesses } from '../disk/processes.ts';
+import { removeTree } from '../disk/remove-tree.ts';
+import { AgtError } from '../errors.ts';
 import { branchUser } from '../git/files/branch-user.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import { gitText, inDirectory, resolveObject } from '../git/run/git.ts';
-import { runWorktree, worktreeText } from '../git/run/run-worktree.ts';
+import { worktreeText } from '../git/run/run-worktree.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import { startCommit } from './start-commit.ts';
 
-/** git adds no worktree in a directory that has files. So agt adds one beside it and moves its `.git` file. */
+/**
+ * git adds no worktree in a directory that has files. So agt adds one beside it, lets it lead to the sandbox, and moves its
+ * `.git` file there.
+ */
 export async function registerWorktree(repository: Repository, record: SessionRecord): Promise<void> {
   const { git } = repository;
-  const parent = join(sessionFolder(record), '.agt-worktree');
-  const temporary = join(parent, 'sandbox');
-  if (existsSync(temporary)) await runWorktree(git, ['worktree', 'remove', '--force', '--force', temporary]);
-  rmSync(parent, { recursive: true, force: true });
+  const temporary = temporaryWorktree(record);
+  const gitFile = join(record.sandbox, '.git');
   const commit = await startCommit(repository, record);
   await worktreeText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
   failurePoint('worktree: added beside');
-  rmSync(join(record.sandbox, '.git'), { force: true });
-  renameSync(join(temporary, '.git'), join(record.sandbox, '.git'));
+  rmSync(gitFile, { force: true });
+  leadTo(worktreeGitDir(temporary) ?? '', gitFile);
+  failurePoint('worktree: led to the sandbox');
+  renameSync(join(temporary, '.git'), gitFile);
   failurePoint('worktree: moved');
-  await worktreeText(git, ['worktree', 'repair', record.sandbox]);
-  failurePoint('worktree: repaired');
-  rmSync(parent, { recursive: true, force: true });
+  removeTree(folderBeside(record));
+}
+
+/** Removes a worktree that agt was killed beside. @throws AgtError if the git that adds it does not end */
+export async function dropUnfinishedWorktree(
+  { commonDir }: Repository,
+  record: SessionRecord,
+): Promise<void> {
+  const beside = folderBeside(record);
+  if (!existsSync(beside)) return;
+  const temporary = temporaryWorktree(record);
+  for (const end = Date.now() + LONGEST_WAIT_MS; isInUse(temporary); await sleep(PAUSE_MS))
+    if (Date.now() > end) throw new AgtError(`a git still adds the worktree ${temporary}; try again later`);
+  const registration = registrationOf(commonDir, temporary);
+  if (registration !== undefined) dropRegistration(registration, temporary);
+  removeTree(beside);
+}
+
+const LONGEST_WAIT_MS = 10_000;
+const PAUSE_MS = 20;
+
+function isInUse(path: string): boolean {
+  return listProcesses()?.some(({ words }) => words.includes(path)) === true;
+}
+
+function temporaryWorktree(record: SessionRecord): string {
+  return join(folderBeside(record), 'sandbox');
+}
+
+/** It is there only while the sandbox becomes a worktree. */
+export function folderBeside(record: SessionRecord): string {
+  return join(sessionFolder(record), '.agt-worktree');
 }
 
 /** For a session without snapshots: HEAD on the work branch, and its files in the index. */
 export async function reconnectToWorkBranch(repository: Repository, record: SessionRecord): Promise<void> {
+  await dropUnfinishedWorktree(repository, record);
   await registerWorktree(repository, record);
   const git = inDirectory(repository.git, record.sandbox);
   const tip = await resolveObject(git, `${record.work_branch}^{commit}`);

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { registrationOf } from '../git/files/worktree-registrations.ts';
+import { leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';
@@ -78,7 +78,7 @@ export function connect(
   { sandbox, registration }: FoundSandbox,
 ): void {
   mkdirSync(sandbox, { recursive: true });
-  writeFileAtomic(join(registration, 'gitdir'), `${sandbox}/.git\n`);
+  leadTo(registration, `${sandbox}/.git`);
   writeFileAtomic(join(sandbox, '.git'), `gitdir: ${registration}\n`);
   session.write({ ...record, sandbox });
 }

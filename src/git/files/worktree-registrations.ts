@@ -100,6 +100,11 @@ export function cutOffWorktrees(commonDir: string): string[] {
   return brokenRegistrations(commonDir, (gitDir) => isCutOff(gitDir) && hasIndex(gitDir));
 }
 
+/** Names the worktree of a registration by its `.git` file. */
+export function leadTo(gitDir: string, gitFile: string): void {
+  writeFileAtomic(join(gitDir, 'gitdir'), `${gitFile}\n`);
+}
+
 /** Writes what `git worktree add` writes. */
 export function reconnect(gitDir: string): void {
   writeFileAtomic(join(gitDir, 'commondir'), '../..\n');

@@ -24,7 +24,8 @@ import {
 import type { Repository } from '../../repository/repository.ts';
 import { removeEmptyParents } from '../../session/lifecycle/empty-parents.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { dropUnfinishedWorktree, folderBeside } from '../../session/register-worktree.ts';
 import { isEnded } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
@@ -174,7 +175,6 @@ function isEmptyRegistration(path: string): boolean {
   return ['gitdir', 'HEAD', 'index'].every((name) => !existsSync(join(path, name)));
 }
 
-/** A restore makes this folder while it recreates the sandbox. */
 async function abandonedWorktreeFolders(
   repository: Repository,
   records: readonly SessionRecord[],
@@ -182,9 +182,9 @@ async function abandonedWorktreeFolders(
   const findings: Finding[] = [];
   for (const record of records) {
     const id = record.session_id;
-    const path = join(sessionFolder(record), '.agt-worktree');
+    const path = folderBeside(record);
     if (!existsSync(path) || (await isLocked(sessionLockFile(repository.agtDir, id)))) continue;
-    const fix = () => withSessionLock(repository, id, async () => removeTree(path));
+    const fix = () => withSessionLock(repository, id, () => dropUnfinishedWorktree(repository, record));
     findings.push(leftover(path, LEFT_BY_KILLED, fix));
   }
   return findings;

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
-import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readFileClock } from '../../disk/file-clock.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
@@ -15,7 +14,7 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { holdsOnly, removeOnly } from '../../disk/remove-tree.ts';
 import { AgtError, isAgtError, listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { dropRegistration, registrationOf } from '../../git/files/worktree-registrations.ts';
+import { dropRegistration, leadTo, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { departingFolder, statCacheFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -114,7 +113,7 @@ async function move(repository: Repository, from: SessionRecord, to: SessionReco
   }
   failurePoint('remove: renamed');
   const registration = registrationOf(repository.commonDir, from.sandbox);
-  if (registration !== undefined) writeFileAtomic(join(registration, 'gitdir'), `${to.sandbox}/.git\n`);
+  if (registration !== undefined) leadTo(registration, `${to.sandbox}/.git`);
   return true;
 }
 

@@ -12,7 +12,7 @@ import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-regi
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { registerWorktree } from '../../session/register-worktree.ts';
+import { dropUnfinishedWorktree, registerWorktree } from '../../session/register-worktree.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
 import { makeFolder } from '../../session/workspace/clone.ts';
 import { dropWorkspace } from '../../session/workspace/provider.ts';
@@ -22,6 +22,7 @@ type FoundFolder = 'files' | 'registered' | 'new';
 
 export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {
   reconnectWorktrees(repository.commonDir);
+  await dropUnfinishedWorktree(repository, record);
   if (sandboxExists(repository, record)) return 'files';
   if (isAttached(record)) {
     makeDirectories(record.checkout ?? record.sandbox);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../../harness/session.ts';
-import { agt, agtOk, REAL_GIT, run, write } from '../../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../../harness/world.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../../dist/failure-points/main.cjs');
 const ZEROS = `${'0'.repeat(40)}\n`;
@@ -39,6 +39,10 @@ const CASES = HALVES.flatMap(([name], index) =>
   WAYS.map((how, way) => ({ name, index, how, command: COMMANDS[(index + way) % 2] as string[] })),
 ).map((each) => ({ ...each, verb: each.command[1] }));
 
+/** git itself prunes the registration that never got its name, and agt leaves that to it. */
+const WHOLE =
+  /\n(nothing is wrong|1 finding\n {2}note: .* its gitdir file is gone\n {4}fix: agt git worktree prune)$/;
+
 function kill(repository: string, point: string, command: readonly string[]): void {
   const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
   expect(run(process.execPath, [KILLABLE, ...command], { cwd: repository, env }).exitCode).toBe(null);
@@ -71,9 +75,29 @@ test.each(CASES)('session $verb, where $name: $how', ({ index, command, how }) =
   }
   agtOk(repository, ...command);
   expect(existsSync(join(second, 'kept'))).toBe(command.includes('fork'));
-  expect(agtOk(repository, 'doctor')).toMatch(/\nnothing is wrong$/);
+  expect(agtOk(repository, 'doctor')).toMatch(WHOLE);
   agtOk(repository, 'session', 'remove', 's2', '--delete-branch', '--force');
 });
+
+test.each(HALVES.map(([name], index) => ({ name, index })))(
+  'restore of a removed session, where $name',
+  ({ index }) => {
+    const { repository, sandbox } = makeSession();
+    write(join(sandbox, 'kept'), 'kept\n');
+    agtOk(repository, 'session', 'remove', 's1');
+    const command = ['session', 'restore', 's1', '--to', '@'];
+    kill(repository, 'worktree: added beside#1', command);
+    const beside = join(sandbox, '../.agt-worktree/sandbox');
+    const gitDir = readFileSync(join(beside, '.git'), 'utf8').replace('gitdir: ', '').trim();
+    for (const [, make] of HALVES.slice(0, index + 1)) make({ gitDir, sandbox: beside });
+
+    agtOk(repository, ...command);
+    expect(readFileSync(join(sandbox, 'kept'), 'utf8')).toBe('kept\n');
+    expect(git(sandbox, 'status', '--porcelain')).toBe('?? kept');
+    expect(git(repository, 'worktree', 'list')).toContain(sandbox);
+    expect(existsSync(join(beside, '..'))).toBe(false);
+  },
+);
 
 test('a file in a session that agt did not finish creating survives its removal', () => {
   const { repository, sandbox } = makeSession();
