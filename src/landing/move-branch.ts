@@ -26,7 +26,12 @@ export class BranchMoved extends AgtError {
 export async function bringAlong(git: Git, from: string, to: string): Promise<void> {
   const args = ['read-tree', '-m', '-u', from, to];
   reportProgress('bringing the worktree along');
-  const run = await runGit(git, args, { detached: true });
+  let run = await runGit(git, args, { detached: true });
+  if (/not uptodate/.test(run.stderr)) {
+    // The index may know older times of the same files: after a copy, or a touch.
+    await runGit(git, ['update-index', '-q', '--refresh'], { detached: true });
+    run = await runGit(git, args, { detached: true });
+  }
   if (run.exitCode !== 0) throw cannotFollow(git, gitFailed(args, run));
 }
 

@@ -4,18 +4,9 @@
  */
 
 import { failurePoint } from '../disk/failure-point.ts';
-import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import {
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  inDirectory,
-  resolveObject,
-  runGit,
-} from '../git/run/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -29,7 +20,7 @@ import { restoreSession } from '../timetravel/restore/restore.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { conflictsOfSync } from './preview-sync.ts';
 import { syncLanded } from './sync-landed.ts';
-import { refuseOperation } from './target.ts';
+import { refuseOperation, unmergedPaths } from './target.ts';
 
 export interface SyncRequest {
   readonly rebase: boolean;
@@ -89,7 +80,7 @@ async function sync(
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   if (exitCode === 0) return { ...plan, record: done, head };
   if ((await operationIn(git)) === null) throw refused(record, plan);
-  const conflicts = await conflictsIn(git);
+  const conflicts = await unmergedPaths(git);
   if (conflicts.length === 0) throw notCommitted(record, plan);
   return { ...plan, record: done, head, conflicts };
 }
@@ -164,12 +155,6 @@ async function runSync(git: Git, { operation, branch }: SyncResult): Promise<num
 
 async function operationIn(git: Git): Promise<string | null> {
   return readGitDirFiles(await gitText(git, ['rev-parse', '--absolute-git-dir'])).operation;
-}
-
-async function conflictsIn(git: Git): Promise<string[]> {
-  const output = await gitBytes(git, ['diff', '--name-only', '--diff-filter=U', '-z']);
-  const paths = output.toString('latin1').split('\0');
-  return paths.filter((path) => path !== '').map(displayPath);
 }
 
 function refused({ session_id: id, sandbox }: SessionRecord, { operation, branch }: SyncResult): AgtError {

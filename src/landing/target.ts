@@ -1,12 +1,13 @@
 /** The branch that takes the work of a session, and the worktree that has this branch checked out. */
 import { existsSync } from 'node:fs';
+import { displayPath } from '../disk/path-bytes.ts';
 import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { branchUser } from '../git/files/branch-user.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
-import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
@@ -112,10 +113,16 @@ export async function refuseOperation(git: Git, name: string): Promise<void> {
     const end = operation === 'bisect' ? 'git bisect reset' : `git ${operation} --continue or --abort`;
     throw new AgtError(`${name} has a ${operation} in progress`, { hints: [`finish it first: ${end}`] });
   }
-  const unmerged = await gitText(git, ['diff', '--name-only', '--diff-filter=U', '-z']);
-  if (unmerged === '') return;
-  const paths = unmerged.split('\0').filter((path) => path !== '');
+  const paths = await unmergedPaths(git);
+  if (paths.length === 0) return;
   throw new AgtError(`${name} has conflicts in its index: ${paths.join(', ')}`, {
     hints: ['solve them, then git add each file'],
   });
+}
+
+/** Readable paths. `git diff` would lock the index, to refresh it. */
+export async function unmergedPaths(git: Git): Promise<string[]> {
+  const output = await gitBytes(git, ['diff-files', '--name-only', '--diff-filter=U', '-z']);
+  const paths = output.toString('latin1').split('\0');
+  return paths.filter((path) => path !== '').map(displayPath);
 }

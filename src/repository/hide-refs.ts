@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AllPrefixes, allNamespaces } from '../filter/agent-refs.ts';
 import { type GitConfig, readGitConfig, remotesIn } from '../git/run/config.ts';
 import { type Git, gitFailed, runGit } from '../git/run/git.ts';
+import { isLockGone } from '../git/run/past-dead-locks.ts';
 import type { Repository } from './repository.ts';
 
 const KEY = 'uploadpack.hideRefs';
@@ -40,8 +41,10 @@ export async function hideAgentRefs(
     const args = ['config', '--add', KEY, name];
     const run = await runGit(git, args);
     if (run.exitCode === 0) attempt = 0;
-    else if (attempt === LOCK_ATTEMPTS) throw gitFailed(args, run);
-    else await sleep(LOCK_PAUSE_MS * (1 + Math.random()));
+    else if (attempt === LOCK_ATTEMPTS) {
+      if (!(await isLockGone(git, run.stderr))) throw gitFailed(args, run);
+      attempt = 0;
+    } else await sleep(LOCK_PAUSE_MS * (1 + Math.random()));
     missing = await missingHideRefs(git, prefixes);
   }
 }

@@ -1,5 +1,5 @@
 /** An acceptance with hooks, signatures, sparse checkouts and filters, and with a branch that moves meanwhile. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -133,5 +133,13 @@ exec ${REAL_GIT} "$@"
   expect(git(repository, 'log', '--format=%s', 'main')).toBe(
     'Work of session s1\nby another 0\nby another 1\nby another 0\nfirst',
   );
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+});
+
+test('files that are only newer than the index knows do not hinder it', () => {
+  const later = new Date(Date.now() + 60_000);
+  utimesSync(join(repository, 'out/c'), later, later);
+  agtOk(repository, 'accept', 's1');
+  expect(readFileSync(join(repository, 'out/c'), 'utf8')).toBe('changed\n');
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });

@@ -5,7 +5,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { isAgtError } from '../../errors.ts';
 import { cannotRun, FSYNC_ARGS, type Git, gitFailed, requireDescriptors } from './git.ts';
+import { isLockGone } from './past-dead-locks.ts';
 import { traceCommand } from './trace.ts';
 
 export interface RefMove {
@@ -22,6 +24,21 @@ export interface RefMove {
  * @throws AgtError with git's message if git cannot lock the ref or the ref has another value.
  */
 export async function moveLockedRef(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
+  let hasBegun = false;
+  const attempt = () =>
+    tryToMove(git, move, async () => {
+      hasBegun = true;
+      await action();
+    });
+  try {
+    await attempt();
+  } catch (error) {
+    if (hasBegun || !isAgtError(error) || !(await isLockGone(git, String(error.cause)))) throw error;
+    await attempt();
+  }
+}
+
+async function tryToMove(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
   const args = [...FSYNC_ARGS, 'update-ref', '-m', move.reason, '--stdin'];
   traceCommand(git.env, git.path, args);
   requireDescriptors(git);
