@@ -3,9 +3,12 @@
  * there. A snapshot before makes it a step that `agt session undo` takes back.
  */
 
+import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { breakStaleLocks } from '../git/files/ref-locks.ts';
+import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { captureSession } from '../session/capture-session.ts';
@@ -180,5 +183,10 @@ export async function finishSync(repository: Repository, record: SessionRecord):
   if (intent?.operation !== 'sync') throw new AgtError(`session "${id}" has no unfinished sync`);
   const now = new Date();
   const choose = () => resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
+  const gitDir = gitDirOf(record.sandbox);
+  if (gitDir !== undefined) {
+    const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name));
+    await breakStaleLocks(locks, async () => [record.sandbox, gitDir]);
+  }
   await restoreSession(repository, record, { scope: TOP_FOLDERS, by: 'restore', now, choose });
 }

@@ -11,7 +11,7 @@ import { begin, complete, unfinishedError } from '../session/operation.ts';
 import { type Landed, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import type { BranchMove } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { readHistory } from '../snapshot/history.ts';
+import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { Follow, moveWith } from './land.ts';
 import { refuseOverlap } from './overlap.ts';
@@ -43,6 +43,14 @@ export async function unacceptSession(
   record: SessionRecord,
   request: UnacceptRequest,
 ): Promise<UnacceptResult> {
+  const { intent } = record;
+  if (intent?.operation === 'restore' && intent.unaccepted !== undefined) {
+    const result = { ...(await resultOf(repository, record, intent.unaccepted)), restored: true };
+    return {
+      ...result,
+      record: request.dryRun ? record : await bringSessionBack(repository, record, request.now),
+    };
+  }
   if (request.dryRun) return { ...(await planUnaccept(repository, record)).result, record };
   const result = await withSessionLock(repository, record.session_id, (session) =>
     moveBack(session, session.read() ?? record, request.now),
@@ -55,8 +63,10 @@ export async function unacceptSession(
 async function moveBack(session: LockedSession, found: SessionRecord, now: Date): Promise<UnacceptResult> {
   const { repository } = session;
   const { intent, ...rest } = found;
-  if (intent?.operation === 'unaccept' && (await settleMove(repository, intent)))
-    return moved(session, found, await resultOf(repository, found, intent), now);
+  if (intent?.operation === 'unaccept' && (await settleMove(repository, intent))) {
+    const { operation: _, ...move } = intent;
+    return moved(session, { record: found, move, result: await resultOf(repository, found, move), now });
+  }
   const record = intent?.operation === 'unaccept' ? rest : found;
   const { move, result } = await planUnaccept(repository, record);
   const begun = begin(session, record, { operation: 'unaccept', ...move });
@@ -69,19 +79,33 @@ async function moveBack(session: LockedSession, found: SessionRecord, now: Date)
       throw error;
     }
   }
-  return moved(session, begun, result, now);
+  return moved(session, { record: begun, move, result, now });
 }
 
 /** The branch has moved. A session that was kept goes on; the sandbox of another one comes back afterwards. */
 async function moved(
   session: LockedSession,
-  { landed: _, ...record }: SessionRecord,
-  result: Omit<UnacceptResult, 'record'>,
-  now: Date,
+  { record: { landed: _, ...record }, move, result, now }: Moved,
 ): Promise<UnacceptResult> {
-  await runGit(session.repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
-  if (result.restored) session.write(record);
-  return { ...result, record: result.restored ? record : complete(session, record, 'unaccept', now) };
+  const { git } = session.repository;
+  await runGit(git, ['update-ref', '-d', landedRef(record.session_id)]);
+  if (!result.restored) return { ...result, record: complete(session, record, 'unaccept', now) };
+  const { commit: snapshot } = await newestSnapshot(session.repository, record);
+  const intent = {
+    operation: 'restore',
+    by: 'restore',
+    scope: TOP_FOLDERS,
+    snapshot,
+    unaccepted: move,
+  } as const;
+  return { ...result, record: begin(session, record, intent) };
+}
+
+interface Moved {
+  readonly record: SessionRecord;
+  readonly move: BranchMove;
+  readonly result: Omit<UnacceptResult, 'record'>;
+  readonly now: Date;
 }
 
 interface UnacceptPlan {
@@ -156,13 +180,15 @@ async function bringSessionBack(
   record: SessionRecord,
   now: Date,
 ): Promise<SessionRecord> {
-  const choose = async () => {
-    const [newest] = await readHistory(repository.git, snapshotRefs(record));
-    if (newest === undefined) throw new AgtError(`session "${record.session_id}" has no snapshot`);
-    return newest;
-  };
+  const choose = () => newestSnapshot(repository, record);
   const request = { scope: TOP_FOLDERS, by: 'restore' as const, now, choose };
   return (await restoreSession(repository, record, request)).record;
+}
+
+async function newestSnapshot({ git }: Repository, record: SessionRecord): Promise<Snapshot> {
+  const [newest] = await readHistory(git, snapshotRefs(record));
+  if (newest === undefined) throw new AgtError(`session "${record.session_id}" has no snapshot`);
+  return newest;
 }
 
 export async function finishUnaccept(repository: Repository, record: SessionRecord): Promise<void> {

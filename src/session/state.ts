@@ -62,6 +62,8 @@ export type Intent =
       readonly tip?: string;
       /** Another folder takes the place of the session folder (workspace/swap.ts). */
       readonly swap?: Swap;
+      /** `agt session unaccept` has moved the branch back before. */
+      readonly unaccepted?: BranchMove;
     }
   /** The work of the session goes onto a branch. */
   | ({ readonly operation: 'accept' } & BranchMove)

@@ -26,7 +26,7 @@ function chosen(points: readonly string[]): readonly string[] {
 }
 
 /** Without any repair. The killed command may have done all but its last word. */
-function sameCommandWorks({ repository }: Place, command: readonly string[]): void {
+export function sameCommandWorks({ repository }: Place, command: readonly string[]): void {
   const outcome = agt(repository, ...command);
   const isDone = /already (exists|removed|rejected)|nothing to (undo|redo)|is accepted|was not accepted/.test(
     outcome.stderr,

@@ -124,3 +124,24 @@ test('a lock on the index that another program has open stays', () => {
   rmSync(lock);
   agtOk(repository, 'accept', 's1');
 });
+
+test.each(['worktree: folder made', 'worktree: led to the sandbox', 'restore: brought back'])(
+  'an unaccept killed at "%s" goes on to the end of it',
+  (point) => {
+    const { repository, sandbox } = makeSession();
+    write(join(sandbox, 'new'), 'new\n');
+    const before = git(repository, 'rev-parse', 'main');
+    agtOk(repository, 'accept', 's1');
+    const accepted = git(repository, 'rev-parse', 'main');
+    const command = ['session', 'unaccept', 's1', '--json'];
+    const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
+    expect(run(process.execPath, [KILLABLE, ...command], { cwd: repository, env }).exitCode).toBe(null);
+    expect(git(repository, 'rev-parse', 'main')).toBe(before);
+    expect(JSON.parse(agtOk(repository, ...command, '--dry-run'))).toMatchObject({ dry_run: true });
+    const report = JSON.parse(agtOk(repository, ...command));
+    expect(report).toMatchObject({ session_id: 's1', onto: 'main', undone: accepted, commit: before });
+    expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('new\n');
+    expect(agtOk(repository, 'doctor')).toMatch(/\nnothing is wrong$/);
+    expect(agt(repository, ...command).stderr).toContain('was not accepted');
+  },
+);

@@ -102,13 +102,19 @@ export function abandonedFiles(objectsDir: string): string[] {
   return [...stores.map((name) => join(objectsDir, name)), ...keepFiles(objectsDir), ...files];
 }
 
-/** The `.keep` files of fast-import, which protect a pack until a ref leads to it. Those of users have another content. */
+/**
+ * The `.keep` files of fast-import, which protect a pack until a ref leads to it. Those of users have another content; an
+ * empty one may be a user's, unless its pack is not there yet.
+ */
 function keepFiles(objectsDir: string): string[] {
   if (!existsSync(join(objectsDir, 'pack'))) return [];
   return readdirSync(join(objectsDir, 'pack'))
     .filter((name) => name.endsWith('.keep'))
     .map((name) => join(objectsDir, 'pack', name))
-    .filter((path) => readFileSync(path, 'latin1').trim() === 'fast-import');
+    .filter((path) => {
+      const content = readFileSync(path, 'latin1').trim();
+      return content === 'fast-import' || (content === '' && !existsSync(path.replace(/keep$/, 'pack')));
+    });
 }
 
 function filesNamed(pattern: RegExp, objectsDir: string): string[] {

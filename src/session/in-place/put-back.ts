@@ -10,6 +10,7 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { INTENT_TO_ADD, parseIndex } from '../../git/files/index-file.ts';
+import { breakStaleLocks } from '../../git/files/ref-locks.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../../git/run/git.ts';
 import { dirtyPaths, gitDir, type InPlace, lstatIn, pathIn } from './checkout.ts';
@@ -78,10 +79,12 @@ async function putIndexBack(
   stash: string,
   { base, tip }: { readonly base: string; readonly tip: string },
 ): Promise<void> {
-  const { git } = place;
+  const { git, checkout } = place;
+  const directory = gitDir(place);
+  await breakStaleLocks([join(directory, 'index.lock')], async () => [checkout, directory]);
   const index = await gitBytes(git, ['cat-file', 'blob', `${stash}^4:_/index`]);
   if (tip === base) {
-    replaceIndex(gitDir(place), index);
+    replaceIndex(directory, index);
     return;
   }
   const changed = new Set(await changedPaths(git, base, `${stash}^2`));

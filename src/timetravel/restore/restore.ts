@@ -171,12 +171,14 @@ async function beginWith(
   { by, scope }: RestoreRequest,
 ): Promise<SessionRecord> {
   const tip = await findObject(session.repository.git, tipRef(found.session_id));
+  const before = found.intent?.operation === 'restore' ? found.intent.unaccepted : undefined;
   const intent = {
     operation: 'restore',
     snapshot,
     scope,
     by,
     ...(tip === undefined ? {} : { tip }),
+    ...(before === undefined ? {} : { unaccepted: before }),
   } as const;
   return begin(session, found, intent);
 }
