@@ -23,10 +23,11 @@ interface Place {
 /** Whether git failed because of a lock that is gone now. `message`: what git wrote. */
 export async function isLockGone(git: Place, message: string): Promise<boolean> {
   const lock = lockIn(message);
-  if (lock === undefined) return false;
-  const path = resolve(git.cwd, lock);
-  const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
-  if (commonDir === undefined || path.endsWith('/index.lock') || !isBelow(commonDir, path)) return false;
+  const found = lock === undefined ? undefined : discoverRepository(git.cwd, git.env);
+  if (lock === undefined || found === undefined) return false;
+  const { commonDir, top } = found;
+  const path = resolve(top ?? git.cwd, lock); // git has changed to the top directory
+  if (path.endsWith('/index.lock') || !isBelow(commonDir, path)) return false;
   await breakStaleLocks([path], async () => [git.cwd, commonDir, ...worktreesOf(commonDir)]);
   return !existsSync(path);
 }

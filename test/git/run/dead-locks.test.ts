@@ -44,7 +44,8 @@ describe('a lock that a killed git has left', () => {
     const session = makeWork();
     git(session.repository, 'config', '--unset-all', 'uploadpack.hideRefs');
     const path = lock(session, 'config.lock');
-    agtOk(session.repository, 'session', 'new', 's2');
+    write(join(session.repository, 'sub/file'), '');
+    agtOk(join(session.repository, 'sub'), 'session', 'new', 's2');
     expect(existsSync(path)).toBe(false);
     expect(git(session.repository, 'config', '--get-all', 'uploadpack.hideRefs')).toContain('refs/agt');
   });
