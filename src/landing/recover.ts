@@ -2,11 +2,10 @@
  * Ends a move of a branch during which agt was killed. If the branch has not moved, agt brings the worktree back to the
  * branch: a git that was killed may have written some of the files, and the last one in part.
  */
-import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
-import { withOpenDirectories } from '../disk/open-directories.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
@@ -21,6 +20,7 @@ import {
 } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { removeFile } from '../session/in-place/checkout.ts';
+import { isBegun } from '../session/in-place/half-written.ts';
 import type { BranchMove } from '../session/state.ts';
 import { diffTrees } from './sandbox-content.ts';
 
@@ -124,35 +124,9 @@ async function readIndex(git: Git): Promise<Map<string, string>> {
   );
 }
 
-/** Whether the file on disk is missing, or the new content or the beginning of it: git wrote it, or had begun to. */
+/** git wrote the new content, or had begun to. */
 async function isDebris(git: Git, { path, before, after }: DiffEntry): Promise<boolean> {
-  if ([before, after].some((version) => version?.mode === '160000')) return false;
-  const found = readIfThere(git.cwd, path);
-  if (found === undefined) return true;
-  if (after === undefined) return false;
-  const whole =
-    after.mode === '120000'
-      ? await gitBytes(git, ['cat-file', 'blob', after.oid])
-      : await gitBytes(git, ['cat-file', '--filters', `--path=${displayable(path)}`, after.oid]);
-  return found !== 'no file' && whole.subarray(0, found.length).equals(found);
-}
-
-/** An argument of git is UTF-8; for other names the attributes of no path apply. */
-function displayable(path: string): string {
-  return Buffer.from(path, 'latin1').toString();
-}
-
-function readIfThere(worktree: string, path: string): Buffer | 'no file' | undefined {
-  return withOpenDirectories(worktree, (disk) => {
-    try {
-      const entry = disk.entry(path);
-      const stat = lstatSync(entry);
-      if (stat.isSymbolicLink()) return readlinkSync(entry, { encoding: 'buffer' });
-      return stat.isFile() ? readFileSync(entry) : 'no file';
-    } catch (error) {
-      return errorCode(error) === 'ENOENT' ? undefined : 'no file'; // such as a link on the way
-    }
-  });
+  return before?.mode !== '160000' && isBegun(git, path, after);
 }
 
 async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {

@@ -28,9 +28,10 @@ function chosen(points: readonly string[]): readonly string[] {
 /** Without any repair. The killed command may have done all but its last word. */
 export function sameCommandWorks({ repository }: Place, command: readonly string[]): void {
   const outcome = agt(repository, ...command);
-  const isDone = /already (exists|removed|rejected)|nothing to (undo|redo)|is accepted|was not accepted/.test(
-    outcome.stderr,
-  );
+  const isDone =
+    /already (exists|removed|rejected)|no session|nothing to (undo|redo)|is accepted|was not accepted/.test(
+      outcome.stderr,
+    );
   if (outcome.exitCode !== 0 && !isDone) throw new Error(`the same command again: ${outcome.stderr}`);
 }
 

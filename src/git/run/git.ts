@@ -146,12 +146,12 @@ function asBuffer(bytes: Uint8Array | undefined): Buffer {
 
 /** Standard output of a git call that must succeed. @throws AgtError with git's own message. */
 export async function gitBytes(git: Git, args: readonly string[], options: RunOptions = {}): Promise<Buffer> {
-  const run = await runGit(git, args, options);
-  if (run.exitCode === 0) return run.stdout;
-  const { isLockGone } = await import('./past-dead-locks.ts');
-  const again = (await isLockGone(git, run.stderr)) ? await runGit(git, args, options) : run;
-  if (again.exitCode !== 0) throw gitFailed(args, again);
-  return again.stdout;
+  for (let locks = 0; ; locks++) {
+    const run = await runGit(git, args, options);
+    if (run.exitCode === 0) return run.stdout;
+    const { isLockGone, MOST_LOCKS } = await import('./past-dead-locks.ts');
+    if (locks === MOST_LOCKS || !(await isLockGone(git, run.stderr))) throw gitFailed(args, run);
+  }
 }
 
 /** The same as text, without the final line break. */

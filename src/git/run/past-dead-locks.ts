@@ -15,6 +15,9 @@ const LOCKED = [
   /could not lock config file (.*): File exists/,
 ] as const;
 
+/** A killed git leaves at most these: on a ref, on HEAD that leads to it, on packed refs. */
+export const MOST_LOCKS = 3;
+
 interface Place {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { isAgtError } from '../../errors.ts';
 import { cannotRun, FSYNC_ARGS, type Git, gitFailed, requireDescriptors } from './git.ts';
-import { isLockGone } from './past-dead-locks.ts';
+import { isLockGone, MOST_LOCKS } from './past-dead-locks.ts';
 import { traceCommand } from './trace.ts';
 
 export interface RefMove {
@@ -30,11 +30,13 @@ export async function moveLockedRef(git: Git, move: RefMove, action: () => Promi
       hasBegun = true;
       await action();
     });
-  try {
-    await attempt();
-  } catch (error) {
-    if (hasBegun || !isAgtError(error) || !(await isLockGone(git, String(error.cause)))) throw error;
-    await attempt();
+  for (let locks = 0; ; locks++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (hasBegun || locks === MOST_LOCKS || !isAgtError(error)) throw error;
+      if (!(await isLockGone(git, String(error.cause)))) throw error;
+    }
   }
 }
 

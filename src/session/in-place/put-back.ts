@@ -54,11 +54,19 @@ async function planToPutBack({ git, record, checkout }: InPlace) {
   return { stash, base, tip, paths, open, conflicts: conflicts.map(displayPath) };
 }
 
+export async function pathsSetAside({ git, record }: InPlace): Promise<ReadonlySet<string>> {
+  const stash = await resolveObject(git, stashRef(record.session_id));
+  return stash === undefined ? new Set() : changedSince(git, stash, record.from_commit);
+}
+
 async function readWanted(git: Git, stash: string, base: string): Promise<Wanted[]> {
+  return readVersions(git, `${stash}^4`, [...(await changedSince(git, stash, base))]);
+}
+
+async function changedSince(git: Git, stash: string, base: string): Promise<ReadonlySet<string>> {
   const untracked = (await listTree(git, `${stash}^3`, { recurse: 'files' })).map(({ path }) => path);
   const changed = [stash, `${stash}^2`].map((tree) => changedPaths(git, base, tree));
-  const paths = new Set([...untracked, ...(await Promise.all(changed)).flat()]);
-  return readVersions(git, `${stash}^4`, [...paths]);
+  return new Set([...untracked, ...(await Promise.all(changed)).flat()]);
 }
 
 function isAsWanted(checkout: string, { path, file }: Wanted): boolean {

@@ -3,14 +3,16 @@
  * and somebody may have gone on working there.
  */
 import { rmSync } from 'node:fs';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { LockedSession } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
 import { dirtyPaths, gitDir, headBranch, type InPlace, inPlace, switchTo } from './checkout.ts';
+import { mendHalfWritten } from './half-written.ts';
 import { dropStash } from './leave.ts';
-import { pathsInTheWay, putBack } from './put-back.ts';
+import { pathsInTheWay, pathsSetAside, putBack } from './put-back.ts';
 
 /**
  * Files that somebody has changed since then stay as they are.
@@ -22,11 +24,18 @@ export async function undoEntering(
   record: SessionRecord,
 ): Promise<readonly string[] | undefined> {
   const place = inPlace(session, record);
-  if ((await headBranch(place)) === record.work_branch && !(await returnWithFiles(place))) return undefined;
+  if ((await headBranch(place)) === record.work_branch) {
+    if (!(await returnWithFiles(place))) return undefined;
+  } else if (hasSetAside(place)) await mendHalfWritten(place, await pathsSetAside(place));
   const conflicts = await putBack(place);
   if (conflicts.length === 0) await dropStash(place);
   rmSync(inPlaceFile(gitDir(place)), { force: true });
   return conflicts;
+}
+
+/** Before that, nothing on disk has changed, and every change there is the user's. */
+function hasSetAside(place: InPlace): boolean {
+  return readSmallFile(inPlaceFile(gitDir(place))) === place.record.session_id;
 }
 
 /** Both branches are at the same commit, unless the user's branch has moved meanwhile. */

@@ -40,6 +40,15 @@ describe('a lock that a killed git has left', () => {
     git(session.repository, 'fsck', '--strict');
   });
 
+  test('several of them do not stop it either', () => {
+    const session = makeWork();
+    const paths = ['refs/heads/main.lock', 'HEAD.lock', 'packed-refs.lock'].map((name) =>
+      lock(session, name),
+    );
+    agtOk(session.repository, ...ACCEPT);
+    expect(paths.filter((path) => existsSync(path))).toEqual([]);
+  });
+
   test('on the settings does not stop a new session', () => {
     const session = makeWork();
     git(session.repository, 'config', '--unset-all', 'uploadpack.hideRefs');

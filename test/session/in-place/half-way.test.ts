@@ -133,3 +133,36 @@ test('killed while it writes a file of the user: agt deletes the temporary file 
   rmSync(join(repository, living));
   expect(look(repository)).toEqual(before);
 });
+
+test.each(['agt doctor --fix', 'the same command'])(
+  'a git that was killed while it switched the branch: %s writes its half-written files again',
+  (how) => {
+    const repository = busyCheckout();
+    const before = look(repository);
+    killedAt('in place: untracked files removed', repository, ...BEGIN);
+    // So git leaves a checkout: those that the user had changed, and clean ones.
+    for (const path of ['a', 'b', 'e.crlf', '.gitignore']) write(join(repository, path), '');
+    rmSync(join(repository, '.gitattributes'));
+    write(join(repository, '.git/index.lock'), '');
+    if (how === 'agt doctor --fix')
+      expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+    else {
+      agtOk(repository, ...BEGIN);
+      expect(git(repository, 'status', '--porcelain')).toBe('');
+      agtOk(repository, 'session', 'remove', 's1');
+    }
+    expect(look(repository)).toEqual(before);
+  },
+);
+
+test('killed before it set anything aside: what the user has emptied or deleted stays so', () => {
+  const repository = busyCheckout();
+  write(join(repository, '.gitignore'), '');
+  rmSync(join(repository, 'a'));
+  const before = look(repository);
+  for (const point of ['in place: captured', 'in place: set aside', 'in place: untracked files removed']) {
+    killedAt(point, repository, ...BEGIN);
+    expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
+    expect(look(repository), point).toEqual(before);
+  }
+});
