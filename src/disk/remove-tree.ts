@@ -36,15 +36,53 @@ export function removeOnly(
   return removeAt(Buffer.from(path).toString('latin1'), mayRemove, isOwnMount);
 }
 
-/** As removeOnly, for a path with one byte per character in which nothing can be mounted. */
+export interface Remaining {
+  /** Without those of directories that contain them. */
+  readonly paths: readonly string[];
+  /** Some of these: the system does not let this user remove them. */
+  readonly refused: readonly string[];
+}
+
+/** As removeOnly, but goes on past what the system does not let it remove. */
+export function removePossible(
+  path: string,
+  mayRemove: (path: string, stat: Stats) => boolean,
+  isOwnMount = false,
+): Remaining {
+  refuseMounts(path, isOwnMount);
+  const refused: string[] = [];
+  const paths = removeAt(Buffer.from(path).toString('latin1'), mayRemove, isOwnMount, refused);
+  return { paths, refused };
+}
+
+/** The user lacks a permission, or the file system is read-only. */
+export function isRefusal(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error));
+}
+
+/**
+ * As removeOnly, for a path with one byte per character in which nothing can be mounted. With `refused`, it adds there the
+ * paths that the system does not let it remove, and goes on.
+ */
 export function removeAt(
   top: string,
   mayRemove: (path: string, stat: Stats) => boolean = () => true,
   isOwnMount = false,
+  refused?: string[],
 ): readonly string[] {
   const remaining: string[] = [];
   let removed = 0;
   const remove = (absolute: string, relative: string): boolean => {
+    try {
+      return removeEntry(absolute, relative);
+    } catch (error) {
+      if (refused === undefined || !isRefusal(error)) throw error;
+      refused.push(relative);
+      remaining.push(relative);
+      return false;
+    }
+  };
+  const removeEntry = (absolute: string, relative: string): boolean => {
     const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
     if (stat === undefined) return true;
     if (!stat.isDirectory()) {

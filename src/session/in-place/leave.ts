@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { displayPath } from '../../disk/path-bytes.ts';
+import type { Remaining } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -17,7 +17,13 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
-import { deleteCaptured, nextTick, type RemovalOptions, refuseLoss } from '../lifecycle/delete-folder.ts';
+import {
+  deleteCaptured,
+  nextTick,
+  type RemovalOptions,
+  readable,
+  refuseLoss,
+} from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
@@ -40,7 +46,7 @@ export interface LeftCheckout {
   /** The caller completes the removal with it. If the session comes back later, it gets a sandbox of its own. */
   readonly record: SessionRecord;
   /** Readable paths that came too late to be captured. They stay in the session folder. */
-  readonly left: readonly string[];
+  readonly left: Remaining;
   /** Why the user's uncommitted work stays set aside. */
   readonly trouble: AgtError | undefined;
 }
@@ -84,7 +90,7 @@ export async function leaveCheckout(
     begun = inPhase(session, begun, 'deleting');
     failurePoint('in place: put back');
   }
-  const left = (await deleteCaptured(repository, record, options.force)).map(displayPath);
+  const left = readable(await deleteCaptured(repository, record, options.force));
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
   return { record: { ...ended, working_copy: 'worktree' }, left, trouble };

@@ -11,7 +11,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { readFileClock } from '../../disk/file-clock.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { holdsOnly, removeOnly } from '../../disk/remove-tree.ts';
+import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../../disk/remove-tree.ts';
 import { AgtError, isAgtError, listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { dropRegistration, leadTo, registrationOf } from '../../git/files/worktree-registrations.ts';
@@ -37,12 +37,12 @@ export interface RemovalOptions {
   readonly reason?: string | undefined;
 }
 
-/** @returns readable paths that came too late to be captured. agt leaves them in the session folder. */
+/** @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody may delete them. */
 export async function deleteFolder(
   session: LockedSession,
   record: SessionRecord,
   options: RemovalOptions,
-): Promise<readonly string[]> {
+): Promise<Remaining> {
   const { repository } = session;
   const { outcome, reason } = options;
   const begun = isActive(record)
@@ -63,7 +63,12 @@ export async function deleteFolder(
     if (registration !== undefined) dropRegistration(registration, sandbox);
   }
   failurePoint('remove: folder removed');
-  return [...left, ...(await takeBack(record, moved))].map(displayPath);
+  const paths = [...left.paths, ...(await takeBack(record, moved))];
+  return readable({ paths, refused: left.refused });
+}
+
+export function readable({ paths, refused }: Remaining): Remaining {
+  return { paths: paths.map(displayPath), refused: refused.map(displayPath) };
 }
 
 /** The record of the session while its folder is out of the way. */
@@ -147,18 +152,15 @@ export function refuseLoss(
   });
 }
 
-/** @returns the paths that remain, one byte per character. */
+/** @returns what remains, one byte per character. */
 export async function deleteCaptured(
   repository: Repository,
   record: SessionRecord,
   force: boolean,
-): Promise<readonly string[]> {
+): Promise<Remaining> {
   const folder = sessionFolder(record);
   const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
-  if (force || cache === undefined) {
-    await removeWorkspace(repository, record, folder);
-    return [];
-  }
+  if (force || cache === undefined) return deleteAll(repository, record);
   const ignore = readIgnoreFile(folder);
   const isCaptured = (path: string, stat: Stats): boolean => {
     const row = cache.files.find(path);
@@ -166,13 +168,26 @@ export async function deleteCaptured(
   };
   const mayGo = (path: string, stat: Stats) =>
     isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true;
-  if (await dropIfCaptured(repository, record, mayGo)) return [];
-  const remaining = removeOnly(folder, mayGo, isOwnMount(record));
+  if (await dropIfCaptured(repository, record, mayGo)) return NOTHING;
+  const { paths, refused } = removePossible(folder, mayGo, isOwnMount(record));
   // It goes last: after a kill agt still needs it.
-  const left = remaining.filter((path) => path !== IGNORE_FILE);
+  const left = paths.filter((path) => path !== IGNORE_FILE);
   if (left.length === 0) await removeWorkspace(repository, record, folder);
-  return left;
+  return { paths: left, refused };
 }
+
+async function deleteAll(repository: Repository, record: SessionRecord): Promise<Remaining> {
+  const folder = sessionFolder(record);
+  try {
+    await removeWorkspace(repository, record, folder);
+    return NOTHING;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return removePossible(folder, () => true, isOwnMount(record));
+  }
+}
+
+const NOTHING: Remaining = { paths: [], refused: [] };
 
 /** Lets the provider drop the folder at once, if all of it may go. Nobody can write there meanwhile. */
 async function dropIfCaptured(

@@ -8,6 +8,7 @@ import { basename, dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
+import type { Remaining } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { landedRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -96,7 +97,7 @@ export async function removeLocked(
   const left = await deleteFolder(session, record, options);
   const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(repository, record));
   await finish(session, session.read() ?? record, { deleteBranch, now: options.now });
-  if (left.length > 0) throw leftFiles(record, left);
+  if (left.paths.length > 0) throw leftFiles(record, left);
   return ignored;
 }
 
@@ -164,7 +165,7 @@ async function removeInPlace(
   const ended = await leaveCheckout(session, record, options);
   await finish(session, ended.record, { deleteBranch: plan.deleteBranch, now: options.now });
   if (ended.trouble !== undefined) throw ended.trouble;
-  if (ended.left.length > 0) throw leftFiles(record, ended.left);
+  if (ended.left.paths.length > 0) throw leftFiles(record, ended.left);
   return [];
 }
 
@@ -206,16 +207,23 @@ function cannotCapture(record: SessionRecord): AgtError {
   });
 }
 
-function leftFiles(record: SessionRecord, left: readonly string[]): AgtError {
-  return new AgtError(
-    `session "${record.session_id}" is removed, but ${left.length === 1 ? '1 file' : `${left.length} files`} came meanwhile`,
-    {
-      hints: [
-        `agt did not capture and did not delete: ${listPaths(left)}`,
-        `they are in ${sessionFolder(record)}`,
-      ],
-    },
-  );
+function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtError {
+  const came = paths.filter((path) => !refused.includes(path));
+  const reasons = [
+    ...(refused.length === 0 ? [] : [`you may not delete ${files(refused.length)}`]),
+    ...(came.length === 0 ? [] : [`${files(came.length)} came meanwhile`]),
+  ];
+  return new AgtError(`session "${record.session_id}" is removed, but ${reasons.join(', and ')}`, {
+    hints: [
+      ...(refused.length === 0 ? [] : [`their owner can delete them: ${listPaths(refused)}`]),
+      ...(came.length === 0 ? [] : [`agt did not capture and did not delete: ${listPaths(came)}`]),
+      `they are in ${sessionFolder(record)}`,
+    ],
+  });
+}
+
+function files(count: number): string {
+  return count === 1 ? '1 file' : `${count} files`;
 }
 
 /** A branch of the user may be on its way. */

@@ -1,6 +1,5 @@
 /** Undoes a creation of a session that was killed. */
 import { existsSync } from 'node:fs';
-import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { resolveObject } from '../../git/run/git.ts';
@@ -13,7 +12,7 @@ import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists } from '../sandbox-place.ts';
-import { deleteCaptured, listPaths } from './delete-folder.ts';
+import { deleteCaptured, listPaths, readable } from './delete-folder.ts';
 import { planRemoval, removeSession } from './remove.ts';
 import { uncapturedFiles } from './uncaptured.ts';
 
@@ -75,9 +74,9 @@ async function workInCheckout(session: LockedSession, record: SessionRecord): Pr
   }
   const { checkout: _, ...rest } = record;
   const left = await deleteCaptured(session.repository, record, false);
-  if (left.length > 0)
+  if (left.paths.length > 0)
     throw new AgtError(`${sessionFolder(record)} contains files that agt did not capture`, {
-      hints: [`move them away: ${listPaths(left.map(displayPath))}`],
+      hints: [`move them away: ${listPaths(readable(left).paths)}`],
     });
   session.write({ ...rest, working_copy: 'worktree' });
   return { hasWork: false, conflicts };

@@ -1,8 +1,9 @@
 /** A removal deletes only what is in a snapshot, unless the user says --force. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { agtWithPermissions, permissionsProblem } from '../../harness/privileges.ts';
 import { makeSession, snapshotTree, type TestSession, tryAutocommit } from '../../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../../harness/world.ts';
 
@@ -132,4 +133,30 @@ test('a session that was moved away for its removal is found and removed by the 
   agtOk(session.repository, 'session', 'remove', 's1');
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/work.txt')).toBe('mine');
   expect(existsSync(dirname(session.folder))).toBe(false);
+});
+
+test.skipIf(permissionsProblem() !== undefined || process.getuid?.() !== 0).each([
+  ['session accept', ['session', 'accept', 's1'], 'accepted'],
+  ['session remove', ['session', 'remove', 's1'], 'removed'],
+  ['session remove --force', ['session', 'remove', 's1', '--force'], 'removed'],
+])('%s ends the session and names a file that only its owner may delete', (_, command, state) => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'work'), 'work\n');
+  write(join(sandbox, 'build/out'), 'of another user\n');
+  chownSync(join(sandbox, 'build'), 12345, 12345);
+  const outcome = agtWithPermissions(repository, ...command);
+  expect(outcome.exitCode).toBe(1);
+  expect(outcome.stderr).toBe(
+    'error: session "s1" is removed, but you may not delete 1 file\n' +
+      `hint: their owner can delete them: sandbox/build/out\nhint: they are in ${join(sandbox, '..')}\n`,
+  );
+  expect(readdirSync(join(sandbox, '..'), { recursive: true }).sort()).toEqual([
+    'sandbox',
+    'sandbox/build',
+    'sandbox/build/out',
+  ]);
+  expect(JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')).state).toBe(state);
+  rmSync(join(sandbox, 'build'), { recursive: true });
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(join(sandbox, 'build/out'), 'utf8')).toBe('of another user\n');
 });
