@@ -25,8 +25,8 @@ import { withWorkbench } from './workbench.ts';
 
 const WAY_OUT = 'let the session go on: --keep';
 
-/** agt merges once more if somebody moves the branch meanwhile. */
-const ATTEMPTS = 2;
+/** agt merges once more if somebody moves the branch meanwhile. Several sessions may be accepted at once. */
+const ATTEMPTS = 10;
 
 export async function acceptSession(
   repository: Repository,

@@ -8,6 +8,7 @@ import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitFailed, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { moveLockedRef, type RefMove } from '../git/run/ref-transaction.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { uninterrupted } from '../process/interrupts.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -39,9 +40,18 @@ function cannotFollow(git: Git, { message, hints, cause }: AgtError): AgtError {
   const isLocked = /index\.lock/.test(message);
   return new AgtError(`cannot bring ${git.cwd} along: ${message.replace(/^.*? failed: /, '')}`, {
     exitCode: isLocked ? EXIT.busy : EXIT.failed,
-    hints: isLocked ? ['another git works there; try again when it is done'] : hints,
+    hints: isLocked
+      ? [
+          'if a git works there, try again when it is done',
+          `if none does, a killed one has left the lock: rm ${shellQuote(lockIn(message))}`,
+        ]
+      : hints,
     cause,
   });
+}
+
+function lockIn(message: string): string {
+  return /'(.*index\.lock)'/.exec(message)?.[1] ?? 'index.lock';
 }
 
 /** Moves a branch while `action` holds its lock. @throws BranchMoved */

@@ -70,6 +70,7 @@ async function sync(
 ): Promise<SyncResult> {
   const plan = await planSync(session.repository, record, request);
   if (plan.commits === 0) return plan;
+  await breakLocks(record);
   const { now } = request;
   const captured = await captureSession(session, record, { now, label: 'before sync' });
   // It may refuse, so agt tries it before the intent is written.
@@ -177,16 +178,20 @@ function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }:
   });
 }
 
+/** git would end in the middle where a killed one has left a lock. */
+async function breakLocks({ sandbox }: SessionRecord): Promise<void> {
+  const gitDir = gitDirOf(sandbox);
+  if (gitDir === undefined) return;
+  const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name));
+  await breakStaleLocks(locks, async () => [sandbox, gitDir]);
+}
+
 /** Takes back a sync that was killed: git may have written only some of the files. */
 export async function finishSync(repository: Repository, record: SessionRecord): Promise<void> {
   const { intent, session_id: id } = record;
   if (intent?.operation !== 'sync') throw new AgtError(`session "${id}" has no unfinished sync`);
   const now = new Date();
   const choose = () => resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
-  const gitDir = gitDirOf(record.sandbox);
-  if (gitDir !== undefined) {
-    const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name));
-    await breakStaleLocks(locks, async () => [record.sandbox, gitDir]);
-  }
+  await breakLocks(record);
   await restoreSession(repository, record, { scope: TOP_FOLDERS, by: 'restore', now, choose });
 }

@@ -8,6 +8,7 @@ import { branchUser } from '../git/files/branch-user.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
@@ -110,7 +111,8 @@ export async function refuseOperation(git: Git, name: string): Promise<void> {
   const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
   const { operation } = readGitDirFiles(gitDir);
   if (operation !== null) {
-    const end = operation === 'bisect' ? 'git bisect reset' : `git ${operation} --continue or --abort`;
+    const at = isSameDirectory(git.cwd, process.cwd()) ? 'git' : `git -C ${shellQuote(git.cwd)}`;
+    const end = operation === 'bisect' ? `${at} bisect reset` : `${at} ${operation} --continue or --abort`;
     throw new AgtError(`${name} has a ${operation} in progress`, { hints: [`finish it first: ${end}`] });
   }
   const paths = await unmergedPaths(git);

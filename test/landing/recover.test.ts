@@ -116,7 +116,9 @@ test('a lock on the index that another program has open stays', () => {
   const lock = join(repository, '.git/index.lock');
   const held = openSync(lock, 'w');
   try {
-    expect(agt(repository, 'accept', 's1').stderr).toContain('another git works there');
+    expect(agt(repository, 'accept', 's1').stderr).toContain(
+      'if a git works there, try again when it is done',
+    );
     expect(existsSync(lock)).toBe(true);
   } finally {
     closeSync(held);
