@@ -3,6 +3,7 @@
  * there. A snapshot before makes it a step that `agt session undo` takes back.
  */
 
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
@@ -182,8 +183,11 @@ function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }:
 async function breakLocks({ sandbox }: SessionRecord): Promise<void> {
   const gitDir = gitDirOf(sandbox);
   if (gitDir === undefined) return;
-  const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name));
-  await breakStaleLocks(locks, async () => [sandbox, gitDir]);
+  const locks = readdirSync(gitDir).filter((name) => name.endsWith('.lock'));
+  await breakStaleLocks(
+    locks.map((name) => join(gitDir, name)),
+    async () => [sandbox, gitDir],
+  );
 }
 
 /** Takes back a sync that was killed: git may have written only some of the files. */

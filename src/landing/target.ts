@@ -111,7 +111,7 @@ export async function refuseOperation(git: Git, name: string): Promise<void> {
   const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
   const { operation } = readGitDirFiles(gitDir);
   if (operation !== null) {
-    const at = isSameDirectory(git.cwd, process.cwd()) ? 'git' : `git -C ${shellQuote(git.cwd)}`;
+    const at = `git -C ${shellQuote(git.cwd)}`;
     const end = operation === 'bisect' ? `${at} bisect reset` : `${at} ${operation} --continue or --abort`;
     throw new AgtError(`${name} has a ${operation} in progress`, { hints: [`finish it first: ${end}`] });
   }

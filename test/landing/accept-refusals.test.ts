@@ -138,7 +138,9 @@ describe('the state of the repository', () => {
     write(join(repository, 'a'), LINES.replace('1', 'one'));
     git(repository, 'commit', '-q', '-a', '-m', 'one');
     git(repository, 'bisect', 'start', '-q');
-    refused(/your worktree .* has a bisect in progress\nhint: finish it first: git bisect reset/);
+    refused(
+      /your worktree .* has a bisect in progress\nhint: finish it first: git -C \S+project bisect reset/,
+    );
     git(repository, 'bisect', 'reset');
     git(sandbox, 'bisect', 'start', '-q');
     refused(/the sandbox of "s1" has a bisect in progress/);

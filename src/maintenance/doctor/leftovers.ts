@@ -140,7 +140,11 @@ function hasEnded(pid: string | undefined): boolean {
 }
 
 /** Locks of git on files that agt's commands change. */
-const GIT_LOCKS = ['{config,packed-refs,HEAD}.lock', 'refs/**/*.lock', 'worktrees/*/HEAD.lock'];
+const GIT_LOCKS = [
+  '{config,packed-refs,HEAD,ORIG_HEAD}.lock',
+  'refs/**/*.lock',
+  'worktrees/*/{HEAD,ORIG_HEAD}.lock',
+];
 
 /** Temporary objects of git, its locks, and worktree registrations that it has emptied. */
 function abandonedByGit(commonDir: string, records: readonly SessionRecord[]): string[] {

@@ -40,6 +40,18 @@ describe('a lock that a killed git has left', () => {
     git(session.repository, 'fsck', '--strict');
   });
 
+  test.each(['index.lock', 'HEAD.lock', 'ORIG_HEAD.lock'])('%s of a sandbox does not stop a sync', (name) => {
+    const session = makeWork();
+    write(join(session.repository, 'by-user'), 'by the user\n');
+    git(session.repository, 'add', '-A');
+    git(session.repository, 'commit', '-q', '-m', 'by the user');
+    const [registration = ''] = globSync('worktrees/*', { cwd: join(session.repository, '.git') });
+    const path = lock(session, `${registration}/${name}`);
+    agtOk(session.repository, 'session', 'sync', 's1');
+    expect(existsSync(path)).toBe(false);
+    expect(existsSync(join(session.sandbox, 'by-user'))).toBe(true);
+  });
+
   test('several of them do not stop it either', () => {
     const session = makeWork();
     const paths = ['refs/heads/main.lock', 'HEAD.lock', 'packed-refs.lock'].map((name) =>
