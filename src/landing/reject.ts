@@ -25,5 +25,6 @@ export async function rejectSession(
     await requireRemovable(repository, record, { ...options, outcome: 'rejected' });
     return { plan, ignored: [] };
   }
-  return { plan, ignored: await removeSession(repository, plan, { ...options, outcome: 'rejected' }) };
+  const { ignored } = await removeSession(repository, plan, { ...options, outcome: 'rejected' });
+  return { plan, ignored };
 }

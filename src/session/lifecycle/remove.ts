@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import type { NotCaptured } from '../../autocommit/capture.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { refuseMounts } from '../../disk/mounts.ts';
@@ -69,12 +70,19 @@ async function existingRefs(repository: Repository, record: SessionRecord): Prom
     .map(([ref = '', commit = '']) => ({ ref, commit }));
 }
 
-/** Returns the paths that `.agtignore` names: no snapshot holds them. */
+/** Files that are gone with the session, and that no snapshot holds. */
+export interface Deleted {
+  /** Paths that `.agtignore` names. */
+  readonly ignored: readonly string[];
+  /** agt could not capture them, and the user gave them up. */
+  readonly uncaptured: readonly NotCaptured[];
+}
+
 export function removeSession(
   repository: Repository,
   plan: RemovalPlan,
   options: RemovalOptions,
-): Promise<readonly string[]> {
+): Promise<Deleted> {
   // The current directory may be in the folder that goes.
   process.chdir(repository.commonDir);
   const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
@@ -88,18 +96,20 @@ export async function removeLocked(
   session: LockedSession,
   plan: RemovalPlan,
   options: RemovalOptions,
-): Promise<readonly string[]> {
+): Promise<Deleted> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
   refuseInTheWay(repository, record, options);
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
-  const ignored = isActive(record) ? await captureLastTime(session, record, options) : [];
+  const deleted = isActive(record) ? await captureLastTime(session, record, options) : NOTHING;
   const left = await deleteFolder(session, record, options);
   const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(repository, record));
   await finish(session, session.read() ?? record, { deleteBranch, now: options.now });
   if (left.paths.length > 0) throw leftFiles(record, left);
-  return ignored;
+  return deleted;
 }
+
+const NOTHING: Deleted = { ignored: [], uncaptured: [] };
 
 function refuseInTheWay(repository: Repository, record: SessionRecord, options: RemovalOptions): void {
   refuseUnfinished(record, options);
@@ -161,31 +171,29 @@ async function removeInPlace(
   record: SessionRecord,
   plan: RemovalPlan,
   options: RemovalOptions,
-): Promise<readonly string[]> {
+): Promise<Deleted> {
   const ended = await leaveCheckout(session, record, options);
   await finish(session, ended.record, { deleteBranch: plan.deleteBranch, now: options.now });
   if (ended.trouble !== undefined) throw ended.trouble;
   if (ended.left.paths.length > 0) throw leftFiles(record, ended.left);
-  return [];
+  return NOTHING;
 }
 
-/**
- * Returns the paths that `.agtignore` names.
- * @throws AgtError if the folder has something that agt could not capture. Nothing is removed then.
- */
+/** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
 async function captureLastTime(
   session: LockedSession,
   record: SessionRecord,
   { force, now }: RemovalOptions,
-): Promise<readonly string[]> {
+): Promise<Deleted> {
   if (!sandboxExists(session.repository, record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
     if (!force && listWaiting(session.repository, record).length > 0) throw stillWaiting(record);
-    return [];
+    return NOTHING;
   }
   const captured = await captureSession(session, record, { now, label: 'before remove', isLast: true });
   if (!force) refuseLoss(record, captured);
-  return captured.ignored;
+  const { ignored, skipped, failed } = captured;
+  return { ignored, uncaptured: [...skipped, ...failed] };
 }
 
 function stillWaiting({ session_id: id }: SessionRecord): AgtError {

@@ -37,7 +37,9 @@ describe('beside sandbox/, xdg/ and config/', () => {
     expect(outcome.exitCode).toBe(1);
     expect(readFileSync(work, 'utf8')).toBe('mine\n');
     expect(existsSync(join(session.sandbox, '.git'))).toBe(true);
-    expect(remove(session, '--force').exitCode).toBe(0);
+    const forced = remove(session, '--force');
+    expect(forced.exitCode).toBe(0);
+    expect(forced.stdout).toContain('deleted with it, in no snapshot: feature\n');
     expect(existsSync(session.folder)).toBe(false);
   });
 

@@ -7,6 +7,7 @@ import { findObject } from '../../../git/objects/object-reader.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/find-session.ts';
 import {
+  type Deleted,
   planRemoval,
   type RemovalPlan,
   removeSession,
@@ -74,22 +75,22 @@ export const sessionRemove = defineCommand({
     const plan = await planRemoval(repository, record, args['delete-branch']);
     const unsaved =
       plan.deleteBranch && record.intent?.operation !== 'create' ? await unsavedWork(repository, record) : [];
-    let ignored: readonly string[] = [];
+    let deleted: Deleted = { ignored: [], uncaptured: [] };
     const options = { force: args.force, now: context.now() };
     if (args['dry-run']) await requireRemovable(repository, record, options);
     else {
       if (unsaved.length > 0 && !args.force) await confirm(context, record, unsaved);
-      ignored = await interruptible(context, repository, record, () =>
+      deleted = await interruptible(context, repository, record, () =>
         removeSession(repository, plan, options),
       );
     }
     if (args.json) {
-      context.out(json(planJson(plan, { dryRun: args['dry-run'], unsaved, ignored })));
+      context.out(json(planJson(plan, { dryRun: args['dry-run'], unsaved, deleted })));
       return EXIT.done;
     }
     const tip = await findObject(repository.git, tipRef(record.session_id));
     context.out(describePlan(plan, { done: !args['dry-run'], hasSnapshots: tip !== record.from_commit }));
-    if (ignored.length > 0) context.out(describeIgnored(ignored));
+    context.out(describeDeleted(deleted));
     return EXIT.done;
   },
 });
@@ -105,7 +106,12 @@ async function removeHalfMade(
   const kept = await interruptible(context, repository, record, () => undoCreation(repository, record));
   if (kept !== undefined && args['delete-branch']) return false;
   const refs = kept === undefined ? plan.refs : [];
-  if (args.json) context.out(json(planJson({ ...plan, refs }, { dryRun: false, unsaved: [], ignored: [] })));
+  if (args.json)
+    context.out(
+      json(
+        planJson({ ...plan, refs }, { dryRun: false, unsaved: [], deleted: { ignored: [], uncaptured: [] } }),
+      ),
+    );
   else if (kept !== undefined) context.out(`${kept}\n`);
   else context.out(describePlan(plan, { done: true, hasSnapshots: false }));
   return true;
@@ -114,10 +120,10 @@ async function removeHalfMade(
 interface Found {
   readonly dryRun: boolean;
   readonly unsaved: readonly string[];
-  readonly ignored: readonly string[];
+  readonly deleted: Deleted;
 }
 
-function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved, ignored }: Found) {
+function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved, deleted }: Found) {
   return {
     session_id: record.session_id,
     dry_run: dryRun,
@@ -125,7 +131,8 @@ function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved, igno
     deleted_refs: refs,
     snapshots_kept: refs.length === 0,
     unsaved,
-    ignored,
+    ignored: deleted.ignored,
+    uncaptured: deleted.uncaptured,
   };
 }
 
@@ -159,9 +166,17 @@ function describeFolder(
   return `${verb('returned', 'return')} ${checkout} to ${shortBranch(branch)}`;
 }
 
-function describeIgnored(paths: readonly string[]): string {
-  const listed = listSome(paths.map(showPath), MOST_LISTED);
-  return `deleted with it, in no snapshot because of .agtignore: ${listed}\n`;
+function describeDeleted({ ignored, uncaptured }: Deleted): string {
+  const list = (paths: readonly string[]) => listSome(paths.map(showPath), MOST_LISTED);
+  const lines = [
+    ...(ignored.length === 0
+      ? []
+      : [`deleted with it, in no snapshot because of .agtignore: ${list(ignored)}\n`]),
+    ...(uncaptured.length === 0
+      ? []
+      : [`deleted with it, in no snapshot: ${list(uncaptured.map(({ path }) => path))}\n`]),
+  ];
+  return lines.join('');
 }
 
 const MOST_LISTED = 10;
