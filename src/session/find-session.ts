@@ -6,6 +6,7 @@ import { AgtError, listSome } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, idProblem, type SessionId } from './id.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
+import { renamedFolder } from './relocate.ts';
 import { isEnded } from './state.ts';
 
 /** Ids that a hint lists; the newest first. */
@@ -39,14 +40,23 @@ function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
 /** @throws AgtError if `cwd` is in the folder of a session that agt knows at another place. */
 export function refuseMoved(repository: Repository, cwd: string): void {
   for (let folder = withoutSymlinks(cwd); folder !== dirname(folder); folder = dirname(folder)) {
-    const id = basename(folder);
-    if (basename(dirname(folder)) !== 'sessions' || idProblem(id) !== undefined) continue;
-    const record = readRecord(repository, id as SessionId);
+    if (basename(dirname(folder)) !== 'sessions') continue;
+    const record = recordByName(repository, folder) ?? recordOfRenamed(repository, folder);
     if (record === undefined || isEnded(record) || existsSync(record.sandbox)) continue;
-    throw new AgtError(`session "${id}" has moved here from ${sessionFolder(record)}`, {
+    throw new AgtError(`session "${record.session_id}" has moved here from ${sessionFolder(record)}`, {
       hints: ['connect it again: agt doctor --fix'],
     });
   }
+}
+
+function recordByName(repository: Repository, folder: string): SessionRecord | undefined {
+  const id = basename(folder);
+  return idProblem(id) === undefined ? readRecord(repository, id as SessionId) : undefined;
+}
+
+function recordOfRenamed(repository: Repository, folder: string): SessionRecord | undefined {
+  const { records } = listRecords(repository);
+  return records.find((record) => renamedFolder(repository, record, dirname(folder)) === folder);
 }
 
 export function sessionContaining(repository: Repository, cwd: string): SessionRecord | undefined {

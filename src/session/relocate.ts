@@ -3,11 +3,13 @@ import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError } from '../errors.ts';
+import { readHeadFile } from '../git/files/head-file.ts';
+import { subdirectories } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
-import type { SessionRecord } from './record.ts';
+import { listRecords, type SessionRecord, sessionFolder } from './record.ts';
 import { sandboxPlace } from './sandbox-place.ts';
 import { isEnded } from './state.ts';
 
@@ -40,9 +42,46 @@ async function placeNow(repository: Repository, record: SessionRecord): Promise<
   if (place === 'no link' || place === 'broken link') return record.sandbox;
   if (place === 'not a directory' || place === 'unmounted') return undefined;
   const usual = await usualPlace(repository, record);
-  if (usual === record.sandbox) return undefined;
   // A copy without session folders gets the usual place, and a restore fills it.
-  return place === 'elsewhere' || isDirectory(usual) ? usual : undefined;
+  if (usual !== record.sandbox && (place === 'elsewhere' || isDirectory(usual))) return usual;
+  const renamed = renamedFolder(repository, record, await repository.sessionsDir());
+  return renamed === undefined ? undefined : join(renamed, 'sandbox');
+}
+
+/** The folder of a session that has not ended, if it is missing and somebody gave it another name in `sessionsDir`. */
+export function renamedFolder(
+  repository: Repository,
+  record: SessionRecord,
+  sessionsDir: string,
+): string | undefined {
+  if (isEnded(record) || sandboxPlace(repository, record) !== 'missing') return undefined;
+  return subdirectories(sessionsDir)
+    .filter((name) => !name.startsWith('.')) // so begin the folders that a removal and a swap have renamed
+    .map((name) => join(sessionsDir, name))
+    .find(
+      (path) =>
+        isRenamed(repository, record, join(path, 'sandbox')) && !isFolderOfOther(repository, record, path),
+    );
+}
+
+/** Whether the metadata of another session name the folder. */
+export function isFolderOfOther(
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  folder: string,
+): boolean {
+  const { records } = listRecords(repository);
+  return records.some((other) => other.session_id !== id && sessionFolder(other) === folder);
+}
+
+/** git itself lets the registration of a worktree that has moved lead to the new place after a day: HEAD still tells. */
+function isRenamed(repository: Repository, record: SessionRecord, sandbox: string): boolean {
+  const named = isDirectory(sandbox) ? registrationNamedBy(repository, sandbox) : undefined;
+  if (named === undefined) return false;
+  const known = registrationOf(repository.commonDir, record.sandbox);
+  if (known !== undefined) return named === known;
+  const head = readHeadFile(named);
+  return head !== undefined && 'ref' in head && head.ref === record.work_branch;
 }
 
 async function usualPlace(repository: Repository, { session_id }: SessionRecord): Promise<string> {
@@ -56,8 +95,15 @@ async function usualPlace(repository: Repository, { session_id }: SessionRecord)
  */
 export async function placeToRestore(repository: Repository, record: SessionRecord): Promise<SessionRecord> {
   if (sandboxPlace(repository, record) !== 'missing') return record;
-  const found = isEnded(record) ? undefined : await findAgain(repository, record);
-  if (found === undefined) return { ...record, sandbox: await usualPlace(repository, record) };
+  await refuseMovedSandbox(repository, record);
+  return { ...record, sandbox: await usualPlace(repository, record) };
+}
+
+/** @throws AgtError if the sandbox is not at its place, but at another one. */
+export async function refuseMovedSandbox(repository: Repository, record: SessionRecord): Promise<void> {
+  if (isEnded(record) || sandboxPlace(repository, record) !== 'missing') return;
+  const found = await findAgain(repository, record);
+  if (found === undefined) return;
   throw new AgtError(`the sandbox of "${record.session_id}" has moved to ${found.sandbox}`, {
     hints: ['connect it again: agt doctor --fix'],
   });

@@ -166,3 +166,20 @@ describe('agt list', () => {
     expect(sessions.get('staged')).toMatchObject({ ahead: 0, diff: null });
   });
 });
+
+test('counts a submodule that has checked out another commit', () => {
+  const repository = makeRepository();
+  git(repository, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', makeRepository(), 'l');
+  git(repository, 'commit', '-q', '-m', 'with a submodule');
+  const withCommitInside = (id: string) => {
+    const { sandbox } = sessionIn(repository, id);
+    git(sandbox, '-c', 'protocol.file.allow=always', 'submodule', 'update', '-q', '--init');
+    expect(list(repository).get(id)).toMatchObject({ dirty: 0 });
+    git(join(sandbox, 'l'), 'commit', '-q', '--allow-empty', '-m', 'inside');
+    expect(git(sandbox, 'status', '--porcelain')).toBe(' M l');
+    expect(list(repository).get(id)).toMatchObject({ dirty: 1 });
+    return gitsOf(repository);
+  };
+  const first = withCommitInside('s1');
+  expect(withCommitInside('s2')).toBe(first);
+});

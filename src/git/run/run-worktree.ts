@@ -26,13 +26,14 @@ export async function runWorktree(
 /** Standard output of a call that must succeed. @throws AgtError with git's own message. */
 export async function worktreeText(git: Git, args: readonly string[]): Promise<string> {
   const run = await runWorktree(git, args);
-  if (run.exitCode !== 0) throw HALF_MADE.test(run.stderr) ? halfMade() : gitFailed(args, run);
+  if (run.exitCode !== 0) throw HALF_MADE.test(run.stderr) ? halfMade(run.stderr) : gitFailed(args, run);
   return run.stdout.toString();
 }
 
-function halfMade(): AgtError {
-  return new AgtError('git fails at half a worktree, which a killed git has left', {
-    hints: ['mend it: agt doctor --fix'],
+function halfMade(stderr: string): AgtError {
+  const [reason = ''] = HALF_MADE.exec(stderr) ?? [];
+  return new AgtError(`git stops at half a worktree: ${reason.replace(/^fatal: /, '')}`, {
+    hints: ['if a git that was killed has left it: agt doctor --fix'],
     exitCode: EXIT.git,
   });
 }

@@ -31,6 +31,7 @@ import { folderOfNamespace } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
+import { renamedFolder } from '../../session/relocate.ts';
 import { isEnded } from '../../session/state.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
 import { excessOverBudget } from '../retention/budget.ts';
@@ -58,6 +59,10 @@ export async function checkRepository(repository: Repository, finishers: Finishe
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
   const sessionsDir = await repository.sessionsDir();
+  const atPlaceNow = (record: SessionRecord) => {
+    const renamed = renamedFolder(repository, record, sessionsDir);
+    return renamed === undefined ? record : { ...record, sandbox: join(renamed, 'sandbox') };
+  };
   const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
   for (const record of records)
@@ -68,7 +73,7 @@ export async function checkRepository(repository: Repository, finishers: Finishe
     ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
-    ...orphanFolders(sessionsDir, [...records, ...upstream]),
+    ...orphanFolders(sessionsDir, [...records.map(atPlaceNow), ...upstream]),
     ...orphanRefs(repository, records, withoutUpstream(refs, upstream)),
     ...setAsideWork(records, refs),
     ...worktrees.flatMap((worktree) => [

@@ -22,6 +22,7 @@ import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete, unfinishedError } from '../operation.ts';
 import { refuseRunning } from '../owner.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
+import { isFolderOfOther, refuseMovedSandbox } from '../relocate.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { endMoments } from '../workspace/moments.ts';
 import { isOwnMount } from '../workspace/provider.ts';
@@ -99,7 +100,7 @@ export async function removeLocked(
 ): Promise<Deleted> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
-  refuseInTheWay(repository, record, options);
+  await refuseInTheWay(repository, record, options);
   if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
   const deleted = isActive(record) ? await captureLastTime(session, record, options) : NOTHING;
   const left = await deleteFolder(session, record, options);
@@ -111,23 +112,31 @@ export async function removeLocked(
 
 const NOTHING: Deleted = { ignored: [], uncaptured: [] };
 
-function refuseInTheWay(repository: Repository, record: SessionRecord, options: RemovalOptions): void {
+async function refuseInTheWay(
+  repository: Repository,
+  record: SessionRecord,
+  options: RemovalOptions,
+): Promise<void> {
   refuseUnfinished(record, options);
   if (!options.force && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   const place = sandboxPlace(repository, record);
   if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
-  refuseOtherFolder(repository, record);
+  await refuseMovedSandbox(repository, record);
+  await refuseOtherFolder(repository, record);
   refuseMounts(sessionFolder(record), isOwnMount(record));
 }
 
 /** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */
-function refuseOtherFolder({ agtDir }: Repository, record: SessionRecord): void {
+async function refuseOtherFolder(repository: Repository, record: SessionRecord): Promise<void> {
   const { session_id: id, sandbox } = record;
   const folder = sessionFolder(record);
   if (basename(folder) === id && basename(dirname(folder)) === 'sessions') return;
+  // Somebody renamed it, and agt doctor connected it again.
+  if (dirname(folder) === (await repository.sessionsDir()) && !isFolderOfOther(repository, record, folder))
+    return;
   throw new AgtError(`agt does not delete ${folder}: it is not the folder of session "${id}"`, {
-    hints: [`its metadata name ${sandbox}; correct them: ${recordFile(agtDir, id)}`],
+    hints: [`its metadata name ${sandbox}; correct them: ${recordFile(repository.agtDir, id)}`],
   });
 }
 
@@ -137,7 +146,7 @@ export async function requireRemovable(
   record: SessionRecord,
   options: RemovalOptions & { readonly wayOut?: string },
 ): Promise<void> {
-  refuseInTheWay(repository, record, options);
+  await refuseInTheWay(repository, record, options);
   if (!isActive(record)) return;
   await requireReturnable(repository, record);
   if (options.force || record.checkout !== undefined || !sandboxExists(repository, record)) return;

@@ -7,6 +7,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { ownerIsGone } from '../owner.ts';
 import type { SessionRecord } from '../record.ts';
+import { renamedFolder } from '../relocate.ts';
 import { isOutOfSight, sandboxPlace } from '../sandbox-place.ts';
 
 export interface SandboxFacts {
@@ -32,7 +33,10 @@ export function readSandboxFacts(
   const place = sandboxPlace(repository, record);
   const gitDir = place === 'here' ? gitDirOf(record.sandbox) : undefined;
   const outOfSight = isOutOfSight(repository, place);
-  const isBeside = place === 'missing' && existsSync(join(sessionsDir, record.session_id, 'sandbox'));
+  const isBeside =
+    place === 'missing' &&
+    (existsSync(join(sessionsDir, record.session_id, 'sandbox')) ||
+      renamedFolder(repository, record, sessionsDir) !== undefined);
   return {
     record,
     gitDir,

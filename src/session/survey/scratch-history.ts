@@ -4,6 +4,7 @@
  */
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { submoduleHead } from '../../git/files/submodule-head.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { differsFrom, type WorkingFiles } from './working-files.ts';
@@ -100,8 +101,13 @@ export class ScratchHistory {
 
   private addFile(sandbox: string, path: string): void {
     if (path.split('/').some((part) => FORBIDDEN.test(part))) return;
-    const file = readWorkingFile(Buffer.from(`${Buffer.from(sandbox).toString('latin1')}/${path}`, 'latin1'));
-    if (file === undefined) return;
+    const raw = Buffer.from(`${Buffer.from(sandbox).toString('latin1')}/${path}`, 'latin1');
+    const file = readWorkingFile(raw);
+    if (file === undefined) {
+      const commit = submoduleHead(raw.toString());
+      if (commit !== undefined) this.line(`M 160000 ${commit} ${quote(path)}`);
+      return;
+    }
     this.line(`M ${file.mode} inline ${quote(path)}\ndata ${file.content.length}`);
     this.parts.push(file.content);
     this.line('');

@@ -1,6 +1,7 @@
 /**
  * The files of a sandbox that differ from its index, and those that are untracked, found without git. It trusts the stat
- * data of the index as git does. A submodule counts as unchanged.
+ * data of the index as git does. A submodule counts as changed if it has
+ * checked out another commit; agt does not look at its files.
  */
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { readStatCache, type StatCache } from '../../autocommit/stat-cache/stat-
 import { readRegularFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
+import { submoduleHead } from '../../git/files/submodule-head.ts';
 import { openHash } from '../../git/objects/hash.ts';
 import { once } from '../../once.ts';
 import { type GeneralPatterns, untrackedFiles } from './untracked.ts';
@@ -28,6 +30,7 @@ const ASSUME_VALID = 0x8000;
 const TYPE = 0o170000;
 const REGULAR = 0o100000;
 const LINK = 0o120000;
+const SUBMODULE = 0o160000;
 
 /** Undefined if the index cannot be read here: a split index, or a damaged one. */
 export function readWorkingFiles(
@@ -113,8 +116,12 @@ type State = 'same' | 'changed' | 'gone';
 
 function stateOf(root: string, bytes: Buffer, entry: IndexEntry, { written, cache }: Index): State {
   const type = entry.mode & TYPE;
-  if (type !== REGULAR && type !== LINK) return 'same'; // a submodule, or a directory of a sparse index
   const path = `${root}/${entry.path}`;
+  if (type === SUBMODULE) {
+    const head = submoduleHead(Buffer.from(path, 'latin1').toString());
+    return head === undefined || head === entry.oid ? 'same' : 'changed';
+  }
+  if (type !== REGULAR && type !== LINK) return 'same'; // a directory of a sparse index
   const stat = lstatIfThere(path);
   if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return 'gone';
   if (stat.isSymbolicLink() !== (type === LINK)) return 'changed';

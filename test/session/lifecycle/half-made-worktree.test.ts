@@ -61,7 +61,7 @@ test.each(CASES)('session $verb, where $name: $how', ({ index, command, how }) =
     const { exitCode, stderr } = agt(repository, ...asked);
     // Neither git lists worktrees then.
     if (exitCode === 128)
-      expect(stderr).toContain('which a killed git has left\nhint: mend it: agt doctor --fix');
+      expect(stderr).toContain('hint: if a git that was killed has left it: agt doctor --fix');
     else expect([0, 1], asked.join(' ')).toContain(exitCode);
   }
   if (how === 'by doctor') {

@@ -90,4 +90,22 @@ describe('readWorkingFiles', () => {
     git(repository, 'update-index', '--split-index');
     expect(readWorkingFiles(repository, join(repository, '.git'), 20, [], '/nonexistent')).toBeUndefined();
   });
+
+  test('finds a submodule that has checked out another commit, on a branch too', () => {
+    const repository = makeRepository();
+    git(repository, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', makeRepository(), 'l');
+    git(repository, 'commit', '-q', '-m', 'with a submodule');
+    expect(expectAsGit(repository)).toEqual([]);
+    const inside = join(repository, 'l');
+    git(inside, 'commit', '-q', '--allow-empty', '-m', 'inside');
+    expect(expectAsGit(repository)).toEqual(['l']);
+    git(inside, 'pack-refs', '--all');
+    expect(expectAsGit(repository)).toEqual(['l']);
+    git(inside, 'checkout', '-q', '--detach');
+    expect(expectAsGit(repository)).toEqual(['l']);
+    git(repository, 'add', 'l');
+    expect(expectAsGit(repository)).toEqual([]);
+    git(repository, 'submodule', 'deinit', '-q', '--force', 'l');
+    expect(expectAsGit(repository)).toEqual([]);
+  });
 });
