@@ -2,10 +2,11 @@
 import { usageError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { newSessionInPlace } from '../session/in-place/new.ts';
-import { type NewSession, newSession } from '../session/lifecycle/new.ts';
+import { newSession } from '../session/lifecycle/new.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { usersPath } from '../session/workspace/namespace.ts';
 import type { Context } from './context.ts';
+import { type NewFiles, NO_FILES } from './output/session.ts';
 
 interface Wanted {
   /** Rejects if git is too old. */
@@ -26,8 +27,7 @@ interface Wanted {
 
 interface Created {
   readonly record: SessionRecord;
-  /** Undefined for a session in place. */
-  readonly files: Omit<NewSession, 'record'> | undefined;
+  readonly files: NewFiles;
 }
 
 export async function createWanted(
@@ -36,8 +36,7 @@ export async function createWanted(
   wanted: Wanted,
 ): Promise<Created> {
   const { cwd } = context;
-  if (await isInPlace(context, wanted.workingCopy))
-    return { record: await createInPlace(context, repository, wanted), files: undefined };
+  if (await isInPlace(context, wanted.workingCopy)) return createInPlace(context, repository, wanted);
   const snapshots = wanted.snapshots ?? (await snapshotsSetting(context));
   const standsAt = await overlayPath(context, repository, wanted.workingCopy);
   const request = { ...wanted, snapshots, standsAt, cwd, now: context.now() };
@@ -74,7 +73,7 @@ async function createInPlace(
   context: Context,
   repository: Repository,
   { checked, id, from, profile, withChanges, replace, snapshots: asked }: Wanted,
-): Promise<SessionRecord> {
+): Promise<Created> {
   if (withChanges)
     throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (from !== undefined)
@@ -84,9 +83,9 @@ async function createInPlace(
   const snapshots = asked ?? (await snapshotsSetting(context));
   const request = { id, profile, replace, snapshots, now: context.now() };
   await checked;
-  const { record, replaced, kept } = await newSessionInPlace(repository, request);
+  const { record, replaced, setAside, kept } = await newSessionInPlace(repository, request);
   for (const line of kept) context.err(`${line}\n`);
   if (replaced !== undefined)
     context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
-  return record;
+  return { record, files: { ...NO_FILES, setAside } };
 }

@@ -11,7 +11,7 @@ import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import type { ProviderKind } from '../providers/kind.ts';
-import { frontFactsFile, recordFile, recordsDirectory } from '../repository/layout.ts';
+import { frontFactsFile, recordFile, recordsDirectory, sessionCaches } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
@@ -116,8 +116,11 @@ export function workBranchOf(repository: Repository, id: string): string {
   return readRecord(repository, id as SessionId)?.work_branch ?? workRef(repository.settings, id);
 }
 
-export function deleteRecord(repository: Repository, id: SessionId): void {
-  rmSync(recordFile(repository.agtDir, id), { force: true });
+/** The metadata go last: after a kill they name what is left. */
+export function deleteRecord({ agtDir }: Repository, id: SessionId): void {
+  for (const file of sessionCaches(agtDir, id)) rmSync(file, { force: true });
+  failurePoint('metadata: caches removed');
+  rmSync(recordFile(agtDir, id), { force: true });
 }
 
 /** Undefined if there is no such session. @throws AgtError if its metadata are damaged. */

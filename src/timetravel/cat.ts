@@ -13,7 +13,7 @@ import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '
 
 /**
  * The object name of a file's content, or of a link's target. `spec` is SNAPSHOT:PATH. Either part may contain colons: the
- * longest text that names a snapshot is the snapshot. `inFolder` converts a path as the user wrote it.
+ * longest text that names a snapshot is the snapshot. `paths` converts a path as the user wrote it, and back.
  * @throws AgtError if there is no such snapshot or file.
  */
 export async function findFile(
@@ -21,7 +21,7 @@ export async function findFile(
   record: SessionRecord,
   spec: string,
   now: Date,
-  inFolder: (path: string, ambiguous: AmbiguousFolders) => string,
+  paths: Paths,
 ): Promise<string> {
   const { git } = repository;
   const refs = snapshotRefs(record);
@@ -29,7 +29,7 @@ export async function findFile(
   const file = await splitSpec(spec, (name) => findSnapshot(git, refs, history, name, now));
   const { snapshot } = file;
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
-  const path = encodePath(inFolder(file.path, ambiguous));
+  const path = encodePath(paths.inSession(file.path, ambiguous));
   const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
   const [type, oid = ''] = typeAndOid.split(' ');
   if (type === 'blob') return oid;
@@ -41,10 +41,17 @@ export async function findFile(
   }
   throw new AgtError(`no file "${shown}" in "${file.snapshotName}"`, {
     hints: [
-      ...(await hintOtherDirectories(git, snapshot, path, ambiguous)),
+      ...(await hintOtherDirectories(git, snapshot, path, (one) => paths.toWrite(one, ambiguous))),
       ...(await hintOtherSnapshot(git, history, snapshot, path)),
     ],
   });
+}
+
+type ConvertPath = (path: string, ambiguous: AmbiguousFolders) => string;
+
+interface Paths {
+  readonly inSession: ConvertPath;
+  readonly toWrite: ConvertPath;
 }
 
 interface FileSpec {
@@ -97,13 +104,13 @@ async function hintOtherDirectories(
   git: Git,
   { commit }: Snapshot,
   path: string,
-  ambiguous: AmbiguousFolders,
+  toWrite: (path: string) => string,
 ): Promise<string[]> {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const files = (await listTree(git, commit, { recurse: 'files' })).map((entry) => entry.path);
   const found = files.filter((file) => file.endsWith(`/${name}`) && !file.startsWith('_/'));
   if (found.length === 0) return [];
-  const shown = found.map((file) => shownPath(file, ambiguous));
+  const shown = found.map((file) => displayPath(toWrite(decodePath(file))));
   return [`files of that name in this snapshot: ${listSome(shown, MAX_NAMES)}`];
 }
 

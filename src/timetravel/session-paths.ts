@@ -48,7 +48,7 @@ export function pathInSession(
   ambiguous: AmbiguousFolders,
 ): string {
   const folder = sessionFolder(record);
-  const tops = isAttached(record) ? ['sandbox'] : TOP_FOLDERS;
+  const tops = topsOf(record);
   const inFolder = (absolute: string) => relative(folder, throughLink(record, absolute));
   const cwdInFolder = inFolder(realPath(cwd));
   const isInside = isUnder(cwdInFolder, tops);
@@ -71,6 +71,23 @@ export function pathInSession(
     `"${path}" is not in session "${record.session_id}"`,
     'paths are relative to the sandbox; paths in the other folders begin with ../xdg or ../config',
   );
+}
+
+/** The inverse of `pathInSession`: a path that the user can write in the current directory. */
+export function pathToWrite(
+  record: SessionRecord,
+  path: string,
+  cwd: string,
+  ambiguous: AmbiguousFolders,
+): string {
+  const cwdInFolder = relative(sessionFolder(record), throughLink(record, realPath(cwd)));
+  if (cwdInFolder === 'sandbox' || !isUnder(cwdInFolder, topsOf(record)))
+    return relativeToSandbox(path, ambiguous);
+  return relative(Buffer.from(cwdInFolder).toString('latin1'), path);
+}
+
+function topsOf(record: SessionRecord): readonly string[] {
+  return isAttached(record) ? ['sandbox'] : TOP_FOLDERS;
 }
 
 /** For messages about an attached folder. */

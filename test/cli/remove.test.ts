@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 let repository: string;
 let sandbox: string;
@@ -48,6 +48,32 @@ describe('agt session remove', () => {
     expect(branches()).toEqual(['refs/heads/main']);
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     agtOk(repository, 'session', 'new', '--id', 's1');
+  });
+
+  /** Those of a session are named after it. */
+  function filesAbout(id: string): string[] {
+    const names = readdirSync(join(repository, '.git/agt'), { recursive: true, encoding: 'utf8' });
+    return names.filter((name) => name.includes(id));
+  }
+
+  test('--delete-branch leaves no file about the session', () => {
+    for (const content of ['one', 'two']) {
+      write(join(sandbox, 'work.txt'), content);
+      agtOk(repository, 'autocommit', '--session-id', 's1');
+    }
+    expect(filesAbout('s1')).toContain('scan/s1');
+    agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+    expect(filesAbout('s1')).toEqual([]);
+  });
+
+  test('a creation that agt undoes leaves no file about the session', () => {
+    const withPoints = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+    const args = ['session', 'new', 'half-made', '--working-copy', 'in-place'];
+    const env = { AGT_TEST_KILL_AT: 'in place: switched#1', AGT_GIT_PATH: REAL_GIT };
+    run(process.execPath, [withPoints, ...args], { cwd: repository, env });
+    expect(filesAbout('half-made')).toContain('scan/half-made');
+    agtOk(repository, 'doctor', '--fix');
+    expect(filesAbout('half-made')).toEqual([]);
   });
 
   const UNSAVED: [string, () => void, RegExp][] = [

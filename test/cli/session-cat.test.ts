@@ -70,6 +70,11 @@ describe('agt session cat', () => {
       stdout: '',
       stderr: 'error: no file "a.c" in "@"\nhint: files of that name in this snapshot: src/a.c\n',
     });
+    const below = join(session.sandbox, 'src');
+    expect(agt(below, 'session', 'cat', '@:src/a.c').stderr).toBe(
+      'error: no file "src/src/a.c" in "@"\nhint: files of that name in this snapshot: a.c\n',
+    );
+    expect(agt(below, 'session', 'cat', '@:early/log').stderr).toContain('in this snapshot: ../../xdg/log\n');
     expect(cat(session, 'one:xdg/log').stderr).toBe(
       'error: no file "xdg/log" in "one"\nhint: the nearest snapshot that has it: @{0} (at 9:30)\n',
     );

@@ -73,16 +73,18 @@ export function printNotCaptured(
 }
 
 /** Readable paths, relative to the sandbox. */
-interface NewFiles {
+export interface NewFiles {
   readonly included: readonly string[];
   readonly notIncluded: readonly { readonly path: string; readonly reason: string }[];
   /** Uncommitted work of the user that is in the sandbox. */
   readonly taken: readonly string[];
   /** That which is not, or why agt does not know of it. */
   readonly staying: Promise<{ readonly paths: readonly string[]; readonly notRead?: string }>;
+  /** Uncommitted work that is gone from the user's checkout until a session in place ends. */
+  readonly setAside?: readonly string[];
 }
 
-const NO_FILES: NewFiles = {
+export const NO_FILES: NewFiles = {
   included: [],
   notIncluded: [],
   taken: [],
@@ -95,7 +97,7 @@ export async function printNewSession(
   asJson: boolean,
   files?: NewFiles,
 ): Promise<void> {
-  const { included, notIncluded, taken, staying } = files ?? NO_FILES;
+  const { included, notIncluded, taken, staying, setAside } = files ?? NO_FILES;
   if (asJson) {
     const { paths, notRead } = await staying;
     const listed = files && {
@@ -103,6 +105,7 @@ export async function printNewSession(
       not_included: notIncluded,
       taken_along: taken,
       left_behind: notRead === undefined ? paths : null,
+      set_aside: setAside ?? [],
     };
     context.out(json({ ...recordJson(record), ...listed }));
     return;
@@ -116,6 +119,7 @@ export async function printNewSession(
     `branch   ${shortBranch(record.work_branch)} ${start}`,
     ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
     ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),
+    ...describeSetAside(setAside).map((text) => `aside    ${text}`),
   ];
   context.out(`${lines.join('\n')}\n`);
   for (const { path, reason } of notIncluded)
@@ -126,6 +130,11 @@ export async function printNewSession(
   if (left.length === 0) return;
   context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left)}\n`);
   if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');
+}
+
+/** Nothing, or a phrase. */
+export function describeSetAside(paths: readonly string[] = []): string[] {
+  return paths.length === 0 ? [] : [`your uncommitted work, until the session ends: ${listPaths(paths)}`];
 }
 
 const MOST_LISTED = 5;

@@ -2,7 +2,8 @@
  * git for-each-ref and `git refs list`. A whole directory of refs (no pattern, or `refs/heads`) becomes globs for
  * everything in it but the hidden namespaces; every git understands those. For a pattern with wildcards the rule asks
  * git which refs match. `--stdin`, `--start-after` and `--include-root-refs` change the meaning of patterns: there it
- * adds `--exclude`, which every git with these options has (except 2.41, which then refuses the line).
+ * adds `--exclude`, which every git with these options has (except 2.41, which then refuses the line). An older git
+ * knows none of them, and says so of the line as it was given.
  */
 import { areAscii, escapeGlob, pathGlobsOutside } from '../../filter/globs.ts';
 import {
@@ -28,7 +29,8 @@ export const SHAPING = [...NO_GLOBS, 'ignore-case', 'exclude'];
 export const forEachRef: Rule = (args, view) => {
   const parsed = parseOptions(args, OPTIONS);
   if (parsed === undefined || view.namespaces.length === 0) return undefined;
-  if (hasOption(parsed, ...NO_GLOBS)) return { args: withExcludes(args, view) };
+  if (hasOption(parsed, ...NO_GLOBS))
+    return view.gitIsAtLeast(2, 41) ? { args: withExcludes(args, view) } : undefined;
   const directories = parsed.args.length === 0 ? ['refs/'] : parsed.args.map(asDirectory);
   if (!directories.some((directory) => mayHoldHidden(directory, view))) return undefined;
   const patterns = globsForDirectories(view, directories, parsed) ?? visibleMatches(view, parsed);

@@ -4,12 +4,10 @@
  * work branch stays as an ordinary branch.
  */
 
-import { rmSync } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
-import { sessionCaches } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isMerged } from '../../session/merged.ts';
@@ -40,8 +38,6 @@ export async function dropHistory(
   failurePoint('gc: dropping');
   await gitText(git, ['update-ref', '--stdin'], { input });
   failurePoint('gc: refs deleted');
-  for (const file of sessionCaches(repository.agtDir, record.session_id)) rmSync(file, { force: true });
-  failurePoint('gc: caches removed');
   complete(session, record, 'drop');
   return work === undefined || deletesWork ? undefined : record.work_branch;
 }

@@ -35,6 +35,8 @@ interface InPlaceRequest {
 export interface NewInPlace {
   readonly record: SessionRecord;
   readonly replaced: SessionRecord | undefined;
+  /** Readable paths of the user's uncommitted work, which comes back when the session ends. */
+  readonly setAside: readonly string[];
   /** Where work is that somebody did after an earlier agt was killed. */
   readonly kept: readonly string[];
 }
@@ -73,6 +75,7 @@ async function begin(
   if (replaced !== undefined) await replace(repository, replaced, request);
   await requireQuiet(repository, checkout);
   const start = await resolveStartPoint(repository, undefined, checkout);
+  let setAside: readonly string[] = [];
   const record = await createSession(repository, {
     id,
     workCommit: start.commit,
@@ -84,9 +87,11 @@ async function begin(
     checkout,
     snapshots: request.snapshots,
     showProgress: false,
-    fill: (created, session) => enterCheckout(inPlace(session, created), request.now),
+    fill: async (created, session) => {
+      setAside = await enterCheckout(inPlace(session, created), request.now);
+    },
   });
-  return { record, replaced, kept };
+  return { record, replaced, setAside, kept };
 }
 
 /** An agt that was killed while it began or ended a session has left the checkout between two branches. */

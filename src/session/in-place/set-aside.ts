@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/index-copy.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { FSYNC_ARGS, type Git, gitText, PLAIN_INDEX } from '../../git/run/git.ts';
@@ -23,8 +24,8 @@ import {
   switchTo,
 } from './checkout.ts';
 
-/** Afterwards the work branch is checked out, without any change. */
-export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
+/** Afterwards the work branch is checked out, without any change. @returns readable paths of what it has set aside. */
+export async function enterCheckout(place: InPlace, now: Date): Promise<string[]> {
   const dirty = await captureDirty(place, { label: BEFORE_THE_SESSION, now });
   failurePoint('in place: captured');
   if (dirty.length > 0) await writeStash(place, dirty);
@@ -37,6 +38,7 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<void> {
   // The first step of the agent starts from here, not from the user's uncommitted work.
   const active = { ...place.record, state: 'active' as const };
   await captureSession(place.session, active, { now, label: AFTER_THE_SWITCH });
+  return dirty.map(({ path }) => displayPath(path));
 }
 
 /** A file that somebody has changed since the last capture stays. */

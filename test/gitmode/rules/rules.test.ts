@@ -205,8 +205,12 @@ test.each<[string, string, Facts?]>([
   ['show-ref --tags', 'unchanged'],
   ['for-each-ref refs/tags', 'unchanged'],
   ['for-each-ref refs/heads/main', 'unchanged'],
+  ['for-each-ref --stdin', 'unchanged'],
+  ['for-each-ref --start-after=refs/heads/a', 'unchanged'],
+  ['for-each-ref --include-root-refs', 'unchanged'],
   [
     'for-each-ref --stdin',
     'for-each-ref --exclude=refs/heads/agt/ --exclude=refs/heads/agtsessions/ --stdin',
+    { gitVersion: { major: 2, minor: 42 } },
   ],
 ])('%s → %s', (line, expected, facts) => expect(rewritten(line, facts)).toBe(expected));

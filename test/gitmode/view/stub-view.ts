@@ -1,5 +1,6 @@
 /** A view of given facts, for tables of command lines: without a repository and without git. */
 import { namespaceOf } from '../../../src/filter/agent-refs.ts';
+import { isAtLeast, OLDEST_GIT } from '../../../src/git/run/version.ts';
 import type { View } from '../../../src/gitmode/view/view.ts';
 
 const PREFIXES = [{ branchPrefix: 'agtsessions/', workPrefix: 'agt/' }];
@@ -14,6 +15,7 @@ export interface Facts {
   readonly remotes?: readonly string[];
   readonly hasVisibleAgentCommits?: boolean;
   readonly hasPcre?: boolean;
+  readonly gitVersion?: { readonly major: number; readonly minor: number };
   /** git's standard output for each question, whose words are joined with blanks. */
   readonly answers?: Readonly<Record<string, string>>;
 }
@@ -43,7 +45,7 @@ export function stubView(facts: Facts = {}): View {
     hasVisibleAgentCommits: () => facts.hasVisibleAgentCommits ?? false,
     canReplaceRefs: () => false,
     hasPcre: () => facts.hasPcre ?? true,
-    gitIsAtLeast: () => false,
+    gitIsAtLeast: (major, minor) => isAtLeast(facts.gitVersion ?? OLDEST_GIT, major, minor),
     ask: (args) => {
       const stdout = facts.answers?.[args.join(' ')];
       return { exitCode: stdout === undefined ? 1 : 0, stdout: stdout ?? '' };

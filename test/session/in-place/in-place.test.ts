@@ -2,14 +2,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { begin, busyCheckout, look, metadata, work } from './checkout.ts';
 
 test('uncommitted work of every kind is set aside and comes back, index included; the agent begins with a clean checkout', () => {
   const repository = busyCheckout();
   const before = look(repository);
   expect(begin(repository)).toBe(
-    `session  s1\nsandbox  ${repository}\nbranch   agt/s1 at ${before.main.slice(0, 10)} from main`,
+    `session  s1\nsandbox  ${repository}\nbranch   agt/s1 at ${before.main.slice(0, 10)} from main\n` +
+      'aside    your uncommitted work, until the session ends: a, b, c, dir/d, e.crlf, and 6 more',
   );
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(git(repository, 'symbolic-ref', '--short', 'HEAD')).toBe('agt/s1');
@@ -150,4 +151,23 @@ test('undo after the end makes the session again in a sandbox, and the checkout 
   expect(sandbox).not.toBe(repository);
   expect(existsSync(join(sandbox, '.git'))).toBe(true);
   expect(look(repository)).toEqual(after);
+});
+
+test('agt says what it sets aside, as text and as JSON; of a clean checkout it says nothing', () => {
+  const repository = makeRepository();
+  const lists = { included: [], not_included: [], taken_along: [], left_behind: [] };
+  expect(begin(repository)).not.toContain('aside');
+  expect(JSON.parse(begin(repository, 's2', '--json'))).toMatchObject({ ...lists, set_aside: [] });
+  agtOk(repository, 'remove', 's2');
+  write(join(repository, 'deep/loose'), 'loose\n');
+  expect(JSON.parse(begin(repository, 's3', '--json'))).toMatchObject({
+    ...lists,
+    set_aside: ['deep/loose'],
+  });
+  agtOk(repository, 'remove', 's3');
+  agtOk(repository, 'config', 'set', 'fs.workingCopy', 'in-place');
+  const ran = agt(repository, 'run', '--new', 's4', '--', 'true');
+  expect(ran.stderr).toContain('aside   your uncommitted work, until the session ends: deep/loose\n');
+  agtOk(repository, 'remove', 's4');
+  expect(readFileSync(join(repository, 'deep/loose'), 'utf8')).toBe('loose\n');
 });

@@ -162,6 +162,8 @@ export const REFS: Record<string, readonly string[]> = {
     --contains HEAD~1
     --no-contains HEAD
     --ignore-case refs/HEADS
+    --stdin <<< refs/heads\\n
+    --format=%(refname) --stdin <<< refs/\\n
     --ignore-case
     --color=always --format='%(color:red)%(refname)'
     --format='%(if)%(HEAD)%(then)* %(else)  %(end)%(refname:short)'

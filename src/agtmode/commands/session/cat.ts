@@ -1,7 +1,7 @@
 import { usageError } from '../../../errors.ts';
 import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
 import { findFile } from '../../../timetravel/cat.ts';
-import { pathInSession } from '../../../timetravel/session-paths.ts';
+import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
 import { defineCommand, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { sessionHere } from '../../session-here.ts';
@@ -30,9 +30,10 @@ export const sessionCat = defineCommand({
     if (!spec.includes(':'))
       throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
     const { repository, record } = await sessionHere(context, given);
-    const oid = await findFile(repository, record, spec, context.now(), (path, namesakes) =>
-      pathInSession(record, path, context.cwd, namesakes),
-    );
+    const oid = await findFile(repository, record, spec, context.now(), {
+      inSession: (path, namesakes) => pathInSession(record, path, context.cwd, namesakes),
+      toWrite: (path, namesakes) => pathToWrite(record, path, context.cwd, namesakes),
+    });
     return runGitOnTerminal(repository.git, ['cat-file', 'blob', oid]);
   },
 });

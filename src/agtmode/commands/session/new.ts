@@ -78,6 +78,6 @@ export const sessionNew = defineCommand({
       snapshots: args['fs-snapshots'],
     });
     await printNewSession(context, record, args.json, files);
-    return args.setup && files !== undefined ? runSetup(context, record) : EXIT.done;
+    return args.setup && record.checkout === undefined ? runSetup(context, record) : EXIT.done;
   },
 });

@@ -13,6 +13,7 @@ import type { Context } from '../../context.ts';
 import { createWanted, isInPlace } from '../../creating.ts';
 import { injectHooks } from '../../hooks/inject.ts';
 import { paint } from '../../output/format.ts';
+import { describeSetAside } from '../../output/session.ts';
 import {
   commandArgument,
   directoryFor,
@@ -158,7 +159,8 @@ async function createSessions(
     const asked = { ...wanted, id, workingCopy: args['working-copy'], snapshots: undefined };
     const { record, files } = await createWanted(context, repository, asked);
     context.err(`session ${record.session_id}\n`);
-    if (files !== undefined && (await runSetup(context, record)) !== EXIT.done)
+    for (const text of describeSetAside(files.setAside)) context.err(`aside   ${text}\n`);
+    if (record.checkout === undefined && (await runSetup(context, record)) !== EXIT.done)
       throw new AgtError('nothing was run');
     records.push(record);
   }
