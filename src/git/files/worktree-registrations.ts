@@ -83,7 +83,9 @@ function removeRegistration(gitDir: string): void {
 
 /** Registrations that lead nowhere, which `git worktree list` leaves out. */
 export function registrationsWithoutLink(commonDir: string): string[] {
-  return brokenRegistrations(commonDir, (gitDir) => !existsSync(join(gitDir, 'gitdir')) && !isNew(gitDir));
+  const isPrunable = (gitDir: string) =>
+    !existsSync(join(gitDir, 'gitdir')) && !isNew(gitDir) && !isUnfinished(gitDir);
+  return brokenRegistrations(commonDir, isPrunable);
 }
 
 /**
@@ -164,7 +166,13 @@ const MAKING_MS = 1000;
 
 function isUnfinished(gitDir: string): boolean {
   if (isNew(gitDir) || hasIndex(gitDir)) return false;
-  return isCutOff(gitDir) || (existsSync(join(gitDir, 'gitdir')) && !hasValidHead(gitDir));
+  const hasBegun = existsSync(join(gitDir, 'gitdir')) || isInitializing(gitDir);
+  return isCutOff(gitDir) || (hasBegun && !hasValidHead(gitDir));
+}
+
+/** git locks a registration until it is whole, and prunes none that is locked. */
+function isInitializing(gitDir: string): boolean {
+  return readSmallFile(join(gitDir, 'locked')) === 'initializing';
 }
 
 function isNew(gitDir: string): boolean {
