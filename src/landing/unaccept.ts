@@ -160,7 +160,9 @@ async function requireTip(
   ]);
   const [first, last] = [from, commit].map((oid) => oid.slice(0, ABBREVIATED));
   const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
-  const revert = isMerge ? `git revert -m 1 ${last}` : `git revert --no-commit ${first}..${last}`;
+  const revert = isMerge
+    ? `git revert -m 1 ${last}`
+    : `git revert --no-commit ${first}..${last} && git commit`;
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
     ...(isEnded ? [`bring only the session back: agt session undo ${id}`] : []),

@@ -32,7 +32,7 @@ test('unaccept changes nothing if the branch has moved on, a remote has the comm
   refused(/1 file in .* would be overwritten, and nothing has changed\nhint: new: not committed/);
   git(repository, 'commit', '-q', '-a', '-m', 'on top');
   refused(
-    /"main" has newer commits\nhint: undo it by a new commit, on "main": git revert --no-commit \w+\.\.\w+/,
+    /"main" has newer commits\nhint: undo it by a new commit, on "main": git revert --no-commit \w+\.\.\w+ && git commit/,
   );
   git(repository, 'reset', '-q', '--hard', landed);
   git(makeTempDir(), 'init', '-q', '--bare', join(repository, '../origin.git'));
