@@ -71,7 +71,7 @@ async function sync(
 ): Promise<SyncResult> {
   const plan = await planSync(session.repository, record, request);
   if (plan.commits === 0) return plan;
-  await breakLocks(record);
+  await breakLocks(session.repository, record);
   const { now } = request;
   const captured = await captureSession(session, record, { now, label: 'before sync' });
   // It may refuse, so agt tries it before the intent is written.
@@ -180,14 +180,12 @@ function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }:
 }
 
 /** git would end in the middle where a killed one has left a lock. */
-async function breakLocks({ sandbox }: SessionRecord): Promise<void> {
+async function breakLocks({ commonDir, git }: Repository, { sandbox }: SessionRecord): Promise<void> {
   const gitDir = gitDirOf(sandbox);
   if (gitDir === undefined) return;
-  const locks = readdirSync(gitDir).filter((name) => name.endsWith('.lock'));
-  await breakStaleLocks(
-    locks.map((name) => join(gitDir, name)),
-    async () => [sandbox, gitDir],
-  );
+  const own = readdirSync(gitDir).filter((name) => name.endsWith('.lock'));
+  const locks = [...own.map((name) => join(gitDir, name)), join(commonDir, 'packed-refs.lock')];
+  await breakStaleLocks(locks, async () => [sandbox, gitDir, commonDir, git.cwd]);
 }
 
 /** Takes back a sync that was killed: git may have written only some of the files. */
@@ -196,6 +194,6 @@ export async function finishSync(repository: Repository, record: SessionRecord):
   if (intent?.operation !== 'sync') throw new AgtError(`session "${id}" has no unfinished sync`);
   const now = new Date();
   const choose = () => resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
-  await breakLocks(record);
+  await breakLocks(repository, record);
   await restoreSession(repository, record, { scope: TOP_FOLDERS, by: 'restore', now, choose });
 }
