@@ -30,7 +30,7 @@ process.on('uncaughtException', (error) => {
 const unfinished = () => fail(new Error('agt stopped before the command was finished'));
 process.once('beforeExit', unfinished);
 
-main()
+export const finished = main()
   .then((exitCode) => {
     process.exitCode = exitCode;
   }, fail)

@@ -1,7 +1,7 @@
 /**
  * agt for pi: a snapshot of the files before each prompt and after each turn, and a way back to them. `/fork` and `/tree`
- * offer to bring the files back, `/agt-undo` and `/agt-redo` take single steps. It works in a session of agt, in a git
- * checkout and in any other folder.
+ * offer to bring the files back, `/agt-undo` and `/agt-redo` go by turns. `/agt-accept`, `/agt-reject`, `/agt-status` and
+ * `/agt-list` are for sessions. It works in a session of agt, in a git checkout and in any other folder.
  *
  * An entry in the conversation names the tree of each new snapshot. There is no other state, so entries survive a fork, a
  * resume and a reload. Whatever goes wrong with agt, pi goes on.
@@ -10,7 +10,17 @@
 /** `agt hooks install pi` puts the absolute path here. */
 const AGT = 'agt';
 
+const CANNOT_RUN = `cannot run ${AGT}, so there are no snapshots`;
+
 const ENTRY = 'agt';
+
+/** As the prompts `agt accept` and so on of other agents. pi works in the sandbox, so the session goes on. */
+const COMMANDS: Readonly<Record<string, { description: string; line: string[]; isAsked?: true }>> = {
+  status: { description: 'Show the sessions here, and what is wrong', line: ['status'] },
+  list: { description: 'List the sessions here', line: ['list'] },
+  accept: { description: 'Bring the work onto your branch', line: ['accept', '--keep'], isAsked: true },
+  reject: { description: 'End the session without its work', line: ['reject', '--running'], isAsked: true },
+};
 
 /** In milliseconds. The first snapshot of a large folder takes a while; nobody waits for it but the next prompt. */
 const TIMEOUT = 600_000;
@@ -74,6 +84,7 @@ interface Answer {
   readonly is_known?: boolean;
   readonly changes?: readonly Change[] | null;
   readonly changed?: number;
+  readonly position?: { readonly turn?: string | null };
 }
 
 interface Change {
@@ -98,19 +109,20 @@ export default function agt(pi: Pi): void {
     if (context.hasUI) context.ui.notify(`agt: ${problem}`, 'warning');
   }
 
-  async function run(
-    { cwd }: Place,
-    args: string[],
-  ): Promise<{ answer: Answer; problem: string | undefined }> {
-    // If there is no such program, pi either throws or reports a failure without a word.
+  /** If there is no such program, pi either throws or reports a failure without a word. */
+  function call({ cwd }: Place, args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
     const failed = { stdout: '', stderr: '', code: 1 };
-    const { stdout, stderr, code } = await pi.exec(AGT, args, { cwd, timeout: TIMEOUT }).catch(() => failed);
+    return pi.exec(AGT, args, { cwd, timeout: TIMEOUT }).catch(() => failed);
+  }
+
+  async function run(place: Place, args: string[]): Promise<{ answer: Answer; problem: string | undefined }> {
+    const { stdout, stderr, code } = await call(place, args);
     const answer = parse(stdout);
     if (code === 0) return { answer, problem: undefined };
     const line = stderr.split('\n').find((text) => text.startsWith('error: '));
     return {
       answer,
-      problem: line?.replace('error: ', '') ?? `cannot run ${AGT}, so there are no snapshots`,
+      problem: line?.replace('error: ', '') ?? CANNOT_RUN,
     };
   }
 
@@ -218,15 +230,41 @@ export default function agt(pi: Pi): void {
 
   for (const step of ['undo', 'redo'])
     pi.registerCommand(`agt-${step}`, {
-      description: step === 'undo' ? 'Bring the files back to the snapshot before' : 'Take back /agt-undo',
-      handler: async (_args, context) => {
+      description: `${step === 'undo' ? 'Take back the last turn' : 'Take back /agt-undo'}; "step": one snapshot`,
+      handler: async (args, context) => {
         await enqueue(context, step);
-        const { answer, problem } = await run(placeOf(context), [step, '--json']);
+        const distance = args.trim() === 'step' ? [] : ['--turn'];
+        const { answer, problem } = await run(placeOf(context), [step, ...distance, '--json']);
+        const turn = distance.length > 0 ? answer.position?.turn : undefined;
+        const of = turn ? ` of the turn "${turn}"` : '';
         if (problem !== undefined) context.ui.notify(`agt: ${problem}`, 'warning');
-        else context.ui.notify(`agt: restored ${answer.changed ?? 0} files`, 'info');
+        else context.ui.notify(`agt: restored ${answer.changed ?? 0} files${of}`, 'info');
         await enqueue(context, step);
       },
     });
+
+  for (const [name, { description, line, isAsked }] of Object.entries(COMMANDS))
+    pi.registerCommand(`agt-${name}`, {
+      description,
+      handler: async (_args, context) => {
+        if (isAsked && !(await isConfirmed(context, name, [...line, '--dry-run']))) return;
+        await show(context, line);
+      },
+    });
+
+  async function isConfirmed(context: Context, name: string, plan: string[]): Promise<boolean> {
+    const { stdout, stderr, code } = await call(placeOf(context), plan);
+    if (code !== 0 || !context.hasUI)
+      context.ui.notify(`${stdout}${stderr}`, code === 0 ? 'info' : 'warning');
+    if (code !== 0 || !context.hasUI) return false;
+    const yes = `Yes, ${name}`;
+    return (await context.ui.select(`${stdout}${stderr}`, [yes, 'Cancel'])) === yes;
+  }
+
+  async function show(context: Context, line: string[]): Promise<void> {
+    const { stdout, stderr, code } = await call(placeOf(context), line);
+    context.ui.notify(`${stdout}${stderr}`.trim() || CANNOT_RUN, code === 0 ? 'info' : 'warning');
+  }
 }
 
 function placeOf({ cwd, sessionManager }: Context): Place {

@@ -33,7 +33,7 @@ const runs = Number(options.runs);
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
 const home = join(place, 'home');
 mkdirSync(home);
-const real = findGit({ path: process.env['PATH'], self: [join(root, 'dist', 'agt')] });
+const real = findGit({ env: process.env, self: [join(root, 'dist', 'agt')] });
 const env = { PATH: `${dirname(real)}:${process.env['PATH'] ?? ''}`, HOME: home, TERM: 'dumb' };
 const executable = join(root, 'dist', 'git');
 const shim = join(place, 'bin', 'git');

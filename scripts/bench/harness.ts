@@ -8,7 +8,7 @@ import { findGit } from '../../src/git/run/find-git.ts';
 /** A directory of this run alone. */
 export const place = realpathSync(mkdtempSync(join(tmpdir(), 'agt-bench-')));
 export const agt = join(import.meta.dirname, '..', '..', 'dist', 'agt');
-export const git = findGit({ path: process.env['PATH'], self: [agt] });
+export const git = findGit({ env: process.env, self: [agt] });
 export const env: Readonly<Record<string, string>> = {
   PATH: `${dirname(git)}:${process.env['PATH'] ?? ''}`,
   HOME: place,

@@ -11,11 +11,10 @@ import {
   type SettingValue,
 } from '../config/settings.ts';
 import { AgtError, isAgtError } from '../errors.ts';
-import { findGit, ownFiles } from '../git/run/find-git.ts';
+import { findGit } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
 import { once } from '../once.ts';
-import { packed } from '../process/invocation.ts';
 import { isStartedByGuard } from '../process/started-by-guard.ts';
 import { isTerminal } from '../process/terminal.ts';
 import { writer } from '../process/writer.ts';
@@ -69,7 +68,7 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     } catch (error) {
       if (!isAgtError(error) || onProblem === undefined) throw error;
       onProblem(error);
-      return probeGit(openGit(findGit({ path: env['PATH'], self: ownFiles(packed) }), cwd, env));
+      return probeGit(openGit(findGit({ env }), cwd, env));
     }
   });
   const repositoryIfAny = once(async () => {
@@ -121,12 +120,19 @@ function findRealGit(
   globalFile: string | undefined,
   env: NodeJS.ProcessEnv,
   onProblem: ((problem: AgtError) => void) | undefined,
+  ignoresShims = false,
 ): string {
   const values = readSettingValues({ global: globalFile, local: undefined }, env, undefined, onProblem);
   const setting = values.find(({ name }) => name === 'agt.gitPath');
   const configured = setting?.value ? { path: setting.value, origin: setting.origin } : undefined;
-  const search = { configured, path: env['PATH'], self: ownFiles(packed) };
+  const search = { configured, env, ignoresShims };
   return findGit(onProblem === undefined ? search : { ...search, onProblem });
+}
+
+/** The git for a new shim: what is on PATH now, and not what an older shim was made with. */
+export async function gitForShim({ cwd, env }: Context): Promise<Git> {
+  const path = findRealGit(globalConfigPath(env), env, undefined, true);
+  return (await probeGit(openGit(path, cwd, env))).git;
 }
 
 async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {

@@ -1,4 +1,5 @@
 /** Creates a session where fs.workingCopy says, for `session new` and `session run --new`. */
+import { existsSync } from 'node:fs';
 import { usageError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { newSessionInPlace } from '../session/in-place/new.ts';
@@ -35,6 +36,20 @@ export async function createWanted(
   repository: Repository,
   wanted: Wanted,
 ): Promise<Created> {
+  const { directory, refused } = await repository.sessionsPlace();
+  const isFirst = !existsSync(directory);
+  const created = await create(context, repository, wanted);
+  if (created.record.user_branch === undefined)
+    context.err('note: the session starts from a detached HEAD, so agt accept will need --onto BRANCH\n');
+  if (refused !== undefined && isFirst)
+    context.err(
+      `note: session folders are in ${directory}, because agt cannot write in ${refused.path} (${refused.reason}); ` +
+        'another directory: agt config set agt.sessionsDir DIRECTORY\n',
+    );
+  return created;
+}
+
+async function create(context: Context, repository: Repository, wanted: Wanted): Promise<Created> {
   const { cwd } = context;
   if (await isInPlace(context, wanted.workingCopy)) return createInPlace(context, repository, wanted);
   const snapshots = wanted.snapshots ?? (await snapshotsSetting(context));

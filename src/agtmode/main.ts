@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import { type AgtError, EXIT, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
+import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
@@ -45,7 +46,8 @@ export async function runAgtMode(args: string[]): Promise<number> {
   // Before anything can fail: to an agent, exit codes of hooks are orders.
   if (args[0] === 'hook' && args[1] !== undefined && !isHelp(args[1])) return answerHook(args.slice(1));
   const { directory, rest: given } = takeDirectories(args);
-  const rest = SHORT_FORMS.has(given[0] ?? '') ? ['session', ...given] : given;
+  const named = SHORT_FORMS.has(given[0] ?? '') ? ['session', ...given] : given;
+  const rest = named[0] === 'session' && named[1] === 'info' ? ['session', 'show', ...named.slice(2)] : named;
   const [word, ...others] = rest;
   const tolerant =
     isStartedByGuard(process.env) ||
@@ -76,7 +78,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
   const words = word === 'git' ? others : rest;
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
-  return becomeGit(context.gitPath(), words);
+  return becomeGit(context.gitPath(), words, marked(process.env));
 }
 
 /** Agents are told to call it for a snapshot. git would overwrite files that nobody has captured. */

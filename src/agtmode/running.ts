@@ -7,6 +7,7 @@ import { AgtError, formatError, systemFailure, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isolateAgent } from '../integrations/isolate.ts';
 import { findIntegration } from '../integrations/tools.ts';
+import { endAs, withCommand } from '../running/command.ts';
 import {
   applyChanges,
   type EnvironmentChanges,
@@ -16,6 +17,7 @@ import {
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
 import type { Namespace } from '../session/workspace/namespace.ts';
+import { WAIT_OPTION } from './command-line/command.ts';
 import { pathspecArguments } from './command-line/pathspec-arguments.ts';
 import type { Context } from './context.ts';
 import { gitDirectory } from './write-shim.ts';
@@ -26,21 +28,28 @@ export const PROFILE_OPTION = {
     'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
 } as const;
 
+export const IF_REPO_OPTION = {
+  type: 'boolean',
+  default: false,
+  describe: 'outside a repository, run the command all the same, and record nothing',
+} as const;
+
 /** The options of the commands that record the call of a tool. */
 export const TOOL_OPTIONS = {
   tool: { type: 'string', demandOption: true, describe: 'name of the tool' },
   'call-id': { type: 'string', describe: 'id of the call, as the agent knows it' },
   summary: { type: 'string', describe: 'one line about the call' },
-  wait: {
-    type: 'string',
-    default: '10',
-    describe: 'wait this many seconds if another agt is working on the session',
-  },
+  wait: WAIT_OPTION,
 } as const;
 
 export function requireTool(tool: string): string {
   if (tool.trim() === '') throw usageError('--tool is empty', 'give the name of the tool: --tool Edit');
   return tool;
+}
+
+/** For --if-repo. */
+export async function runUnrecorded({ cwd, env }: Context, words: readonly string[]): Promise<number> {
+  return endAs(await withCommand({ words, cwd, env }, ({ ended }) => ended));
 }
 
 /** The words after `--`. @throws AgtError if there are none. */

@@ -13,7 +13,6 @@ import {
   settingsFile,
   shownId,
 } from '../session/attached/store.ts';
-import { captureWhatWaits } from '../session/capture-session.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import type { SessionId } from '../session/id.ts';
 import { idProblem } from '../session/id.ts';
@@ -28,17 +27,10 @@ export interface SessionHere {
 }
 
 /**
- * `given`: the id that the user names. Moments that wait are captured first, so that the command knows their snapshots.
+ * `given`: the id that the user names.
  * @throws AgtError if there is no such session.
  */
 export async function sessionHere(context: Context, given?: string): Promise<SessionHere> {
-  const here = await findHere(context, given);
-  for (const warning of await captureWhatWaits(here.repository, here.record))
-    context.err(`warning: ${here.record.session_id}: ${warning}\n`);
-  return here;
-}
-
-async function findHere(context: Context, given: string | undefined): Promise<SessionHere> {
   const user = await context.repositoryIfAny();
   if (given === undefined) {
     const found = await sessionIfAny(context);

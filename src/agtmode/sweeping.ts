@@ -1,11 +1,26 @@
 /** The sweep of abandoned sessions by `session new` and `autocommit --all`: one line for each, to standard error. */
 import { formatError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
+import { failAgent } from '../running/mark-failed.ts';
 import { type Swept, sweep } from '../running/sweep.ts';
+import type { SessionRecord } from '../session/record.ts';
 import type { Context } from './context.ts';
 
 export async function sweepFirst(context: Context, repository: Repository): Promise<void> {
   for (const swept of await sweep(repository, context.now())) context.err(sweptLine(swept));
+}
+
+/** Marks a session whose agent has failed, reverts it if agt.autoRevert says so, and tells which. */
+export async function reportFailure(
+  context: Context,
+  repository: Repository,
+  record: SessionRecord,
+  reason: string,
+): Promise<void> {
+  const { session_id: id } = record;
+  await failAgent(repository, record, reason, context.now());
+  const [swept] = await sweep(repository, context.now(), id);
+  context.err(swept === undefined ? `${id}: failed, because ${reason}\n` : sweptLine(swept));
 }
 
 export function sweptLine({ record, reason, error }: Swept): string {

@@ -8,19 +8,22 @@ import { AgtError } from '../errors.ts';
 import { firstGitIsAgt, ownFiles } from '../git/run/find-git.ts';
 import { gitText } from '../git/run/git.ts';
 import { shimText } from '../gitmode/shim/shim.ts';
-import { packed } from '../process/invocation.ts';
+import { ownCommand, packed } from '../process/invocation.ts';
 import { binDirectory } from '../repository/layout.ts';
-import type { Context } from './context.ts';
+import { type Context, gitForShim } from './context.ts';
 import { frontIn, writeFront } from './front/write-front.ts';
 import { linkPath } from './installed-shim.ts';
 
 export async function shimScript(dir: string, context: Context): Promise<string> {
+  const git = await gitForShim(context);
+  const [node] = ownCommand();
   return shimText({
-    git: context.gitPath(),
+    git: git.path,
     executable: linkPath(dir),
+    node: packed ? undefined : node,
     settingsFile: globalConfigPath(context.env) ?? '/nonexistent',
     prefixes: toSettings(await context.settingValues()),
-    execPath: (await gitText(await context.git(), ['--exec-path'])).trim(),
+    execPath: (await gitText(git, ['--exec-path'])).trim(),
   });
 }
 
@@ -39,14 +42,14 @@ export async function writeShim(dir: string, context: Context): Promise<void> {
 
 /** The directory to put first on PATH so that `git` is agt's; undefined if it is already. */
 export async function gitDirectory(context: Context, bin?: string): Promise<string | undefined> {
-  if (firstGitIsAgt(context.env['PATH'], ownFiles(packed))) return undefined;
+  if (firstGitIsAgt(context.env['PATH'])) return undefined;
   const dir = bin ?? binDirectory((await context.repository()).agtDir);
   await writeShim(dir, context);
   return dir;
 }
 
 function linkExecutable(link: string): void {
-  const [own] = ownFiles(packed);
+  const [own] = ownFiles();
   if (own === undefined) throw new AgtError('cannot find the agt executable');
   if (targetOf(link) === resolve(own)) return;
   makeDirectories(dirname(link));

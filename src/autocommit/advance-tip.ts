@@ -2,7 +2,9 @@
  * git moves the tip and the shadow branch one after the other. If it could not move the tip, the branch alone leads to
  * the newest snapshot. Then the tip follows.
  */
+import { readCommits } from '../git/objects/commits.ts';
 import { type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import { parseSnapshot } from '../snapshot/history.ts';
 import type { CaptureTarget } from './request.ts';
 import type { RefsAtStart } from './starting-refs.ts';
 
@@ -25,9 +27,12 @@ async function isContinuation(
   tip: string,
   shadow: string,
 ): Promise<boolean> {
-  const format = '--format=%P%x00%(trailers:key=Agt-Session,valueonly,separator=%x20)';
-  const listed = await gitAnswer(git, ['log', '--first-parent', format, `${tip}..${shadow}`, '--']);
-  const commits = (listed ?? '').split('\n').map((line) => line.split('\0'));
-  const [lastParents = ''] = commits.at(-1) ?? [];
-  return lastParents.split(' ')[0] === tip && commits.every(([, session]) => session === target.sessionId);
+  const listed = await gitAnswer(git, ['rev-list', '--first-parent', `${tip}..${shadow}`, '--']);
+  const oids = (listed ?? '').split('\n').filter((oid) => oid !== '');
+  const contents = await readCommits(git, oids);
+  const commits = oids.map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''));
+  return (
+    commits.at(-1)?.parents[0] === tip &&
+    commits.every(({ session, isDamaged }) => session === target.sessionId || isDamaged)
+  );
 }

@@ -14,6 +14,8 @@ export interface ManifestInputs {
   readonly tool: string | undefined;
   /** Lines of `.agtignore`. */
   readonly ignore: readonly string[] | undefined;
+  /** What git ignores in an attached folder. */
+  readonly ignored?: ReadonlySet<string> | undefined;
   /** The scanned top-level folders. Entries elsewhere, and of unreadable paths, are taken from the last manifest. */
   readonly topFolders: readonly string[];
   /** `uid:gid` of a file on disk. */
@@ -28,7 +30,7 @@ export function buildManifest(
   const isRetained = (path: string) =>
     !isUnder(path, inputs.topFolders) || scanned.isUnreadable(pathFromJson(path));
   const retained = (paths: readonly string[] = []) => paths.filter(isRetained);
-  const { head, session, gitDirFiles, label, tool, ignore } = inputs;
+  const { head, session, gitDirFiles, label, tool, ignore, ignored } = inputs;
   const modes = scanned.permissions.describe(
     Object.entries(last?.modes.others ?? {}).filter(([path]) => isRetained(path)),
   );
@@ -52,6 +54,7 @@ export function buildManifest(
     encoded: [...retained(last?.encoded), ...scanned.encoded.map(jsonPath)].sort(),
     skipped: listSkipped(scanned, last, isRetained),
     ...(ignore === undefined ? {} : { agtignore: ignore }),
+    ...(ignored === undefined || ignored.size === 0 ? {} : { ignored: [...ignored].map(jsonPath).sort() }),
   };
 }
 

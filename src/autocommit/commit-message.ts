@@ -1,4 +1,5 @@
 /** The header of a shadow commit in the stream to `git fast-import`: identity, message and parents. */
+import { oneLine } from '../snapshot/history.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import type { RefsAtStart } from './starting-refs.ts';
 
@@ -50,10 +51,6 @@ function subjectOf({ restored, unfinished, tool, call }: CaptureOptions): string
   if (call !== undefined) return oneLine([tool, call.summary].filter(Boolean).join(': ')) || 'agt record';
   if (restored !== undefined) return `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
   return unfinished === undefined ? 'agt autocommit' : `on the way to ${unfinished.slice(0, 10)}`;
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** The time zone as git writes it: +0100. */

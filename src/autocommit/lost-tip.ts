@@ -1,5 +1,7 @@
 /** Makes the refs of a session again after somebody deleted agt's own ref to the last snapshot. */
+import { readCommits } from '../git/objects/commits.ts';
 import { type Git, gitAnswer, gitText, resolveObject } from '../git/run/git.ts';
+import { parseSnapshot } from '../snapshot/history.ts';
 import { loadStatCache } from './last-snapshot.ts';
 import type { CaptureTarget } from './request.ts';
 import { LostTip } from './starting-refs.ts';
@@ -37,10 +39,10 @@ async function findLastSnapshot(git: Git, target: CaptureTarget): Promise<string
 /** Undefined if `name` is no snapshot of this session. */
 async function findSnapshot(git: Git, target: CaptureTarget, name: string): Promise<string | undefined> {
   if (name === '') return undefined;
-  const format = '--format=%H %(trailers:key=Agt-Session,valueonly,separator=%x20)';
-  const answer = await gitAnswer(git, ['log', '--max-count=1', format, '--end-of-options', name, '--']);
-  const [commit, session] = answer?.split(' ') ?? [];
-  return session === target.sessionId ? commit : undefined;
+  const commit = await resolveObject(git, `${name}^{commit}`);
+  if (commit === undefined) return undefined;
+  const content = (await readCommits(git, [commit])).get(commit) ?? '';
+  return parseSnapshot(commit, content).session === target.sessionId ? commit : undefined;
 }
 
 async function commitToBeginAt(git: Git, target: CaptureTarget): Promise<string> {

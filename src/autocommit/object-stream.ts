@@ -61,6 +61,11 @@ export class ObjectStream {
     return true;
   }
 
+  /** @throws AgtError if the disk has too little room for so many bytes */
+  requireRoom(bytes: number): void {
+    requireSpace(this.commonDir, bytes);
+  }
+
   /** Asks the system only now and then: for small files that would take longer than to store them. */
   private requireSpaceFor(bytes: number): void {
     this.room -= bytes;

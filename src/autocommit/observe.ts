@@ -51,7 +51,6 @@ export async function observeFolder(
   options: CaptureOptions,
   objects?: ObjectStream,
 ): Promise<Observation> {
-  if (target.past !== undefined) return observe(git, target, options, { objects, freezes: 'now' });
   if (target.freeze === undefined || objects === undefined)
     return observe(git, target, options, { objects, freezes: 'never' });
   try {
@@ -74,8 +73,7 @@ async function observe(
   options: CaptureOptions,
   { objects, freezes }: How,
 ): Promise<Observation> {
-  const { known } = options;
-  const threads = new RefreshThreads(known === undefined ? statCacheSize(target) : 0);
+  const threads = new RefreshThreads(statCacheSize(target));
   const topFolders = options.siblings ?? TOP_FOLDERS;
   // Before everything that can change.
   const liveClock = readFileClock(target.folder) - clockSlack(target);
@@ -88,40 +86,40 @@ async function observe(
   const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
   const refresh = () =>
-    loaded.cache &&
-    (known?.compare(loaded.cache) ??
-      threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout));
+    loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
   const before = freezes === 'now' ? undefined : refresh();
-  const refs = { ...(await refsRead), ...pastRefs(target) };
+  const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
   const workGit = inDirectory(git, directoryForGit(git, target));
   const index =
     attached === undefined
-      ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last, target.past?.index)
+      ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last)
       : NO_INDEX;
-  const frozen = freezes === 'now' ? (target.past ?? (await target.freeze?.())) : undefined;
+  const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
   // An entry that is still as it was is so in the frozen folder, too.
   const upToDate = freezes === 'now' ? refresh() : before;
   if (upToDate === undefined) threads.stop();
   const mapped = mappedFiles(target);
-  const source = new Source(target.folder, frozen?.folder, linkedSandbox(target));
+  const source = new Source(target.folder, frozen, linkedSandbox(target));
   const ignore = readIgnoreFile(frozen?.folder ?? target.folder);
+  const ignored = await ignoredRead;
   const scanned = await scan(source, last, {
     hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
     maxFileSize: options.maxFileSize,
     topFolders,
     isLinked: target.checkout !== undefined,
+    gitDir: target.checkout === undefined ? refs.gitDir : undefined,
     ignore,
-    ignored: await ignoredRead,
+    ignored,
     isLimited: attached !== undefined && last.isFirst,
     rereadSince: options.rereadSince,
     mapped,
-    known,
     mayFreeze: freezes === 'later',
     refreshed: last.cache && upToDate && { cache: last.cache, upToDate },
     store: async (path, content) =>
       (await objects?.store(source.path(path), content, source.isInside)) ?? true,
+    requireRoom: (bytes) => objects?.requireRoom(bytes),
   });
   const manifest = buildManifest(scanned, last.manifest, {
     session: target.sessionId,
@@ -130,15 +128,12 @@ async function observe(
     label: options.label,
     tool: options.tool,
     ignore: ignore?.lines,
+    ignored: ignored?.ignored,
     topFolders,
     ownerOf: (path) => ownerOf(source.path(path)),
   });
   const clock = frozen?.clock ?? liveClock;
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
-}
-
-function pastRefs({ past }: CaptureTarget): Partial<Pick<RefsAtStart, 'head' | 'gitDirFiles'>> {
-  return past === undefined ? {} : { head: past.head, gitDirFiles: past.gitDirFiles };
 }
 
 /** The files that git ignores in an attached folder. git has been started when the function returns. */

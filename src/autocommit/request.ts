@@ -1,11 +1,8 @@
 /** The request for a capture: the folder, the refs and the options. */
 
-import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { ToolCall } from '../snapshot/history.ts';
-import type { RecordedHead } from '../snapshot/manifest.ts';
-import type { KnownFolder } from './scan/known-folder.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
-import type { Freeze, FrozenFolder } from './source.ts';
+import type { Freeze } from './source.ts';
 
 /** Paths are absolute. */
 export interface CaptureTarget {
@@ -30,16 +27,6 @@ export interface CaptureTarget {
   readonly attached?: AttachedFolder | undefined;
   /** Undefined if no provider can freeze the folder. */
   readonly freeze?: Freeze | undefined;
-  /** The capture is of this moment, which is past, and not of the folder as it is now. */
-  readonly past?: PastMoment | undefined;
-}
-
-/** A frozen session folder, with what git had for the sandbox then. */
-export interface PastMoment extends FrozenFolder {
-  readonly head: RecordedHead;
-  readonly gitDirFiles: GitDirFiles;
-  /** The path of the index of then; there need not be one. */
-  readonly index: string;
 }
 
 /** A folder of the user, with or without a repository of the user's. agt captures its files and nothing of git. */
@@ -75,8 +62,6 @@ export interface CaptureOptions {
   readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
   /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
   readonly unfinished?: string;
-  /** For a folder that agt has put in the place of the session folder. */
-  readonly known?: KnownFolder;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
   /** Take also the files that git ignores; for an attached folder. */

@@ -2,12 +2,12 @@
  * The folder that a capture reads. Usually that is the session folder itself, in which an agent may work meanwhile. If a
  * provider has frozen it, agt looks in the live folder, whose inodes the kernel knows, for entries that may have changed,
  * and judges and reads those in the frozen one. A frozen folder has nothing of other file systems inside the session
- * folder, so agt reads those live.
+ * folder, so agt reads those live. The frozen folder and the mounts of that instant say where they begin: in the live
+ * folder anything may have become a link, a mount or a file since.
  */
-import { lstatSync } from 'node:fs';
+import { realpathSync, type Stats } from 'node:fs';
 import { type IsInside, insideCheck, type LinkedEntry } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
-import { mountsIn } from '../disk/mounts.ts';
 import { isUnder } from '../snapshot/folders.ts';
 
 /** The content of a session folder at one instant. Nobody can change it. */
@@ -16,7 +16,12 @@ export interface FrozenFolder {
   readonly folder: string;
   /** The file system's clock before that instant, in milliseconds. */
   readonly clock: number;
+  /** Where something was mounted in the session folder before that instant. */
+  readonly mounts: readonly string[];
 }
+
+/** In a snapshot, btrfs has an empty directory with this inode number in the place of a subvolume. */
+const SUBVOLUME_INODE = 2;
 
 /** Freezes the session folder; the same one, if it is called again. Undefined if that is not possible. */
 export type Freeze = () => Promise<FrozenFolder | undefined>;
@@ -27,20 +32,21 @@ export class Source {
   /** Absolute: the frozen folder, or else the live one. */
   readonly folder: string;
   private readonly live: string;
-  private readonly device: number | undefined;
+  private readonly realLive: string;
   /** Paths that agt reads live, relative to the session folder. */
-  private readonly borders: string[];
+  private readonly borders: string[] = [];
 
-  /** `live` and `frozen` are absolute. */
-  constructor(live: string, frozen?: string, linked?: LinkedEntry) {
+  /** `live` is absolute. */
+  constructor(live: string, frozen?: FrozenFolder, linked?: LinkedEntry) {
     this.live = latin1(live);
-    this.folder = latin1(frozen ?? live);
+    this.folder = latin1(frozen?.folder ?? live);
     const inLive = insideCheck(this.live, linked);
     const inFrozen = frozen === undefined ? inLive : insideCheck(this.folder);
     this.isInside = (fd, path) => (isBelow(path, this.folder) ? inFrozen : inLive)(fd, path);
-    this.device = frozen === undefined ? undefined : lstatSync(live).dev;
-    const mounts = frozen === undefined ? [] : mountsIn(live).map(latin1);
-    this.borders = mounts.flatMap((point) => (isBelow(point, this.live) ? relative(point, this.live) : []));
+    this.realLive = frozen === undefined ? this.live : realpathSync.native(live, 'latin1');
+    const mounts = (frozen?.mounts ?? []).map(latin1).filter((point) => isBelow(point, this.realLive));
+    const inside = mounts.map((point) => point.slice(this.realLive.length + 1));
+    this.borders.push(...inside.filter((path) => this.isReal(path)));
   }
 
   /** The absolute path of an entry, relative to the session folder. */
@@ -49,13 +55,22 @@ export class Source {
   }
 
   /** To be asked about each directory before its entries: another file system may begin there. Then it is read live. */
-  isBorder(directory: string): boolean {
-    if (this.device === undefined || isUnder(directory, this.borders)) return false;
-    const path = systemPath(`${this.live}/${directory}`);
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat?.isDirectory() !== true || stat.dev === this.device) return false;
+  isBorder(directory: string, { ino }: Pick<Stats, 'ino'>): boolean {
+    if (this.folder === this.live || ino !== SUBVOLUME_INODE || isUnder(directory, this.borders))
+      return false;
+    if (!this.isReal(directory)) return false; // the snapshot has an empty directory there, the next one what came
     this.borders.push(directory);
     return true;
+  }
+
+  /** Whether the live folder has the entry, and no link leads there. */
+  private isReal(path: string): boolean {
+    try {
+      const real = realpathSync.native(systemPath(`${this.live}/${path}`), 'latin1');
+      return real === `${this.realLive}/${path}`;
+    } catch {
+      return false;
+    }
   }
 }
 
@@ -65,8 +80,4 @@ function latin1(path: string): string {
 
 function isBelow(path: string, folder: string): boolean {
   return path.startsWith(`${folder}/`);
-}
-
-function relative(path: string, folder: string): string {
-  return path.slice(folder.length + 1);
 }

@@ -28,14 +28,14 @@ export interface IndexContent {
   readonly hasMoreThanTree: boolean;
 }
 
-/** `gitDir` is the sandbox's own, `file` the index if not the one in it. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
+/** `gitDir` is the sandbox's own. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
 export async function readStagedIndex(
   git: Git,
   gitDir: string,
   oidLength: number,
   { cache, indexDigest }: Pick<LastSnapshot, 'cache' | 'indexDigest'>,
-  file = join(gitDir, 'index'),
 ): Promise<StagedIndex> {
+  const file = join(gitDir, 'index');
   const stat = statText(file, cache?.clock);
   if (cache !== undefined && stat !== '' && stat === cache.index.stat)
     return { content: undefined, digest: cache.index.digest, stat, warnings: [] };

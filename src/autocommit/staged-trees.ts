@@ -4,7 +4,8 @@
  * A second tree has those, by stage.
  */
 import { INTENT_TO_ADD, parseIndex, type ResolvedEntry } from '../git/files/index-file.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitText, PLAIN_INDEX } from '../git/run/git.ts';
+import { editIndex, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
 import { withIndexCopy } from './index-copy.ts';
 import type { IndexContent } from './staged-index.ts';
 
@@ -29,18 +30,16 @@ export async function writeStagedTrees(
     const whole = hasMoreThanTree ? undefined : await writeTree(git, copy);
     if (whole !== undefined) return { staged: await unlessEmpty(git, whole), stages: undefined };
     const { leftOut, unstorable } = await sortEntries(git, raw, oidLength);
-    const zeros = '0'.repeat(2 * oidLength);
     await editIndex(
-      git,
-      copy,
-      [...unstorable].map((path) => `0 ${zeros}\t${path}`),
+      withIndex(git, copy),
+      Array.from(unstorable, (path): IndexEdit => [path, undefined]),
+      2 * oidLength,
     );
     const others = `${copy}-of-stages`;
-    await editIndex(
-      git,
-      others,
-      leftOut.map(({ mode, oid, stage, path }) => `${mode.toString(8)} ${oid}\t${stage}/${path}`),
+    const edits = leftOut.map(
+      ({ mode, oid, stage, path }): IndexEdit => [`${stage}/${path}`, `${mode.toString(8)} ${oid}`],
     );
+    await editIndex(withIndex(git, others), edits, 2 * oidLength);
     const staged = await writeTree(git, copy);
     const stages = leftOut.length === 0 ? undefined : await writeTree(git, others);
     return { staged: staged && (await unlessEmpty(git, staged)), stages };
@@ -75,14 +74,6 @@ async function listMissing(git: Git, entries: readonly ResolvedEntry[]): Promise
   const input = [...oids].map((oid) => `${oid}\n`).join('');
   const answers = await gitText(git, ['cat-file', '--buffer', '--batch-check=ok'], { input });
   return new Set(answers.split('\n').flatMap((line) => /^([0-9a-f]+) missing$/.exec(line)?.[1] ?? []));
-}
-
-/** `lines` are in the format of `git update-index --index-info`. Without a file the index is empty. */
-async function editIndex(git: Git, index: string, lines: readonly string[]): Promise<void> {
-  if (lines.length === 0) return;
-  const input = Buffer.from(lines.map((line) => `${line}\0`).join(''), 'latin1');
-  const env = { GIT_INDEX_FILE: index };
-  await gitText(git, [...PLAIN_INDEX, 'update-index', '-z', '--index-info'], { env, input });
 }
 
 /** Undefined if git cannot write it. */

@@ -8,6 +8,7 @@ import {
   closeSync,
   fchmodSync,
   fstatSync,
+  fsyncSync,
   futimesSync,
   lutimesSync,
   mkdirSync,
@@ -37,6 +38,8 @@ export interface TargetFolder {
   readonly isCaptured: (path: string, stat: Stats) => boolean;
   /** The mtime for a file that agt writes, in seconds; undefined for the current time. */
   readonly mtimeOf?: ((path: string) => number | undefined) | undefined;
+  /** Each file is flushed to disk before it gets its name: agt deletes the only other note of it afterwards. */
+  readonly durable?: true;
 }
 
 /** Another process changed a file since the last capture. */
@@ -55,6 +58,7 @@ export class FolderWriter {
   readonly limited: { path: string; reason: string }[] = [];
   private readonly isCaptured: TargetFolder['isCaptured'];
   private readonly mtimeOf: TargetFolder['mtimeOf'];
+  private readonly durable: TargetFolder['durable'];
   private readonly owners: ReadonlyMap<string, Owner>;
   private readonly disk: OpenDirectories;
   /** Directories that are writable. */
@@ -66,7 +70,9 @@ export class FolderWriter {
   private readonly unlocked = new Map<string, number>();
 
   /** `owners`: of files with a set-user-ID or set-group-ID bit. */
-  constructor({ path, linked, isCaptured, mtimeOf }: TargetFolder, owners: ReadonlyMap<string, Owner>) {
+  constructor(folder: TargetFolder, owners: ReadonlyMap<string, Owner>) {
+    const { path, linked, isCaptured, mtimeOf, durable } = folder;
+    this.durable = durable;
     this.isCaptured = isCaptured;
     this.mtimeOf = mtimeOf;
     this.owners = owners;
@@ -185,6 +191,7 @@ export class FolderWriter {
       );
       const mtime = this.mtimeOf?.(path);
       if (mtime !== undefined) futimesSync(fd, mtime, mtime);
+      if (this.durable) fsyncSync(fd);
     } finally {
       closeSync(fd);
     }

@@ -14,7 +14,7 @@ const HINTS = ['agt restored nothing', 'free some space, then run this again'];
 /** The bytes that a plan writes to one file system and frees there. */
 interface Share {
   /** A directory of it, as Node has it. */
-  readonly path: string;
+  readonly path: string | Buffer;
   written: number;
   largest: number;
   freed: number;
@@ -99,8 +99,8 @@ class Shares {
   }
 
   private onDevice(device: number, directory: string): Share {
-    const whole = `${this.existing}/${Buffer.from(directory, 'latin1').toString()}`;
-    const path = Buffer.byteLength(whole) < LONGEST_FOR_STATFS ? whole : this.existing;
+    const whole = Buffer.concat([Buffer.from(`${this.existing}/`), Buffer.from(directory, 'latin1')]);
+    const path = whole.length < LONGEST_FOR_STATFS ? whole : this.existing;
     const share = this.byDevice.get(device) ?? { path, written: 0, largest: 0, freed: 0 };
     this.byDevice.set(device, share);
     return share;

@@ -1,6 +1,6 @@
 /** Finds the git directory of a sandbox, and restores the index in it. */
 
-import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-no-follow.ts';
@@ -15,36 +15,25 @@ import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 /**
  * Restores the index of a snapshot. If the sandbox has an equal one, that one is kept: the snapshot's has the stat data of
  * files that have been replaced, so git would read all of these again. `statOf` knows the stat data of the files as they
- * are now, if agt has just written all of them. False if the sandbox keeps its own.
+ * are now, if agt has just written all of them.
  */
 export async function restoreIndex(
   git: Git,
   content: SnapshotMetadata,
   sandbox: string,
   statOf?: StatOf,
-): Promise<boolean> {
+): Promise<void> {
   const gitDir = requireGitDir(sandbox);
   const index = await readObject(git, `${content.commit}:_/index`);
   const oidLength = content.commit.length / 2;
   if (index === undefined) {
     rmSync(join(gitDir, 'index'), { recursive: true, force: true });
-    return false;
+    return;
   }
-  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength))
-    return false;
+  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength)) return;
   const bytes = statOf && withStatData(index.content, oidLength, statOf);
-  replaceIndex(gitDir, bytes ?? index.content);
-  return true;
-}
-
-/**
- * Gives an index of a snapshot the time of its newest entry: it is older than it looks, and under a newer time git would
- * trust files that changed in the second in which it was written.
- */
-export function settleIndexTime(sandbox: string, oidLength: number): void {
-  const path = join(requireGitDir(sandbox), 'index');
-  const seconds = newestEntry(readFileSync(path), oidLength);
-  utimesSync(path, seconds, seconds);
+  if (bytes === undefined) replaceIndex(gitDir, index.content, newestEntry(index.content, oidLength));
+  else replaceIndex(gitDir, bytes);
 }
 
 /** Gives the entries of the sandbox's index other stat data, if it is whole. */
@@ -55,10 +44,15 @@ export function refreshIndex(sandbox: string, oidLength: number, statOf: StatOf)
   if (refreshed !== undefined) replaceIndex(gitDir, refreshed);
 }
 
-function replaceIndex(gitDir: string, bytes: Buffer): void {
+/**
+ * `seconds`: the time of its newest entry, for an index that a snapshot has. Under a newer time git would trust files that
+ * changed in the second in which git wrote it.
+ */
+function replaceIndex(gitDir: string, bytes: Buffer, seconds?: number): void {
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
   rmSync(temporary, { force: true });
   writeFileSync(temporary, bytes, { flag: 'wx' });
+  if (seconds !== undefined) utimesSync(temporary, seconds, seconds);
   failurePoint('sandbox: index written');
   renameSync(temporary, join(gitDir, 'index'));
 }

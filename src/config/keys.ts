@@ -2,7 +2,7 @@
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
  * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
-import { AUTO_REVERT, parseBoolean, parseCount, parsePeriod, parseSize } from './values.ts';
+import { AUTO_REVERT, parseBoolean, parseCount, parsePeriod, parseSize, UNTRACKED } from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
@@ -10,6 +10,8 @@ export interface SettingKey {
   /** The meaning of the empty value, if it is valid. */
   readonly emptyMeans?: string;
   readonly env?: string;
+  /** The variable says the opposite: it switches off. */
+  readonly envIsOff?: true;
   /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */
   readonly globalOnly?: true;
   /** Git mode does not use this setting, so a wrong value must not stop git. */
@@ -29,6 +31,16 @@ export const SETTING_KEYS = [
     summary:
       'path of the real git; if empty, the first git on PATH that is not agt; the variable chooses only among those on PATH',
     check: () => undefined,
+  },
+  {
+    name: 'agt.enabled',
+    defaultValue: 'true',
+    env: 'AGT_OFF',
+    envIsOff: true,
+    summary:
+      'false: agt does nothing by itself, neither hooks nor guard, autocommits, watch and cron; git mode still hides; ' +
+      'AGT_OFF=1 is the same',
+    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
   },
   {
     name: 'agt.agentEmail',
@@ -115,6 +127,15 @@ export const SETTING_KEYS = [
     check: checkTemplate,
   },
   {
+    name: 'agt.untracked',
+    defaultValue: 'ask',
+    agtModeOnly: true,
+    summary:
+      'whether agt session accept takes untracked files: ask (without a terminal it takes them, but refuses those that ' +
+      'look like keys, large files or dependencies), all or none',
+    check: oneOf(...UNTRACKED),
+  },
+  {
     name: 'agt.readOnlyTools',
     defaultValue: '',
     emptyMeans: 'none',
@@ -130,6 +151,14 @@ export const SETTING_KEYS = [
     summary:
       'record the work of agents whose hooks call agt (agt hooks install); false: agt hook does nothing',
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+  },
+  {
+    name: 'agt.autoSession',
+    defaultValue: 'never',
+    agtModeOnly: true,
+    summary:
+      'in-place: an agent with hooks that starts in your checkout begins a session in place there, if it is in none; or never',
+    check: oneOf('never', 'in-place'),
   },
   {
     name: 'agt.autoRevert',
@@ -156,6 +185,19 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary: 'agt session sweep leaves sessions in which agt could not record a step',
     check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+  },
+  {
+    name: 'agt.sessionsDir',
+    defaultValue: '',
+    emptyMeans: 'beside the repository',
+    agtModeOnly: true,
+    summary:
+      'directory in which agt makes a directory for the session folders of each repository; if empty, they are beside the ' +
+      'repository, or in ~/.local/state/agt/sessions where agt cannot write there',
+    check: (value) =>
+      value === '' || /^(\/|~(\/|$))/.test(value)
+        ? undefined
+        : 'not an absolute path, nor one that begins with ~/',
   },
   {
     name: 'fs.snapshots',

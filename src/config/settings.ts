@@ -18,6 +18,8 @@ import {
   parsePeriod,
   parseSize,
   parseWords,
+  UNTRACKED,
+  type UntrackedPolicy,
 } from './values.ts';
 
 export interface Settings {
@@ -34,17 +36,24 @@ export interface Settings {
   readonly snapshotRetention: number;
   /** Bytes; undefined for no limit. */
   readonly budget: number | undefined;
+  /** agt acts by itself. `guard` and `hooks` are false if not. */
+  readonly enabled: boolean;
   readonly guard: boolean;
   /** Message of an accepted commit, with names in braces; empty in git mode, which does not read it. */
   readonly commitTemplate: string;
+  readonly untracked: UntrackedPolicy;
   /** Names and patterns with `*`. */
   readonly readOnlyTools: readonly string[];
   /** Whether `agt hook` does anything. */
   readonly hooks: boolean;
+  /** An agent that starts in a checkout begins a session in place. */
+  readonly autoSession: boolean;
   readonly autoRevert: AutoRevert;
   /** Seconds; Infinity: no session is reverted because it is idle. */
   readonly sessionTimeout: number;
   readonly keepFailed: boolean;
+  /** Empty: beside the repository. It may begin with `~/`. */
+  readonly sessionsDir: string;
   /** Number of frozen moments of a session. */
   readonly keep: number;
 }
@@ -146,6 +155,7 @@ export const DEFAULT_PREFIXES: Prefixes = {
 /** If the two prefixes overlap, that is a problem, and the default ones count. */
 export function toSettings(values: readonly SettingValue[], onProblem: OnProblem = refuse): Settings {
   const get = (name: SettingName) => values.find((value) => value.name === name)?.value ?? '';
+  const enabled = parseBoolean(get('agt.enabled')) ?? true;
   const settings: Settings = {
     gitPath: get('agt.gitPath'),
     agentEmail: get('agt.agentEmail'),
@@ -154,14 +164,18 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
     maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
     retention: parsePeriod(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
     snapshotRetention: parsePeriod(get('agt.snapshotRetention')) ?? Number.POSITIVE_INFINITY,
-    guard: parseBoolean(get('agt.guard')) ?? true,
+    enabled,
+    guard: enabled && (parseBoolean(get('agt.guard')) ?? true),
     budget: parseSize(get('agt.budget')),
     commitTemplate: get('agt.commitTemplate'),
+    untracked: UNTRACKED.find((value) => value === get('agt.untracked')) ?? 'ask',
     readOnlyTools: parseWords(get('agt.readOnlyTools')),
-    hooks: parseBoolean(get('agt.hooks')) ?? true,
+    hooks: enabled && (parseBoolean(get('agt.hooks')) ?? true),
+    autoSession: get('agt.autoSession') === 'in-place',
     autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
     sessionTimeout: parsePeriod(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
     keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,
+    sessionsDir: get('agt.sessionsDir'),
     keep: parseCount(get('fs.keep')) ?? 0,
   };
   const { branchPrefix, workPrefix } = settings;
@@ -184,8 +198,14 @@ interface Source {
 function fromEnvironment(key: Key, env: NodeJS.ProcessEnv): Source | undefined {
   const value = key.env === undefined ? undefined : env[key.env];
   if (!value) return undefined;
-  const setting = { name: key.name, value, origin: `environment ${key.env}` };
+  const shown = key.envIsOff ? opposite(value) : value;
+  const setting = { name: key.name, value: shown, origin: `environment ${key.env}` };
   return { setting, hint: `set ${key.env} to another value, or unset it` };
+}
+
+function opposite(value: string): string {
+  const isOn = parseBoolean(value);
+  return isOn === undefined ? value : String(!isOn);
 }
 
 function fromFile(key: Key, layer: Layer | undefined, unset: string): Source | undefined {

@@ -31,6 +31,10 @@ export function parseCount(text: string): number | undefined {
 export const AUTO_REVERT = ['in-place', 'always', 'never'] as const;
 export type AutoRevert = (typeof AUTO_REVERT)[number];
 
+/** Whether `agt session accept` takes untracked files. */
+export const UNTRACKED = ['ask', 'all', 'none'] as const;
+export type UntrackedPolicy = (typeof UNTRACKED)[number];
+
 /** The words of a list, separated by spaces or commas. */
 export function parseWords(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '');

@@ -21,18 +21,3 @@ export function failurePoint(name: string): void {
   if (list !== undefined) appendFileSync(list, `${point}\n`);
   if (process.env['AGT_TEST_KILL_AT'] === point) process.kill(process.pid, 'SIGKILL');
 }
-
-/** A limit that a test build lets AGT_TEST_MANY replace, so that tests need not make thousands of files. */
-export function testableLimit(usual: number): number {
-  if (typeof AGT_FAILURE_POINTS === 'undefined' || !AGT_FAILURE_POINTS) return usual;
-  return Number(process.env['AGT_TEST_MANY'] ?? usual);
-}
-
-/** Whether a test has made a namespace of processes, and nobody outside of it works in the folders of the test. */
-export function isTestedAlone(): boolean {
-  return (
-    typeof AGT_FAILURE_POINTS !== 'undefined' &&
-    AGT_FAILURE_POINTS &&
-    process.env['AGT_TEST_ALONE'] !== undefined
-  );
-}

@@ -16,7 +16,11 @@ const OF_CAPTURE = [
  * The bytes that are free beyond `bytes` and the reserve.
  * @throws AgtError if writing `bytes` more below `path` would leave too little free space
  */
-export function requireSpace(path: string, bytes: number, hints: readonly string[] = OF_CAPTURE): number {
+export function requireSpace(
+  path: string | Buffer,
+  bytes: number,
+  hints: readonly string[] = OF_CAPTURE,
+): number {
   const { bavail, blocks, bsize } = statfsSync(path);
   if (blocks === 0) return 0; // the file system does not tell
   const free = bavail * bsize;

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { askForLife } from './life-sign.ts';
+import { readRegularFile } from './read-file.ts';
 
 /** The facts that tell a process from every other one, of before and after it. */
 export interface ProcessIdentity {
@@ -131,7 +132,7 @@ function processStatus(pid: number): string {
 
 export function readIfThere(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path).toString();
   } catch {
     return '';
   }

@@ -8,10 +8,9 @@ import { localConfigPath } from '../config/local-config.ts';
 import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
 import type { AgtError } from '../errors.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
-import { findGit, ownFiles } from '../git/run/find-git.ts';
+import { findGit } from '../git/run/find-git.ts';
 import { captureGitSync, type GitOutput, queryGitSync } from '../git/run/run-sync.ts';
 import { once } from '../once.ts';
-import { packed } from '../process/invocation.ts';
 import { type CommandLine, repositoryOptions, withoutPagerOptions } from './command-line/parse.ts';
 
 /** The real git, in the directory and environment of the user. */
@@ -67,8 +66,7 @@ export function findRealGit(env: NodeJS.ProcessEnv): RealGit {
   );
   const path = findGit({
     configured: configured && { path: configured.value, origin: configured.origin },
-    path: env['PATH'],
-    self: ownFiles(packed),
+    env,
     onProblem: (error) => note(error, 'agt.gitPath'),
   });
   return { path, readSettings, problems };

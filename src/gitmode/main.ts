@@ -3,7 +3,10 @@
  * given, unless a rule changes it.
  */
 import { existsSync, rmSync, writeSync } from 'node:fs';
+import { EXIT } from '../errors.ts';
 import { becomeGit, runAsChild } from '../git/run/become.ts';
+import { marked } from '../git/run/environment.ts';
+import { asksWhetherAgt, SHIM_MARK } from '../git/run/find-git.ts';
 import { agtDirectory } from '../repository/layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
@@ -12,6 +15,7 @@ import { captureBefore } from './guard/guard.ts';
 import { sessionsHere } from './guard/sessions.ts';
 import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { type GitCall, planCommand } from './plan.ts';
+import { asksAlternates } from './rules/alternate-refs.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { updateFactsFile } from './shim/facts-file.ts';
 import { autostashMove } from './stash/autostash.ts';
@@ -20,9 +24,13 @@ import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
 
 export async function runGitMode(words: string[]): Promise<number> {
-  const { env } = process;
+  if (asksWhetherAgt(words, process.env)) {
+    writeSync(1, `${SHIM_MARK}\n`);
+    return EXIT.done;
+  }
   const { words: given, disabled } = dropDisableFlag(words);
-  const git = findRealGit(env);
+  const git = findRealGit(process.env);
+  const env = marked(process.env);
   const line = parseCommandLine(given);
   if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined)
     return becomeGit(git.path, given, env);
@@ -68,10 +76,12 @@ function decide(invocation: Invocation): Decision {
   const unchanged = { plan: undefined, line };
   const command = COMMANDS.get(line.command);
   if (command !== undefined && command.rule === undefined) return unchanged;
+  // Shells' completion asks for the options of a command. git answers if there is no other word.
+  if (line.args[0]?.startsWith('--git-completion-helper')) return unchanged;
   const view = openView(invocation);
   if (view === undefined) return unchanged;
   if (command !== undefined && usesFacts(command)) updateFactsFile(view, env);
-  const hidesNothing = hasNothingToHide(view);
+  const hidesNothing = hasNothingToHide(view) && !asksAlternates(line.args);
   // In a session, the guard wants to know what an alias stands for.
   if (hidesNothing && (command !== undefined || sessionsHere(invocation).length === 0)) return unchanged;
   const expanded = expandAlias(line, view, env);

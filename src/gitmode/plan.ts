@@ -1,6 +1,7 @@
 /** Plans what to run, from the command line and the view. The rules are in rules/. */
 import type { CommandLine } from './command-line/parse.ts';
 import { COMMANDS } from './commands.ts';
+import { alternateRefs } from './rules/alternate-refs.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { writeReplacedRefs } from './view/replaced-refs.ts';
 import type { View } from './view/view.ts';
@@ -19,10 +20,10 @@ export function planCommand(line: CommandLine, view: View): GitCall | FilteredOu
   const given = { words: [...line.globals, line.command, ...line.args] };
   const rule = COMMANDS.get(line.command)?.rule;
   if (rule === undefined || (line.args.length === 1 && line.args[0] === '-h')) return given;
-  const plan = rule(line.args, view);
-  if (plan === undefined) return given;
+  const plan = rule(line.args, view) ?? { args: line.args };
   if ('printFiltered' in plan) return plan;
-  const config = (plan.config ?? []).flatMap((setting) => ['-c', setting]);
+  const settings = [...(plan.config ?? []), ...alternateRefs(line.args, view)];
+  const config = settings.flatMap((setting) => ['-c', setting]);
   const words = [...line.globals, ...config, plan.command ?? line.command, ...plan.args];
   if (plan.replacesRefs) return { words, ...writeReplacedRefs(view) };
   return { words, ...(plan.env && { env: plan.env }) };

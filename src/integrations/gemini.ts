@@ -67,6 +67,7 @@ export const gemini: Integration = {
   readEvent,
   succeeded: { begins: '"hook_event_name":"AfterTool"', lacks: ['"error"', 'Command exited with code: '] },
   blockPrompt: (reason) => JSON.stringify({ decision: 'deny', reason }),
+  loadsDotEnv: true,
   mustNotFail: true,
   home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),
   file: 'settings.json',

@@ -6,6 +6,7 @@ import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { tryToMakeDirectories } from '../disk/make-directories.ts';
+import { readRegularFile } from '../disk/read-file.ts';
 import { isAgtError, systemFailure } from '../errors.ts';
 import { hooksDirectory, stateDirectory } from './state-directory.ts';
 
@@ -68,7 +69,7 @@ export function readFailures(env: NodeJS.ProcessEnv): LoggedFailure[] {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return [];
   try {
-    return readFileSync(hooksLog(stateDir), 'utf8').split('\n').flatMap(parseLine);
+    return readRegularFile(hooksLog(stateDir)).toString().split('\n').flatMap(parseLine);
   } catch {
     return [];
   }
@@ -126,7 +127,7 @@ export function readLastEvent(env: NodeJS.ProcessEnv, tool: string): LastEvent |
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return undefined;
   try {
-    return JSON.parse(readFileSync(lastEventFile(stateDir, tool), 'utf8')) as LastEvent;
+    return JSON.parse(readRegularFile(lastEventFile(stateDir, tool)).toString()) as LastEvent;
   } catch {
     return undefined;
   }

@@ -25,6 +25,8 @@ export interface Integration {
   };
   /** The text for standard output that ends a prompt without the model and shows `reason`; undefined if there is none. */
   readonly blockPrompt?: (reason: string) => string;
+  /** The agent gives the variables of a project's .env file to hooks. */
+  readonly loadsDotEnv?: true;
   /** The agent takes every failure of a hook for an order, also that agt is gone. */
   readonly mustNotFail?: true;
   /** The directory of the user's settings, which the agent makes when it first runs. */

@@ -3,7 +3,7 @@ import { stateHome } from '../disk/state-home.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { markFailed, markFailedTurn } from '../running/mark-failed.ts';
+import { failAgent, markFailed } from '../running/mark-failed.ts';
 import { FolderRefused } from '../session/attached/refuse.ts';
 import { type FolderAccess, folderId, storeName } from '../session/attached/store.ts';
 import type { AutocommitOptions } from '../session/capture-session.ts';
@@ -44,7 +44,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
         throw error;
       }
     },
-    failTurn: (reason, now) => markFailedTurn(user, record, reason, now),
+    failTurn: (reason, now) => failAgent(user, record, reason, now).catch(() => {}),
   };
 }
 

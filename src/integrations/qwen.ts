@@ -29,6 +29,7 @@ export const qwen: Integration = {
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
   succeeded: { begins: '"hook_event_name":"PostToolUse"' },
   blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
+  loadsDotEnv: true,
   home: (env) => env['QWEN_HOME'] || join(env['HOME'] ?? '', '.qwen'),
   file: 'settings.json',
   projectFile: '.qwen/settings.json',

@@ -1,4 +1,6 @@
 /** The words that the parts of an acceptance share. */
+
+import type { UntrackedPolicy } from '../config/values.ts';
 import type { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -18,14 +20,29 @@ export interface AcceptRequest extends MessageRequest {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly committedOnly: boolean;
+  /** Whether untracked files land; undefined: as the setting says. */
+  readonly untracked: UntrackedPolicy | undefined;
+  /** Asks a person; undefined if nobody can answer. */
+  readonly askUntracked: ((files: readonly UntrackedFile[]) => Promise<'all' | 'none'>) | undefined;
   /** Take also the changes of tool calls that failed. */
   readonly withFailed: boolean;
   /** The session goes on. */
   readonly keep: boolean;
   /** Run the hooks that can refuse. */
   readonly verify: boolean;
+  /** Milliseconds to wait for another process that works on the session. */
+  readonly waitMs: number;
   readonly dryRun: boolean;
   readonly now: Date;
+}
+
+export interface UntrackedFile {
+  /** Readable. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Why it looks as if it should not land. */
+  readonly doubt: string | undefined;
 }
 
 /** A session's work on its way. */
@@ -50,6 +67,8 @@ export interface LandingPlan {
   /** A commit of the content of the sandbox; undefined if the branch gets that commit, or only some of its work. */
   readonly source: string | undefined;
   readonly changes: readonly DiffEntry[];
+  /** New files that the sandbox does not track, one byte per character. */
+  readonly untracked: readonly string[];
   /** Changed paths that stay out, readable. */
   readonly leftOut: readonly string[];
   readonly warnings: readonly string[];
@@ -62,6 +81,8 @@ export interface LandingChange {
   readonly from: string;
   readonly worktree: string | undefined;
   readonly changes: readonly DiffEntry[];
+  /** See LandingPlan; undefined if agt was killed since. */
+  readonly untracked?: readonly string[];
   readonly leftOut: readonly string[];
   /** As it was before hooks and editor; undefined if the commits keep theirs, or agt was killed since. */
   readonly message: string | undefined;
@@ -85,6 +106,14 @@ export interface AcceptResult extends LandingChange {
   readonly warnings: readonly string[];
 }
 
-export function changeOf({ target, changes, leftOut, message }: LandingPlan): LandingChange {
-  return { onto: target.ref, from: target.tip, worktree: target.worktree, changes, leftOut, message };
+export function changeOf({ target, changes, untracked, leftOut, message }: LandingPlan): LandingChange {
+  return {
+    onto: target.ref,
+    from: target.tip,
+    worktree: target.worktree,
+    changes,
+    untracked,
+    leftOut,
+    message,
+  };
 }

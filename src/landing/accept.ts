@@ -20,7 +20,7 @@ import { refuseOverlap } from './overlap.ts';
 import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
 import { findTarget } from './target.ts';
-import { refuseUsersIgnored } from './users-ignored.ts';
+import { refuseUsersIgnored } from './users-side.ts';
 import { withWorkbench } from './workbench.ts';
 
 const WAY_OUT = 'let the session go on: --keep';
@@ -36,9 +36,8 @@ export async function acceptSession(
   if (request.dryRun) return previewAccept(repository, record, request);
   // The current directory may be in the folder that goes.
   process.chdir(repository.commonDir);
-  return withSessionLock(repository, record.session_id, (session) =>
-    accept(session, session.read() ?? record, request),
-  );
+  const action = (session: LockedSession) => accept(session, session.read() ?? record, request);
+  return withSessionLock(repository, record.session_id, action, { waitMs: request.waitMs });
 }
 
 async function accept(

@@ -4,18 +4,20 @@ import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { cannotRun, type Git, gitAnswer, gitText, runGit } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
 import { endProgress } from '../process/progress.ts';
 
 export type Hook = 'pre-merge-commit' | 'prepare-commit-msg' | 'commit-msg' | 'post-merge';
 
 /** Whether there is such a hook, as a file or in the configuration (git 2.54). `git` runs in the worktree. */
 export async function hasHook(git: Git, hook: Hook): Promise<boolean> {
-  const path = resolve(git.cwd, await gitText(git, ['rev-parse', '--git-path', `hooks/${hook}`]));
+  const users = withUsersPrograms(git);
+  const path = resolve(git.cwd, await gitText(users, ['rev-parse', '--git-path', `hooks/${hook}`]));
   try {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    const events = await gitAnswer(git, ['config', '--get-regexp', '^hook\\..*\\.event$']);
+    const events = await gitAnswer(users, ['config', '--get-regexp', '^hook\\..*\\.event$']);
     return (events ?? '').split('\n').some((line) => line.endsWith(` ${hook}`));
   }
 }
@@ -29,7 +31,7 @@ export async function runHook(
 ): Promise<number> {
   const words = ['hook', 'run', '--ignore-missing', hook, ...(args.length === 0 ? [] : ['--', ...args])];
   // git connects the hook's standard output to its own standard error.
-  const run = await runGit(git, words, { env, stdout: 'ignore', stderr: 'inherit' });
+  const run = await runGit(withUsersPrograms(git), words, { env, stdout: 'ignore', stderr: 'inherit' });
   return run.exitCode;
 }
 
@@ -45,7 +47,7 @@ export async function requireHook(...call: Parameters<typeof runHook>): Promise<
 /** Opens the user's editor and waits for it. */
 export async function editFile(git: Git, file: string): Promise<void> {
   const editor = await gitText(git, ['var', 'GIT_EDITOR']);
-  const env = { ...git.env, ...git.userLocale };
+  const env = { ...withUsersPrograms(git).env, ...git.userLocale };
   endProgress();
   const child = spawn('sh', ['-c', `${editor} "$@"`, editor, file], { cwd: git.cwd, env, stdio: 'inherit' });
   const code = await new Promise<number | null>((done, fail) => {

@@ -42,6 +42,12 @@ export function nothingPicked({ session_id: id }: SessionRecord, { ref }: Landin
   });
 }
 
+export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
+  return new AgtError(`nothing to accept: only untracked files are left in session "${id}"`, {
+    hints: [`take them all the same: --untracked=all (${listSome(paths, LISTED)})`],
+  });
+}
+
 export function nothingToAccept({ session_id: id }: SessionRecord, { ref }: LandingTarget): AgtError {
   return new AgtError(`nothing to accept: "${shortBranch(ref)}" has all work of session "${id}"`, {
     hints: [`end the session: agt session remove ${id}`],

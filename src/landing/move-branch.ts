@@ -7,6 +7,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitFailed, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
 import { moveLockedRef, type RefMove } from '../git/run/ref-transaction.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { uninterrupted } from '../process/interrupts.ts';
@@ -24,7 +25,8 @@ export class BranchMoved extends AgtError {
 }
 
 /** Brings a worktree from one commit or tree to another. @throws AgtError if git refuses; then nothing has changed. */
-export async function bringAlong(git: Git, from: string, to: string): Promise<void> {
+export async function bringAlong(worktree: Git, from: string, to: string): Promise<void> {
+  const git = withUsersPrograms(worktree);
   const args = ['read-tree', '-m', '-u', from, to];
   reportProgress('bringing the worktree along');
   let run = await runGit(git, args, { detached: true });
@@ -61,7 +63,7 @@ export async function moveBranch(
   move: RefMove,
   action: () => Promise<void>,
 ): Promise<void> {
-  const git = inDirectory(repository.git, worktree ?? repository.git.cwd);
+  const git = withUsersPrograms(inDirectory(repository.git, worktree ?? repository.git.cwd));
   try {
     await uninterrupted(() => moveLockedRef(git, move, action));
   } catch (error) {

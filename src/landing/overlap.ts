@@ -11,26 +11,35 @@ import { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
+import { SUBMODULE } from './users-side.ts';
 
 /** Paths that a message lists. */
 const LISTED = 10;
 
 /** @throws AgtError that names the files. `git` runs in the user's worktree. */
 export async function refuseOverlap(git: Git, changes: readonly DiffEntry[]): Promise<void> {
-  const changed = new Set(changes.map(({ path }) => path));
-  const overlap = new Map((await uncommitted(git)).filter(([path]) => changed.has(path)));
+  const changed = new Map(changes.map((change) => [change.path, change]));
+  const isOverlap = ([path, kind]: readonly [path: string, kind: string]) =>
+    changed.has(path) && !(kind === UNSTAGED && onlyMovesSubmodule(changed.get(path)));
+  const overlap = new Map((await uncommitted(git)).filter(isOverlap));
   for (const [path, flag] of await hiddenChanges(git, changes))
     overlap.set(path, `changed, but ${flag} hides it from git; see: git update-index --no-${flag}`);
-  for (const path of untracked(git, changes)) if (!overlap.has(path)) overlap.set(path, UNTRACKED);
+  for (const [path, kind] of inTheWay(git, changes)) if (!overlap.has(path)) overlap.set(path, kind);
   refuse(git, overlap);
+}
+
+/** git leaves the folder of a submodule as it is, and what differs there still differs afterwards. */
+function onlyMovesSubmodule(change: DiffEntry | undefined): boolean {
+  return change?.before?.mode === SUBMODULE && change.after?.mode === SUBMODULE;
 }
 
 /** For a worktree whose uncommitted files are part of the change: looks for the others alone. @throws AgtError */
 export function refuseInTheWay(git: Git, changes: readonly DiffEntry[]): void {
-  refuse(git, new Map(untracked(git, changes).map((path) => [path, UNTRACKED])));
+  refuse(git, inTheWay(git, changes));
 }
 
 const UNTRACKED = 'not tracked';
+const UNSTAGED = 'not committed';
 
 /** `overlap`: kinds by path. */
 function refuse(git: Git, overlap: ReadonlyMap<string, string>): void {
@@ -46,11 +55,32 @@ function refuse(git: Git, overlap: ReadonlyMap<string, string>): void {
   });
 }
 
-/** Files and links on disk that git does not track, in the place of new files. */
-function untracked(git: Git, changes: readonly DiffEntry[]): string[] {
+/** Files and links on disk that git does not track, in the place of new files; kinds by path. */
+function inTheWay(git: Git, changes: readonly DiffEntry[]): Map<string, string> {
   const goes = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
   const added = changes.filter(({ before }) => before === undefined);
-  return [...new Set(added.flatMap(({ path }) => inTheWay(git.cwd, path, goes)))];
+  const untracked = added.flatMap(({ path }) => untrackedAt(git.cwd, path, goes));
+  const submodules = replacedSubmodules(changes).filter(
+    (path) => statIn(git.cwd, path)?.isDirectory() === true && filesBelow(git.cwd, path).length > 0,
+  );
+  return new Map([
+    ...untracked.map((path) => [path, UNTRACKED] as const),
+    ...submodules.map(
+      (path) =>
+        [path, `the folder of a submodule; empty it: git submodule deinit ${displayPath(path)}`] as const,
+    ),
+  ]);
+}
+
+/** Files take their place. git would delete the folder with all that is in it: a `.git` with commits, ignored files. */
+function replacedSubmodules(changes: readonly DiffEntry[]): string[] {
+  const parents = new Set(
+    changes.flatMap(({ path, after }) => (after === undefined ? [] : parentDirectories(path))),
+  );
+  return changes
+    .filter(({ before, after }) => before?.mode === SUBMODULE && after?.mode !== SUBMODULE)
+    .filter(({ path, after }) => after !== undefined || parents.has(path))
+    .map(({ path }) => path);
 }
 
 /** Tracked files with staged or unstaged changes. */
@@ -58,7 +88,7 @@ async function uncommitted(git: Git): Promise<[path: string, kind: string][]> {
   const args = ['status', '--porcelain=v1', '-z', '--untracked-files=no', '--no-renames'];
   const output = (await gitBytes(git, args)).toString('latin1');
   const entries = output.split('\0').filter((entry) => entry !== '');
-  return entries.map((entry) => [entry.slice(3), entry[0] === ' ' ? 'not committed' : 'staged']);
+  return entries.map((entry) => [entry.slice(3), entry[0] === ' ' ? UNSTAGED : 'staged']);
 }
 
 /** Changed files that the user told git not to look at, with the flag: git would refuse without a word on why. */
@@ -88,7 +118,7 @@ function statIn(worktree: string, path: string): Stats | undefined {
 }
 
 /** Files and links on disk that a new file would replace. `goes`: tracked files that the same change deletes. */
-function inTheWay(worktree: string, path: string, goes: ReadonlySet<string>): string[] {
+function untrackedAt(worktree: string, path: string, goes: ReadonlySet<string>): string[] {
   for (const parent of parentDirectories(path).reverse()) {
     const found = statIn(worktree, parent);
     if (found === undefined) return [];

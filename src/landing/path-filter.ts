@@ -1,8 +1,10 @@
 /** Leaves out changed paths that the user does not want. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
-import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../git/run/git.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { diffTrees } from './sandbox-content.ts';
+import type { Workbench } from './workbench.ts';
 
 interface Patterns {
   readonly include: readonly string[];
@@ -15,13 +17,14 @@ interface Choice {
   readonly leftOut: readonly string[];
 }
 
-/** The tree with the chosen changes since `base` alone. `git` has an index of its own. */
+/** The tree with the chosen changes since `base` alone. */
 export async function choosePaths(
-  git: Git,
+  bench: Workbench,
   { base, tree }: { readonly base: string; readonly tree: string },
   { include, exclude }: Patterns,
 ): Promise<Choice> {
   if (include.length === 0 && exclude.length === 0) return { tree, leftOut: [] };
+  const { git } = bench;
   const wanted = await matcher({ include, exclude });
   const changes = await diffTrees(git, base, tree, {});
   for (const pattern of exclude) {
@@ -37,23 +40,26 @@ export async function choosePaths(
       hints: [`changed files: ${changes.map(({ path }) => displayPath(path)).join(', ') || 'none'}`],
     });
   }
-  await gitText(git, ['read-tree', tree]);
-  const none = '0'.repeat(base.length);
-  const lines = left.map(({ path, before }) =>
-    before === undefined ? `0 ${none}\t${path}\0` : `${before.mode} ${before.oid}\t${path}\0`,
-  );
-  await gitBytes(git, ['update-index', '-z', '--index-info'], {
-    input: Buffer.from(lines.join(''), 'latin1'),
-  });
-  const chosen = await gitText(git, [...FSYNC_ARGS, 'write-tree']);
-  const taken = await diffTrees(git, base, chosen, {});
+  const chosen = await leaveOut(bench, tree, left);
+  const taken = await diffTrees(git, base, chosen.tree, {});
   if (taken.length !== changes.length - left.length) {
     throw new AgtError('the patterns take only a part of a file that became a directory, or the reverse', {
       hints: ['change the patterns so that they match all of it or nothing'],
     });
   }
+  return chosen;
+}
+
+/** The tree as it was before these changes. */
+export async function leaveOut(
+  { git, index }: Workbench,
+  tree: string,
+  left: readonly DiffEntry[],
+): Promise<Choice> {
+  if (left.length === 0) return { tree, leftOut: [] };
+  const edits = left.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]);
   return {
-    tree: chosen,
+    tree: await editTree(withIndex(git, index), { tree }, edits),
     leftOut: left.map(({ path }) => displayPath(path)),
   };
 }

@@ -1,4 +1,5 @@
 /** `--commits`: takes some commits of the agent onto the branch, or some steps that snapshots record, in memory. */
+import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -6,14 +7,14 @@ import { refuseSessionFolders } from '../session/lifecycle/export.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
-import type { Landable, LandingPlan } from './accept-request.ts';
+import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
-import { mergeWithBase, type Sides } from './merge-in-memory.ts';
+import { mergeWithBase } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
 import { diffTrees } from './sandbox-content.ts';
-import { treesOfStep } from './snapshot-step.ts';
-import type { Workbench } from './workbench.ts';
+import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
+import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 
 export async function pickCommits(
   repository: Repository,
@@ -26,9 +27,13 @@ export async function pickCommits(
     repository,
     picks.flatMap((pick) => (typeof pick === 'string' ? pick : [])),
   );
+  const { steps, untracked, leftOut } = await stepsOf(repository, record, picks, request);
   let tip = target.tip;
   for (const pick of picks) {
-    const { base, theirs } = await sidesOf(repository, record, bench, pick);
+    const { base, theirs } =
+      typeof pick === 'string'
+        ? { base: await resolveObject(git, `${pick}^`), theirs: pick }
+        : await treesOfStep(repository, record, bench, steps.get(pick) ?? []);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
@@ -45,20 +50,33 @@ export async function pickCommits(
     commit: tip,
     source: undefined,
     changes,
-    leftOut: [],
+    untracked,
+    leftOut,
     warnings: [],
   };
 }
 
-async function sidesOf(
+/** The changes of each step that is a snapshot. */
+async function stepsOf(
   repository: Repository,
   record: SessionRecord,
-  bench: Workbench,
-  pick: Pick,
-): Promise<Omit<Sides, 'ours'>> {
-  if (typeof pick === 'string') return { base: await resolveObject(bench.git, `${pick}^`), theirs: pick };
-  const { before, after } = await treesOfStep(repository, record, bench, pick);
-  return { base: before, theirs: after };
+  picks: readonly Pick[],
+  request: AcceptRequest,
+) {
+  const snapshots = picks.filter((pick) => typeof pick !== 'string');
+  const found = await Promise.all(
+    snapshots.map(async (step) => [step, await ownChangesOf(repository, record, step)] as const),
+  );
+  const untracked = await untrackedAmong(
+    repository,
+    record,
+    found.flatMap(([, changes]) => changes),
+  );
+  const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
+  const steps = found.map(
+    ([step, changes]) => [step, changes.filter(({ path }) => !unwanted.has(path))] as const,
+  );
+  return { steps: new Map(steps), untracked, leftOut: [...unwanted].map(displayPath) };
 }
 
 /** A commit of the agent, or a snapshot. */

@@ -7,15 +7,17 @@ import { refuseSessionFolders } from '../session/lifecycle/export.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { withoutFailedCalls } from './failed-calls.ts';
-import { conflictError, nothingToAccept, onlyFailedCalls } from './landing-errors.ts';
+import { conflictError, nothingToAccept, onlyFailedCalls, onlyUntracked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { draftMessage } from './message.ts';
-import { choosePaths } from './path-filter.ts';
+import { choosePaths, leaveOut } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { isAncestor } from './recover.ts';
-import { diffTrees, mergeBase, readSandbox, type SandboxContent, SUBMODULE } from './sandbox-content.ts';
+import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import type { LandingTarget } from './target.ts';
+import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
+import { SUBMODULE } from './users-side.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(
@@ -32,7 +34,12 @@ export async function planLanding(
     : await withoutFailedCalls(repository, record, bench, content, landable.newer);
   const landed = await landedSource(git, record, target, content.head);
   const base = landed ?? (await mergeBase(git, target.tip, content.head));
-  const { tree, leftOut } = await choosePaths(git, { base, tree: calls.tree }, request);
+  const chosen = await choosePaths(bench, { base, tree: calls.tree }, request);
+  const added = await diffTrees(git, base, chosen.tree, {});
+  const untracked = request.committedOnly ? [] : await untrackedAmong(repository, record, added);
+  const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
+  const left = added.filter(({ path }) => unwanted.has(path));
+  const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
   const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);
   const merged =
     landed === undefined
@@ -42,7 +49,7 @@ export async function planLanding(
   const changes = await diffTrees(git, target.tip, merged.tree, {});
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
-    throw nothingToAccept(record, target);
+    throw leftOut.length > 0 ? onlyUntracked(record, leftOut) : nothingToAccept(record, target);
   }
   const commits = await commitsBetween(
     git,
@@ -58,7 +65,13 @@ export async function planLanding(
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     changes,
-    leftOut: [...calls.leftOut, ...leftOut, ...(request.committedOnly ? readable(content) : [])],
+    untracked,
+    leftOut: [
+      ...calls.leftOut,
+      ...chosen.leftOut,
+      ...leftOut,
+      ...(request.committedOnly ? readable(content) : []),
+    ],
     warnings: [
       ...(calls.leftOut.length === 0 ? [] : [failedWarning(calls.leftOut)]),
       ...changes.flatMap((change) => submoduleWarning(change)),

@@ -2,13 +2,16 @@
  * Ends a move of a branch during which agt was killed. If the branch has not moved, agt brings the worktree back to the
  * branch: a git that was killed may have written some of the files, and the last one in part.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
+import { withOpenDirectories } from '../disk/open-directories.ts';
+import { parentPath } from '../disk/parent-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, errorCode } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import {
   type Git,
   gitAnswer,
@@ -18,9 +21,8 @@ import {
   resolveObject,
   runGit,
 } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
-import { removeFile } from '../session/in-place/checkout.ts';
-import { isBegun } from '../session/in-place/half-written.ts';
 import type { BranchMove } from '../session/state.ts';
 import { diffTrees } from './sandbox-content.ts';
 
@@ -33,7 +35,7 @@ export async function settleMove(repository: Repository, move: BranchMove): Prom
   const tip = await resolveObject(git, onto);
   if (to !== undefined && tip !== undefined && (await isReached(git, move, tip))) return true;
   if (worktree !== undefined && tip === from && (await hasCheckedOut(git, worktree, onto)))
-    await bringBack(inDirectory(git, worktree), move, places);
+    await bringBack(withUsersPrograms(inDirectory(git, worktree)), move, places);
   return false;
 }
 
@@ -130,11 +132,56 @@ async function isDebris(git: Git, { path, before, after }: DiffEntry): Promise<b
 }
 
 async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {
-  const lines = changes.map(({ path, before, after }) =>
-    before === undefined
-      ? `0 ${'0'.repeat(after?.oid.length ?? 0)}\t${path}\0`
-      : `${before.mode} ${before.oid}\t${path}\0`,
+  const edits = changes.map(
+    ({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`],
   );
-  const input = Buffer.from(lines.join(''), 'latin1');
-  if (lines.length > 0) await gitBytes(git, ['update-index', '-z', '--index-info'], { input });
+  const [first] = changes;
+  await editIndex(git, edits, (first?.before ?? first?.after)?.oid.length ?? 0);
+}
+
+/** Whether the file on disk is missing, or the content of `version` or its beginning. */
+async function isBegun(git: Git, path: string, version: DiffEntry['after']): Promise<boolean> {
+  if (version?.mode === '160000') return false;
+  const found = readIfThere(git.cwd, path);
+  if (found === undefined) return true;
+  if (version === undefined) return false;
+  const whole =
+    version.mode === '120000'
+      ? await gitBytes(git, ['cat-file', 'blob', version.oid])
+      : await gitBytes(git, ['cat-file', '--filters', `--path=${displayable(path)}`, version.oid]);
+  return found !== 'no file' && whole.subarray(0, found.length).equals(found);
+}
+
+/** An argument of git is UTF-8; for other names the attributes of no path apply. */
+function displayable(path: string): string {
+  return Buffer.from(path, 'latin1').toString();
+}
+
+function readIfThere(worktree: string, path: string): Buffer | 'no file' | undefined {
+  return withOpenDirectories(worktree, (disk) => {
+    try {
+      const entry = disk.entry(path);
+      const stat = lstatSync(entry);
+      if (stat.isSymbolicLink()) return readlinkSync(entry, { encoding: 'buffer' });
+      return stat.isFile() ? readFileSync(entry) : 'no file';
+    } catch (error) {
+      return errorCode(error) === 'ENOENT' ? undefined : 'no file'; // such as a link on the way
+    }
+  });
+}
+
+/** And the directories that are empty then. Follows no link on the way. */
+function removeFile(worktree: string, path: string): void {
+  withOpenDirectories(worktree, (disk) => {
+    if (disk.lstat(path) === undefined) return;
+    unlinkSync(disk.entry(path));
+    try {
+      for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
+        disk.forget(parent);
+        rmdirSync(disk.entry(parent));
+      }
+    } catch {
+      // it is not empty
+    }
+  });
 }

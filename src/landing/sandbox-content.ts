@@ -1,26 +1,26 @@
 /** The content of a sandbox as a tree: its commits, and its uncommitted files as `git add --all` would store them. */
-import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import {
-  FSYNC_ARGS,
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitFailed,
-  gitText,
-  inDirectory,
-  runGit,
-} from '../git/run/git.ts';
+  addAll,
+  copyIndex,
+  editTree,
+  type IndexEdit,
+  withIndex,
+  writeTree,
+} from '../git/objects/scratch-index.ts';
+import { type Git, gitAnswer, gitBytes, gitFailed, gitText, inDirectory } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { requireReadableSandbox } from '../session/sandbox-place.ts';
 import { refuseOperation } from './target.ts';
+import { isUsersRepository, SUBMODULE } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
 
 export interface SandboxContent {
@@ -69,44 +69,36 @@ export async function readSandbox(
   const head = await requireSettled(repository, record);
   const git = inDirectory(repository.git, record.sandbox);
   reportProgress('reading the sandbox');
-  const whole = await treeOfFiles(git, bench);
-  const uncommitted = await diffTrees(git, head, whole, bench);
+  const { tree: whole, uncommitted } = await uncommittedWork(repository, record, bench, head);
   await refuseRepositories(git, whole, uncommitted, bench);
   const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
   return { head, tree, uncommitted };
 }
 
-/** A whole, plain index, and git's own checks. */
-const ADD_SETTINGS = ['core.splitIndex=false', 'core.fsmonitor=false', 'add.ignoreErrors=false'];
-const ADD = [
-  ...FSYNC_ARGS,
-  ...ADD_SETTINGS.flatMap((setting) => ['-c', setting]),
-  'add',
-  '--all',
-  '--sparse',
-  '--',
-  ':/',
-];
-
-async function treeOfFiles(git: Git, { dir, objects }: Workbench): Promise<string> {
-  const index = join(dir, 'sandbox-index');
-  const own = join(await gitText(git, ['rev-parse', '--absolute-git-dir']), 'index');
-  const env = { ...objects, GIT_INDEX_FILE: index };
-  if (existsSync(own)) copyIndex(own, index);
-  else await gitText(git, ['read-tree', 'HEAD'], { env });
-  const added = await runGit(git, ADD, { env });
-  const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
-  if (empty !== undefined) throw hasRepositories([empty]);
-  if (added.exitCode !== 0) throw gitFailed(ADD, added);
-  return gitText(git, [...FSYNC_ARGS, 'write-tree'], { env });
+async function uncommittedWork(
+  repository: Repository,
+  record: SessionRecord,
+  bench: Workbench,
+  head: string,
+): Promise<Omit<SandboxContent, 'head'>> {
+  const tree = await treeOfFiles(inDirectory(repository.git, record.sandbox), bench);
+  const changes = await diffTrees(bench.git, head, tree, {});
+  const isUsers = await isUsersRepository(repository, record);
+  const users = changes.filter(isUsers);
+  if (users.length === 0) return { tree, uncommitted: changes };
+  const edits = users.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]);
+  const own = await editTree(withIndex(bench.git, bench.index), { tree }, edits);
+  return { tree: own, uncommitted: changes.filter((change) => !isUsers(change)) };
 }
 
-/** The copy is not younger: git reads a file again if it changed at the time of the index or later. */
-function copyIndex(from: string, to: string): void {
-  const { mtimeMs } = statSync(from);
-  copyFileSync(from, to);
-  const seconds = Math.floor(mtimeMs / 1000);
-  utimesSync(to, seconds, seconds);
+async function treeOfFiles(git: Git, { dir, objects }: Workbench): Promise<string> {
+  const writing = { ...git, env: { ...git.env, ...objects } };
+  const index = await copyIndex(writing, gitDirOf(git.cwd), join(dir, 'sandbox-index'));
+  const added = await addAll(index);
+  const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
+  if (empty !== undefined) throw hasRepositories([empty]);
+  if (added.exitCode !== 0) throw gitFailed(['add'], added);
+  return writeTree(index);
 }
 
 /** Files that differ; paths hold one byte per character. */
@@ -120,8 +112,6 @@ export async function diffTrees(
   const output = await gitBytes(git, args, { env: objects });
   return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
 }
-
-export const SUBMODULE = '160000';
 
 /** git would store only the name of the commit of a repository inside the sandbox, and its files would be lost. */
 async function refuseRepositories(

@@ -1,19 +1,22 @@
 /** The step that a snapshot records: how the sandbox changed since the snapshot before, as git would store the files. */
 import { existsSync } from 'node:fs';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
+import type { Sides } from './merge-in-memory.ts';
 import type { Workbench } from './workbench.ts';
 
 /** In the sandbox. The first snapshot of a history follows the start commit, which has the files at its top. */
 export async function changesOf(git: Git, record: SessionRecord, snapshot: Snapshot): Promise<DiffEntry[]> {
-  const from =
-    snapshot.previous === undefined ? `${record.from_commit}^{tree}` : `${snapshot.previous}:sandbox`;
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, `${snapshot.commit}:sandbox`];
+  const { previous, commit } = snapshot;
+  const from = previous === undefined ? `${record.from_commit}^{tree}` : await sandboxTree(git, previous);
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, await sandboxTree(git, commit)];
   const output = (await gitBytes(git, args)).toString('latin1');
   return parseRawDiff(output, decodePath).get('') ?? [];
 }
@@ -23,23 +26,15 @@ type Version = DiffEntry['before'];
 /** A tree with other versions of some files: as git stores them; a snapshot has their bytes on disk. */
 export async function treeWith(
   sandbox: Git,
-  { git, objects }: Workbench,
+  { git, index, objects }: Workbench,
   tree: string,
   versions: ReadonlyMap<string, Version>,
 ): Promise<string> {
   if (versions.size === 0) return tree;
-  const lines: string[] = [];
-  for (const [path, version] of versions) {
-    const entry =
-      version === undefined
-        ? `0 ${'0'.repeat(tree.length)}`
-        : await cleanEntry(sandbox, objects, path, version);
-    lines.push(`${entry}\t${path}\0`);
-  }
-  await gitText(git, ['read-tree', tree]);
-  const input = Buffer.from(lines.join(''), 'latin1');
-  await gitBytes(git, ['update-index', '-z', '--index-info'], { input });
-  return gitText(git, [...FSYNC_ARGS, 'write-tree']);
+  const edits: IndexEdit[] = [];
+  for (const [path, version] of versions)
+    edits.push([path, version && (await cleanEntry(sandbox, objects, path, version))]);
+  return editTree(withIndex(git, index), { tree }, edits);
 }
 
 const LINK = '120000';
@@ -58,27 +53,27 @@ async function cleanEntry(
   return `${version.mode} ${await gitText(sandbox, args, { input, env })}`;
 }
 
-export interface Step {
-  readonly before: string;
-  readonly after: string;
+/** Of a step. Files that git ignores stay out, and those of repositories inside the sandbox. */
+export async function ownChangesOf(
+  { git }: Repository,
+  record: SessionRecord,
+  snapshot: Snapshot,
+): Promise<DiffEntry[]> {
+  return withoutForeign(inDirectory(git, record.sandbox), await changesOf(git, record, snapshot));
 }
 
-/**
- * Two trees that differ in the step alone; the rest of both is that of the sandbox's HEAD. Files that git ignores stay
- * out, and those of repositories inside the sandbox.
- */
+/** Two trees that differ in these changes alone; the rest of both is that of the sandbox's HEAD. */
 export async function treesOfStep(
-  repository: Repository,
+  { git }: Repository,
   record: SessionRecord,
   bench: Workbench,
-  snapshot: Snapshot,
-): Promise<Step> {
-  const sandbox = inDirectory(repository.git, record.sandbox);
-  const changes = await withoutForeign(sandbox, await changesOf(repository.git, record, snapshot));
+  changes: readonly DiffEntry[],
+): Promise<Omit<Sides, 'ours'>> {
+  const sandbox = inDirectory(git, record.sandbox);
   const tree = await gitText(sandbox, ['rev-parse', '--verify', 'HEAD^{tree}']);
   const treeOf = (when: 'before' | 'after') =>
     treeWith(sandbox, bench, tree, new Map(changes.map((change) => [change.path, change[when]])));
-  return { before: await treeOf('before'), after: await treeOf('after') };
+  return { base: await treeOf('before'), theirs: await treeOf('after') };
 }
 
 async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Promise<DiffEntry[]> {

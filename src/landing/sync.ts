@@ -30,6 +30,8 @@ export interface SyncRequest {
   readonly rebase: boolean;
   /** The branch to bring in; undefined: the user branch. */
   readonly from: string | undefined;
+  /** Milliseconds to wait for another process that works on the session. */
+  readonly waitMs: number;
   readonly dryRun: boolean;
   readonly now: Date;
 }
@@ -45,6 +47,8 @@ export interface SyncResult {
   /** Paths to solve; none: done. */
   readonly conflicts: readonly string[];
   readonly operation: 'merge' | 'rebase';
+  /** git ended without an operation in progress. The record still has the intent. */
+  readonly isRefused?: true;
 }
 
 export async function syncSession(
@@ -59,9 +63,12 @@ export async function syncSession(
   }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(repository, found);
-  return withSessionLock(repository, record.session_id, (session) =>
-    sync(session, session.read() ?? record, request),
-  );
+  const action = (session: LockedSession) => sync(session, session.read() ?? record, request);
+  const result = await withSessionLock(repository, record.session_id, action, { waitMs: request.waitMs });
+  if (!result.isRefused) return result;
+  // Before git refuses, it may have written some files, or a merge into AUTO_MERGE.
+  await finishSync(repository, result.record);
+  throw refused(record, result);
 }
 
 async function sync(
@@ -74,17 +81,18 @@ async function sync(
   await breakLocks(session.repository, record);
   const { now } = request;
   const captured = await captureSession(session, record, { now, label: 'before sync' });
-  // It may refuse, so agt tries it before the intent is written.
+  // Both may refuse, so agt tries them before the intent is written. git would replace a repository in the sandbox.
   const goesOn = await goOnFromLanded(session.repository, record, plan, true);
+  if (!goesOn) await conflictsOfSync(session.repository, record, plan);
   const begun = begin(session, record, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = inDirectory(session.repository.git, record.sandbox);
   const isDone = goesOn && (await goOnFromLanded(session.repository, record, plan, false));
   const exitCode = isDone ? 0 : await runSync(git, plan);
   failurePoint('sync: git has ended');
+  if (exitCode !== 0 && (await operationIn(git)) === null) return { ...plan, record: begun, isRefused: true };
   const done = complete(session, begun, 'sync', now);
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   if (exitCode === 0) return { ...plan, record: done, head };
-  if ((await operationIn(git)) === null) throw refused(record, plan);
   const conflicts = await unmergedPaths(git);
   if (conflicts.length === 0) throw notCommitted(record, plan);
   return { ...plan, record: done, head, conflicts };

@@ -7,7 +7,12 @@ export const packed = isSea();
 
 /** The base name of argv[0]: `git`, `agt`, … */
 export function programName(): string {
-  return basename(packed ? process.argv0 : (process.argv[1] ?? process.argv0));
+  return basename(programPath());
+}
+
+/** argv[0], or the script that a Node runs. */
+export function programPath(): string {
+  return packed ? process.argv0 : (process.argv[1] ?? process.argv0);
 }
 
 /** The arguments. Node puts the executable and the script (if packed: argv[0]) before them. */

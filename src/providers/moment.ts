@@ -58,7 +58,7 @@ export function momentNumbers(agtDir: string, id: string): number[] {
   }
 }
 
-/** For all frozen folders that the records of a session name, also those that wait to be captured. */
+/** For all frozen folders that the records of a session name. */
 export function momentTokens(agtDir: string, { session_id: id, sandbox }: MomentOwner): Token[] {
   const frozen = frozenDirectory(dirname(dirname(sandbox)));
   return momentNumbers(agtDir, id).flatMap((number) => {
@@ -86,13 +86,4 @@ export function isThere({ token }: Moment): boolean {
 export function isUsableMoment(moment: Moment): boolean {
   const { kind, path } = moment.token;
   return isThere(moment) && providerOf(kind).isFrozen?.(path) !== false;
-}
-
-/**
- * A read-only folder with the content of a snapshot: `sandbox`, `xdg` and `config`. Undefined if agt keeps none; it may
- * go at any time. `commit` is that of the snapshot.
- */
-export function frozenView(agtDir: string, owner: MomentOwner, commit: string): string | undefined {
-  const moment = listMoments(agtDir, owner).findLast((one) => one.commit === commit && isUsableMoment(one));
-  return moment?.token.path;
 }

@@ -12,6 +12,7 @@ import { makeDirectories } from '../disk/make-directories.ts';
 import { AgtError, EXIT, usageError } from '../errors.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
 import { prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
@@ -44,7 +45,12 @@ export interface Cloned {
   readonly empty: boolean;
 }
 
-export async function cloneRepository(git: Git, settings: Settings, request: CloneRequest): Promise<Cloned> {
+export async function cloneRepository(
+  access: Git,
+  settings: Settings,
+  request: CloneRequest,
+): Promise<Cloned> {
+  const git = withUsersPrograms(access);
   const name = directoryName(request.url);
   const bare = join(request.parent, `${name}.git`);
   const area = join(request.parent, name);

@@ -24,12 +24,10 @@ export function prefixesFile(agtDir: string): string {
   return join(agtDir, 'prefixes');
 }
 
-/** Settings of an agt clone. */
 export function areaConfigFile(area: string): string {
   return join(area, '.agt', 'config');
 }
 
-/** Session folders of an agt clone. */
 export function areaSessions(area: string): string {
   return join(area, 'sessions');
 }
@@ -39,14 +37,6 @@ export function departingFolder(sessionFolder: string): string {
   return join(dirname(sessionFolder), `.removing-${basename(sessionFolder)}`);
 }
 
-/** Where agt moves a session folder while another one takes its place. */
-export function replacedFolder(sessionFolder: string): string {
-  return join(dirname(sessionFolder), `${REPLACED}${basename(sessionFolder)}`);
-}
-
-export const REPLACED = '.replaced-';
-
-/** Session metadata, one file for each session. */
 export function recordsDirectory(agtDir: string): string {
   return join(agtDir, 'sessions');
 }
@@ -68,6 +58,11 @@ export function timestampFile(agtDir: string, sessionId: string): string {
 /** The stat cache of a session. */
 export function statCacheFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'scan', sessionId);
+}
+
+/** Git directories of submodules of a sandbox that is gone: a directory with a number for each removal. */
+export function submodulesDirectory(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'modules', sessionId);
 }
 
 /** git's answers about the refs of a session at its last capture. */
@@ -140,8 +135,9 @@ export function questionsPipe(agtDir: string): string {
 }
 
 /** Files about one session that agt deletes together with its metadata. */
-export function sessionCaches(agtDir: string, sessionId: string): string[] {
+export function sessionFiles(agtDir: string, sessionId: string): string[] {
   return [
+    submodulesDirectory(agtDir, sessionId),
     statCacheFile(agtDir, sessionId),
     knownRefsFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),
@@ -240,10 +236,7 @@ export function mountPoints(agtDir: string, sessionsDir: string): string {
 }
 
 /** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */
-export function templateFiles(
-  agtDir: string,
-  nonce = '',
-): { readonly record: string; readonly index: string; readonly statCache: string } {
+export function templateFiles(agtDir: string, nonce = '') {
   const directory = join(agtDir, 'template');
   return {
     record: join(directory, 'record.json'),
@@ -257,13 +250,9 @@ export function momentsDirectory(agtDir: string, sessionId: string): string {
   return join(agtDir, 'frozen', sessionId);
 }
 
-export function momentFiles(
-  agtDir: string,
-  sessionId: string,
-  number: number,
-): { readonly record: string; readonly statCache: string; readonly index: string } {
+export function momentFiles(agtDir: string, sessionId: string, number: number) {
   const file = (end: string) => join(momentsDirectory(agtDir, sessionId), `${number}.${end}`);
-  return { record: file('json'), statCache: file('scan'), index: file('index') };
+  return { record: file('json'), statCache: file('scan') };
 }
 
 /** The start of the name of a frozen moment; its nonce is the end. */

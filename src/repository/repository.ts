@@ -1,18 +1,19 @@
 /** The repository that agt works in, its settings and the directory of its sessions. */
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath, readArea } from '../config/local-config.ts';
 import { prefixesInUse } from '../config/prefixes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { AllPrefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
-import { discoverRepository } from '../git/files/discover-repository.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
-import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
+import { type Git, inDirectory } from '../git/run/git.ts';
+import { once } from '../once.ts';
 import type { FoundRepository } from './find-repository.ts';
-import { agtDirectory, areaSessions } from './layout.ts';
+import { agtDirectory } from './layout.ts';
 import { folderOfNamespace, namespaceFiles } from './namespace-files.ts';
+import { findSessionsPlace, type SessionsPlace } from './sessions-place.ts';
 
 export interface Repository {
   /** Runs in the main worktree, since relative URLs of remotes depend on it; in a bare repository, in the repository. */
@@ -25,6 +26,7 @@ export interface Repository {
   readonly area: string | undefined;
   /** Absolute path of the directory that holds the session folders. */
   readonly sessionsDir: () => Promise<string>;
+  readonly sessionsPlace: () => Promise<SessionsPlace>;
   /** Top of the worktree that the command was called in; undefined outside a worktree. */
   readonly worktree: string | undefined;
   readonly configFile: string;
@@ -44,48 +46,20 @@ export function openRepository(
   const area = readArea(commonDir);
   const configFile = localConfigPath(commonDir);
   const settings = readSettings(configFile);
-  let sessionsDir: Promise<string> | undefined;
+  const owner = { git: ownGit, commonDir, main, area, chosen: settings.sessionsDir };
+  const sessionsPlace = once(() => findSessionsPlace(owner));
   return {
     git: ownGit,
     commonDir,
     agtDir: agtDirectory(commonDir),
     area,
-    sessionsDir: () => {
-      // git knows a worktree by its path without links.
-      sessionsDir ??= (
-        area === undefined ? siblingSessionsDir(ownGit, main) : Promise.resolve(areaSessions(area))
-      ).then(withoutLinks);
-      return sessionsDir;
-    },
+    sessionsDir: async () => (await sessionsPlace()).directory,
+    sessionsPlace,
     worktree,
     configFile,
     settings,
     prefixes: prefixesInUse(agtDirectory(commonDir), settings),
   };
-}
-
-/** The end of the path need not exist. */
-function withoutLinks(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
-  return join(withoutLinks(dirname(path)), basename(path));
-}
-
-/**
- * `<repo>.agt/sessions`, beside an ordinary repository: inside a worktree, editors and watchers would walk into it. For
- * the same reason, the sessions of a submodule go beside the outermost superproject.
- */
-async function siblingSessionsDir(git: Git, main: string): Promise<string> {
-  let outer = main;
-  // Only a worktree inside another one can be a submodule.
-  while (discoverRepository(dirname(outer), git.env) !== undefined) {
-    const superproject = await gitAnswer(inDirectory(git, outer === main ? git.cwd : outer), [
-      'rev-parse',
-      '--show-superproject-working-tree',
-    ]);
-    if (!superproject) break;
-    outer = superproject;
-  }
-  return join(`${outer}.agt`, relative(outer, main), 'sessions');
 }
 
 /** The worktree that the repository was made with; for a bare repository, the repository itself. */

@@ -109,6 +109,25 @@ export function passSignals(commands: () => readonly RunningCommand[], onEnding:
   };
 }
 
+/** Starts a command and passes signals on to it until `finish` is done. */
+export async function withCommand<T>(
+  line: CommandLine,
+  finish: (command: RunningCommand) => Promise<T>,
+): Promise<T> {
+  const commands: RunningCommand[] = [];
+  const release = passSignals(
+    () => commands,
+    () => {},
+  );
+  try {
+    const command = startCommand(line);
+    commands.push(command);
+    return await finish(command);
+  } finally {
+    release();
+  }
+}
+
 /** The exit code of the command. If such a signal has killed the command, it ends agt as well, as in a shell. */
 export function endAs({ exitCode, signal }: CommandEnd): number {
   if (signal !== undefined && ENDING.includes(signal)) process.kill(process.pid, signal);

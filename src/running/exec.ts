@@ -6,13 +6,7 @@ import type { CaptureResult } from '../autocommit/capture.ts';
 import { isAgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
-import {
-  type CommandEnd,
-  type CommandLine,
-  passSignals,
-  type RunningCommand,
-  startCommand,
-} from './command.ts';
+import { type CommandEnd, type CommandLine, withCommand } from './command.ts';
 import { type CallToRecord, recordCall } from './record-call.ts';
 
 export interface ExecRequest extends Omit<CallToRecord, 'call' | 'now'> {
@@ -37,14 +31,7 @@ export async function execTool(
   record: SessionRecord,
   request: ExecRequest,
 ): Promise<ExecResult> {
-  const commands: RunningCommand[] = [];
-  const release = passSignals(
-    () => commands,
-    () => {},
-  );
-  try {
-    const command = startCommand(request.line);
-    commands.push(command);
+  return withCommand(request.line, async (command) => {
     const result = await command.ended.then((end): ExecResult => ({ end }), startFailure);
     if (request.isReadOnly) return result;
     const outcome = result.end.exitCode === 0 ? 'succeeded' : 'failed';
@@ -55,9 +42,7 @@ export async function execTool(
     } catch (recordError) {
       return { ...result, recordError };
     }
-  } finally {
-    release();
-  }
+  });
 }
 
 function startFailure(startError: unknown): ExecResult {

@@ -19,11 +19,12 @@ export async function markFailed(
   now: Date,
 ): Promise<void> {
   if (isBusy(error)) return;
-  await writeFailure(repository, id, { now, reason: error instanceof Error ? error.message : String(error) });
+  const reason = error instanceof Error ? error.message : String(error);
+  await writeFailure(repository, id, { now, reason }).catch(() => {}); // the disk is full, or the metadata are damaged
 }
 
-/** Never throws, too. */
-export async function markFailedTurn(
+/** The agent has failed. Only its going on makes the session active again. @throws AgtError if agt cannot write that. */
+export async function failAgent(
   repository: Repository,
   { session_id: id }: SessionRecord,
   reason: string,
@@ -32,21 +33,17 @@ export async function markFailedTurn(
   await writeFailure(repository, id, { now, reason }, { failed_turn: true });
 }
 
-async function writeFailure(
+function writeFailure(
   repository: Repository,
   id: SessionRecord['session_id'],
   failure: { now: Date; reason: string },
   by: Pick<SessionRecord, 'failed_turn'> = {},
 ): Promise<void> {
-  try {
-    await retryWhileBusy(LONGEST_WAIT_MS, () =>
-      withSessionLock(repository, id, async (session) => {
-        const record = session.read();
-        if (record !== undefined && isActive(record))
-          session.write({ ...inState(record, 'failed', failure), ...by });
-      }),
-    );
-  } catch {
-    // the disk is full, or the metadata are damaged
-  }
+  return retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withSessionLock(repository, id, async (session) => {
+      const record = session.read();
+      if (record !== undefined && isActive(record))
+        session.write({ ...inState(record, 'failed', failure), ...by });
+    }),
+  );
 }

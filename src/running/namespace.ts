@@ -3,7 +3,7 @@
  * two become the command, so exit code, signals and terminal are its own.
  */
 import { spawnSync } from 'node:child_process';
-import { AgtError } from '../errors.ts';
+import { AgtError, isAgtError } from '../errors.ts';
 import type { Namespace } from '../session/workspace/namespace.ts';
 
 export type NamespaceWay = 'root' | 'user namespace' | 'bubblewrap';
@@ -59,6 +59,25 @@ function sourceOutside(binds: Namespace['binds'], n: number): string {
   return before === undefined || before.source === source
     ? source
     : before.source + source.slice(before.target.length);
+}
+
+/** Whether commands can run at the user's own path on this machine, and for whom. */
+export function describeNamespaces(directory: string): { readonly works: boolean; readonly text: string } {
+  try {
+    const way = chooseWay({
+      path: directory,
+      binds: [{ source: directory, target: directory }],
+      commonDir: '',
+      bin: '',
+    });
+    const who =
+      process.geteuid?.() === 0 ? 'root; for other users see agt doctor as one of them' : 'this user';
+    const by = way === 'root' ? 'unshare(1)' : way === 'bubblewrap' ? 'bubblewrap' : 'a user namespace';
+    return { works: true, text: `works, by ${by}, for ${who}` };
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    return { works: false, text: `cannot work for this user: ${error.hints.slice(0, -1).join('; ')}` };
+  }
 }
 
 /** The first way that works with these binds. @throws AgtError with the reason of each, if none does */

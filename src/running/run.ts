@@ -1,4 +1,5 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
+import { constants } from 'node:os';
 import { isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -24,6 +25,8 @@ export interface RunRequest extends CommandLine {
   readonly now: () => Date;
   /** Is told of problems with autocommits when the command has ended: meanwhile the terminal is its own. */
   readonly onProblem: (record: SessionRecord, error: unknown) => void;
+  /** Is told that the command was killed, as by the system for want of memory. */
+  readonly onKilled: (record: SessionRecord, reason: string) => Promise<void>;
 }
 
 export interface SessionToRun {
@@ -58,11 +61,17 @@ export async function runInSessions(
 /** Another agt may be capturing a large sandbox. */
 const LONGEST_WAIT_MS = 60_000;
 
+/** Exit codes by signals that no person sends to end a command. A shell around the agent passes them on. */
+const KILLED = new Map(
+  (['SIGKILL', 'SIGSEGV', 'SIGABRT', 'SIGBUS'] as const).map((name) => [128 + constants.signals[name], name]),
+);
+
 class Run {
   readonly command: RunningCommand;
   private readonly repository: Repository;
   private readonly record: SessionRecord;
   private readonly request: RunRequest;
+  private readonly name: string;
   private readonly owner: Owner | undefined;
   private work: Promise<unknown> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
@@ -74,8 +83,8 @@ class Run {
     this.request = request;
     this.command = startCommand(request);
     const { pid } = this.command;
-    const program = request.program ?? request.words[0] ?? '';
-    this.owner = pid === undefined ? undefined : ownerOf(pid, program.replace(/^.*\//s, ''), request.now());
+    this.name = (request.program ?? request.words[0] ?? '').replace(/^.*\//s, '');
+    this.owner = pid === undefined ? undefined : ownerOf(pid, this.name, request.now());
     this.enqueue(() => this.own());
     this.startTimer();
   }
@@ -85,6 +94,14 @@ class Run {
   }
 
   async finish(): Promise<CommandEnd> {
+    const end = await this.finishCaptures();
+    const signal = KILLED.get(end.exitCode);
+    if (signal !== undefined)
+      await this.request.onKilled(this.record, `its command ${this.name} was ended by ${signal}`);
+    return end;
+  }
+
+  private async finishCaptures(): Promise<CommandEnd> {
     try {
       return await this.command.ended;
     } finally {

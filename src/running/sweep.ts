@@ -10,6 +10,7 @@ import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { previewCapture } from '../session/capture-session.ts';
+import type { SessionId } from '../session/id.ts';
 import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
 import { ownerIsGone } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
@@ -26,9 +27,15 @@ export interface Swept extends Abandoned {
   readonly error?: unknown;
 }
 
-export async function findAbandoned(repository: Repository, now: Date): Promise<Abandoned[]> {
+/** `only`: among this one. */
+export async function findAbandoned(
+  repository: Repository,
+  now: Date,
+  only?: SessionId,
+): Promise<Abandoned[]> {
   const found: Abandoned[] = [];
   for (const record of listRecords(repository).records) {
+    if (only !== undefined && record.session_id !== only) continue;
     if (!mayRevert(record, repository.settings.autoRevert)) continue;
     const reason = await reasonToRevert(repository, record, now);
     if (reason !== undefined) found.push({ record, reason });
@@ -37,9 +44,9 @@ export async function findAbandoned(repository: Repository, now: Date): Promise<
 }
 
 /** Goes on after a session that it cannot revert. One that another agt works on is not abandoned. */
-export async function sweep(repository: Repository, now: Date): Promise<Swept[]> {
+export async function sweep(repository: Repository, now: Date, only?: SessionId): Promise<Swept[]> {
   const swept: Swept[] = [];
-  for (const abandoned of await findAbandoned(repository, now)) {
+  for (const abandoned of await findAbandoned(repository, now, only)) {
     try {
       await revert(repository, abandoned, now);
       swept.push(abandoned);

@@ -3,7 +3,7 @@
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import type { Freeze } from '../autocommit/source.ts';
-import { AgtError, EXIT, isAgtError, systemFailure } from '../errors.ts';
+import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
@@ -11,12 +11,11 @@ import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { attachedFolder } from './attached/attached-folder.ts';
-import { type LockedSession, withSessionLock } from './lock.ts';
+import type { LockedSession } from './lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from './record.ts';
 import { lostGitDir, requireSandbox } from './sandbox-place.ts';
 import { recordAddedBytes } from './usage.ts';
 import { Freezer } from './workspace/moments.ts';
-import { captureWaiting, freezeForLater, listWaiting } from './workspace/waiting.ts';
 
 export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
   /** The agent works: a turn that failed before is past. */
@@ -50,7 +49,6 @@ export async function captureSession(
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   const { repository } = session;
-  const waited = await captureWaitingMoments(session, record);
   const freezer = options.isLast ? undefined : new Freezer(repository, record);
   let whole: string | undefined;
   try {
@@ -58,58 +56,10 @@ export async function captureSession(
     const captured = result.outcome === 'committed' ? result.commit : undefined;
     if (captured !== undefined) await recordAddedBytes(session, captured);
     if (result.failed.length === 0) whole = captured;
-    return { ...result, warnings: [...waited, ...result.warnings, ...(freezer?.warnings ?? [])] };
+    return { ...result, warnings: [...result.warnings, ...(freezer?.warnings ?? [])] };
   } finally {
     await freezer?.settle(whole);
   }
-}
-
-/**
- * So that a command on snapshots knows those that wait. If another agt works on the session, that one captures them. A
- * failure is a warning: on a full disk the other snapshots can be read all the same.
- */
-export async function captureWhatWaits(
-  repository: Repository,
-  record: SessionRecord,
-): Promise<readonly string[]> {
-  if (record.token === undefined || listWaiting(repository, record).length === 0) return [];
-  try {
-    return await withSessionLock(repository, record.session_id, (session) =>
-      captureWaitingMoments(session, session.read() ?? record),
-    );
-  } catch (error) {
-    const reason = isAgtError(error) ? error.message : systemFailure(error);
-    if (reason === undefined) throw error;
-    if (isAgtError(error) && error.exitCode === EXIT.busy) return [];
-    return [`agt could not capture what waits: ${reason}`];
-  }
-}
-
-/** They are older than what is in the folder. Returns warnings. */
-async function captureWaitingMoments(
-  session: LockedSession,
-  record: SessionRecord,
-): Promise<readonly string[]> {
-  const { repository } = session;
-  if (record.token === undefined || listWaiting(repository, record).length === 0) return [];
-  const { agentEmail, maxFileSize } = repository.settings;
-  const target = captureTarget(repository, record);
-  const { commits, warnings } = await captureWaiting(repository, record, target, { agentEmail, maxFileSize });
-  for (const commit of commits) await recordAddedBytes(session, commit);
-  return warnings;
-}
-
-/**
- * Freezes the session folder for the next capture, and returns. False if no provider can: then nothing has happened.
- * @throws AgtError as captureSession
- */
-export async function freezeSession(
-  { repository }: LockedSession,
-  record: SessionRecord,
-  named: { readonly label?: string; readonly tool?: string },
-): Promise<boolean> {
-  requireCapturable(repository, record, true);
-  return freezeForLater(repository, record, captureTarget(repository, record), named);
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */

@@ -14,9 +14,7 @@ import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
-import type { Intent } from './state.ts';
 import { ensureWorkspace } from './workspace/provider.ts';
-import { settleSwap } from './workspace/swap.ts';
 
 /** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
 const LONGEST_WAIT_FOR_GC_MS = 15_000;
@@ -48,16 +46,17 @@ class LockedSession {
 
 export type { LockedSession };
 
-/** @throws AgtError with exit code 75 while another process holds the lock. */
+/** @throws AgtError with exit code 75 while another process holds the lock, for longer than `waitMs`. */
 export async function withSessionLock<T>(
   repository: Repository,
   id: SessionId,
   action: (session: LockedSession) => Promise<T>,
-  { mount = true } = {},
+  { mount = true, waitMs = 0 } = {},
 ): Promise<T> {
   refuseFromNamespace(repository, id);
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
+  await waitForLock(sessionLockFile(repository.agtDir, id), waitMs);
   for (;;) {
     while ((await isLocked(pruneLock)) && Date.now() < deadline) await sleep(POLL_MS);
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
@@ -69,7 +68,6 @@ export async function withSessionLock<T>(
         if (await isLocked(pruneLock)) return undefined;
         await breakRefLocks(repository, id);
         if (mount) mountAgain(repository, id);
-        await finishSwap(repository, id);
         return { result: await action(new LockedSession(repository, id)) };
       },
     );
@@ -80,6 +78,12 @@ export async function withSessionLock<T>(
       hints: ['try again in a few seconds'],
     });
   }
+}
+
+/** Another process may still be first afterwards. */
+async function waitForLock(file: string, waitMs: number): Promise<void> {
+  const deadline = Date.now() + waitMs;
+  while (Date.now() < deadline && (await isLocked(file))) await sleep(POLL_MS);
 }
 
 /** For messages: an attached folder is no session to the user. */
@@ -93,14 +97,6 @@ function mountAgain({ agtDir }: Repository, id: SessionId): void {
   const record = readSessionFile(agtDir, id);
   if (record?.token === undefined || record.state === 'creating') return;
   ensureWorkspace(record);
-}
-
-/** agt was killed while it put another folder in the place of the session folder. */
-async function finishSwap(repository: Repository, id: SessionId): Promise<void> {
-  const intent = readSessionFile(repository.agtDir, id)?.intent as Intent | undefined;
-  if (intent?.operation !== 'restore' || intent.swap === undefined) return;
-  const record = readRecord(repository, id);
-  if (record !== undefined) await settleSwap(repository, record, 'drop');
 }
 
 /** Where the git directory stands at another path, git would write that path into other sandboxes. @throws AgtError */

@@ -11,7 +11,7 @@ import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import type { ProviderKind } from '../providers/kind.ts';
-import { frontFactsFile, recordFile, recordsDirectory, sessionCaches } from '../repository/layout.ts';
+import { frontFactsFile, recordFile, recordsDirectory, sessionFiles } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
@@ -104,8 +104,12 @@ export function snapshotRefs(record: SessionRecord): SnapshotRefs {
   return { session: session_id, tip: tipRef(session_id), shadow: branch, base, list };
 }
 
+/** Fields that the metadata always have, for other programs. */
+export const EMPTY_FIELDS = { profile: null, from: null, from_spec: null } as const;
+
 export function writeRecord(repository: Repository, record: SessionRecord): void {
-  const text = `${JSON.stringify(record, null, 2)}\n`;
+  const { session_id, ...fields } = record;
+  const text = `${JSON.stringify({ session_id, ...EMPTY_FIELDS, ...fields }, null, 2)}\n`;
   rmSync(frontFactsFile(repository.agtDir, record.session_id), { force: true });
   writeFileAtomic(recordFile(repository.agtDir, record.session_id), text, { durable: true });
   failurePoint(`metadata: ${record.state}`);
@@ -118,7 +122,7 @@ export function workBranchOf(repository: Repository, id: string): string {
 
 /** The metadata go last: after a kill they name what is left. */
 export function deleteRecord({ agtDir }: Repository, id: SessionId): void {
-  for (const file of sessionCaches(agtDir, id)) rmSync(file, { force: true });
+  for (const file of sessionFiles(agtDir, id)) rmSync(file, { recursive: true, force: true });
   failurePoint('metadata: caches removed');
   rmSync(recordFile(agtDir, id), { force: true });
 }
@@ -148,8 +152,10 @@ export function readRecord(repository: Repository, id: SessionId): SessionRecord
 }
 
 function parseRecord(text: string): SessionRecord | undefined {
-  const record = parseSessionFile(text) as SessionRecord | undefined;
-  if (record === undefined) return undefined;
+  const found = parseSessionFile(text) as SessionRecord | undefined;
+  if (found === undefined) return undefined;
+  const known = Object.entries(found).filter(([name, value]) => value !== null || !(name in EMPTY_FIELDS));
+  const record = Object.fromEntries(known) as unknown as SessionRecord;
   const isComplete =
     [record.branch, record.work_branch, record.from_commit].every((value) => typeof value === 'string') &&
     SESSION_STATES.includes(record.state);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../disk/failure-point.ts';
 import { listProcesses } from '../disk/processes.ts';
-import { removeTree } from '../disk/remove-tree.ts';
+import { removeOnly } from '../disk/remove-tree.ts';
 import { AgtError } from '../errors.ts';
 import { branchUser } from '../git/files/branch-user.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
@@ -31,7 +31,7 @@ export async function registerWorktree(repository: Repository, record: SessionRe
   failurePoint('worktree: led to the sandbox');
   renameSync(join(temporary, '.git'), gitFile);
   failurePoint('worktree: moved');
-  removeTree(folderBeside(record));
+  removeBeside(record);
 }
 
 /** Removes a worktree that agt was killed beside. @throws AgtError if the git that adds it does not end */
@@ -46,7 +46,12 @@ export async function dropUnfinishedWorktree(
     if (Date.now() > end) throw new AgtError(`a git still adds the worktree ${temporary}; try again later`);
   const registration = registrationOf(commonDir, temporary);
   if (registration !== undefined) dropRegistration(registration, temporary);
-  removeTree(beside);
+  removeBeside(record);
+}
+
+/** A file that is not git's is somebody's, and stays. */
+function removeBeside(record: SessionRecord): void {
+  removeOnly(folderBeside(record), (path) => path === 'sandbox/.git');
 }
 
 const LONGEST_WAIT_MS = 10_000;

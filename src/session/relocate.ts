@@ -8,9 +8,10 @@ import { subdirectories } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import type { Repository } from '../repository/repository.ts';
+import { connectCheckout, findCheckoutAgain } from './in-place/relocate.ts';
 import type { LockedSession } from './lock.ts';
-import { listRecords, type SessionRecord, sessionFolder } from './record.ts';
-import { sandboxPlace } from './sandbox-place.ts';
+import { isAttached, listRecords, type SessionRecord, sessionFolder } from './record.ts';
+import { isOutOfSight, sandboxPlace } from './sandbox-place.ts';
 import { isEnded } from './state.ts';
 
 export interface FoundSandbox {
@@ -56,7 +57,7 @@ export function renamedFolder(
 ): string | undefined {
   if (isEnded(record) || sandboxPlace(repository, record) !== 'missing') return undefined;
   return subdirectories(sessionsDir)
-    .filter((name) => !name.startsWith('.')) // so begin the folders that a removal and a swap have renamed
+    .filter((name) => !name.startsWith('.')) // so begin the folders that a removal has renamed
     .map((name) => join(sessionsDir, name))
     .find(
       (path) =>
@@ -115,6 +116,27 @@ function registrationNamedBy({ commonDir }: Repository, sandbox: string): string
   if (named === undefined || basename(dirname(named)) !== 'worktrees') return undefined;
   const path = join(commonDir, 'worktrees', basename(named));
   return existsSync(path) ? path : undefined;
+}
+
+/**
+ * Connects the sandbox, or the checkout of a session in place, if it has moved with its repository. A folder that somebody
+ * has given another name, or a repository in it, is left to `agt doctor --fix`. Returns the metadata.
+ */
+export async function followMove(session: LockedSession, record: SessionRecord): Promise<SessionRecord> {
+  const { repository } = session;
+  const place = sandboxPlace(repository, record);
+  const mayHaveMoved = ['missing', 'not a directory', 'broken link'].includes(place);
+  if (isEnded(record) || isAttached(record) || !mayHaveMoved || isOutOfSight(repository, place))
+    return record;
+  if (record.checkout !== undefined) {
+    const found = await findCheckoutAgain(repository, record);
+    if (found !== undefined) connectCheckout(session, record, found);
+  } else {
+    const found = await findAgain(repository, record);
+    if (found === undefined || found.hasGitDirectory) return record;
+    if (basename(dirname(found.sandbox)) === record.session_id) connect(session, record, found);
+  }
+  return session.read() ?? record;
 }
 
 /** Writes both links and the metadata. */

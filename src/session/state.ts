@@ -29,14 +29,6 @@ export interface BranchMove {
   readonly source?: string;
 }
 
-/** Tokens. The metadata name one of them; the folder itself says which one is in place. */
-export interface Swap {
-  /** The token of the folder that agt makes. */
-  readonly clone: string;
-  /** The token of the folder that was there. */
-  readonly before: string;
-}
-
 export type Intent =
   | { readonly operation: 'create' }
   | {
@@ -60,8 +52,6 @@ export type Intent =
       readonly by?: 'restore' | 'undo' | 'redo';
       /** The newest snapshot when the restore began. */
       readonly tip?: string;
-      /** Another folder takes the place of the session folder (workspace/swap.ts). */
-      readonly swap?: Swap;
       /** `agt session unaccept` has moved the branch back before. */
       readonly unaccepted?: BranchMove;
     }

@@ -5,6 +5,7 @@
  * `accept` made names its session as well, but not the agent's HEAD, and agt is not its author.
  */
 import { AgtError } from '../errors.ts';
+import { readCommits } from '../git/objects/commits.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
 import { readGit } from '../git/run/start-git.ts';
@@ -47,6 +48,8 @@ export interface Snapshot {
   readonly unfinished: string | undefined;
   /** The agent's HEAD; undefined if its branch had no commit. */
   readonly head: string | undefined;
+  /** Its message does not have what agt wrote there: label, tool and HEAD are lost. */
+  readonly isDamaged: boolean;
 }
 
 /** The call of a tool, as a snapshot records it. */
@@ -57,30 +60,6 @@ export interface ToolCall {
 }
 
 export type ToolOutcome = 'succeeded' | 'failed';
-
-const TRAILERS = [
-  'Session',
-  'Label',
-  'Tool',
-  'Restored',
-  'Restored-By',
-  'Unfinished',
-  'Head',
-  'Outcome',
-  'Call',
-  'Summary',
-  'Agent',
-  'Conversation',
-] as const;
-const FORMAT = [
-  '%H',
-  '%T',
-  '%P',
-  '%ct',
-  '%ae',
-  '%an',
-  ...TRAILERS.map((name) => `%(trailers:key=Agt-${name},valueonly,unfold,separator=)`),
-];
 
 /** Commits for each call of git: behind the snapshots follows the user's history, which can be long. */
 const PAGE = 4096;
@@ -95,10 +74,16 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapsho
     listed.push(...(end < 0 ? page : page.slice(0, end)));
     from = end < 0 ? page.at(-1)?.parents[0] : undefined;
   }
-  return listed.map(({ isSnapshot: _, ...snapshot }, i) => ({
-    ...snapshot,
-    previous: i + 1 < listed.length ? snapshot.parents[0] : undefined,
-  }));
+  // Which session made a snapshot that cannot tell is what the snapshot before it says.
+  let session = refs.session;
+  return listed
+    .map((commit, i) => ({ ...commit, previous: i + 1 < listed.length ? commit.parents[0] : undefined }))
+    .reverse()
+    .map(({ isSnapshot: _, ...snapshot }) => {
+      session = snapshot.session || session;
+      return { ...snapshot, session };
+    })
+    .reverse();
 }
 
 /** For people: a history that is lost is not taken for an empty one. @throws AgtError */
@@ -138,53 +123,75 @@ type ListedCommit = Omit<Snapshot, 'previous'> & { readonly isSnapshot: boolean 
 const AUTHOR = 'agt';
 
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
-  const output = await readGit(git, [
-    '-c',
-    'trailer.separators=:',
-    'log',
-    '--first-parent',
-    `--max-count=${PAGE}`,
-    '--no-show-signature',
-    '--no-mailmap',
-    '--no-color',
-    '--encoding=UTF-8',
-    '-z',
-    `--format=tformat:${FORMAT.join('%x00')}`,
-    from,
-    '--',
-  ]);
-  // No commit holds a NUL, so the fields can be counted.
-  const fields = output.toString().split('\0');
-  const commits: ListedCommit[] = [];
-  for (let i = 0; i + FORMAT.length <= fields.length; i += FORMAT.length) {
-    commits.push(toCommit(fields.slice(i, i + FORMAT.length)));
-  }
-  return commits;
+  const listed = await readGit(git, ['rev-list', '--first-parent', `--max-count=${PAGE}`, from, '--']);
+  const oids = listed.toString().split('\n').slice(0, -1);
+  const contents = await readCommits(git, oids);
+  return oids.map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''));
 }
 
-function toCommit(fields: readonly string[]): ListedCommit {
-  const [commit = '', tree = '', parentNames = '', seconds = '', authorEmail = '', author, ...named] = fields;
-  const [session = '', ...rest] = named;
-  const [label, tool, restored, by, unfinished, head, outcome, id, summary, agent, conversation] = rest.map(
-    (value) => value || undefined,
-  );
+/** `content` is the commit object, one byte per character: the user's settings change what git prints of it. */
+export function parseSnapshot(commit: string, content: string): ListedCommit {
+  const text = Buffer.from(content, 'latin1').toString();
+  const end = text.indexOf('\n\n');
+  const headers = text.slice(0, end < 0 ? undefined : end).split('\n');
+  const valuesOf = (name: string) =>
+    headers.flatMap((line) => (line.startsWith(`${name} `) ? [line.slice(name.length + 1)] : []));
+  const [, author, authorEmail = ''] = IDENTITY.exec(valuesOf('author')[0] ?? '') ?? [];
+  const [, committer, , seconds] = IDENTITY.exec(valuesOf('committer')[0] ?? '') ?? [];
+  const parents = valuesOf('parent');
+  const trailers = end < 0 ? new Map<string, string>() : trailersOf(text.slice(end));
+  const get = (name: string) => trailers.get(name) || undefined;
+  const [session = '', head, outcome] = ['Session', 'Head', 'Outcome'].map(get);
+  const isDamaged =
+    session === '' && author === AUTHOR && committer === AUTHOR && parents.length > 0 && !trailers.size;
   return {
     commit,
-    tree,
-    parents: parentNames.split(' ').filter((oid) => oid !== ''),
+    tree: valuesOf('tree')[0] ?? '',
+    parents,
     // Somebody may have given the commits other authors. Only a snapshot names the agent's HEAD.
-    isSnapshot: session !== '' && (author === AUTHOR || head !== undefined),
+    isSnapshot: isDamaged || (session !== '' && (author === AUTHOR || head !== undefined)),
+    isDamaged,
     time: new Date(Number(seconds) * 1000),
     authorEmail,
     session,
-    label,
-    tool,
-    agent,
-    conversation,
-    call: outcome === undefined ? undefined : { outcome: outcome as ToolOutcome, id, summary },
-    restored,
-    restoredBy: by as Snapshot['restoredBy'],
-    unfinished,
+    label: get('Label'),
+    tool: get('Tool'),
+    agent: get('Agent'),
+    conversation: get('Conversation'),
+    call:
+      outcome === undefined
+        ? undefined
+        : { outcome: outcome as ToolOutcome, id: get('Call'), summary: get('Summary') },
+    restored: get('Restored'),
+    restoredBy: get('Restored-By') as Snapshot['restoredBy'],
+    unfinished: get('Unfinished'),
     head,
   };
 }
+
+/** Name, address and time in a commit object. */
+const IDENTITY = /^(.*?) ?<(.*)> (-?\d+) [-+]\d+$/;
+
+/** Those of agt, in the last paragraph. */
+function trailersOf(message: string): Map<string, string> {
+  const [, , ...paragraphs] = message.trimEnd().split('\n\n'); // before and with the subject
+  const paragraph = paragraphs.at(-1) ?? '';
+  return new Map(
+    [...paragraph.matchAll(/^Agt-([A-Za-z-]+): (.*)$/gm)].map(([, name = '', value = '']) => [
+      name,
+      oneLine(value),
+    ]),
+  );
+}
+
+/** Text of a stranger as a value that git and agt keep in one line: a prompt, a label, the name of a file. */
+export function oneLine(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;
+}
+
+/** Characters. A prompt may hold a whole file. */
+const LONGEST_LINE = 4000;

@@ -45,6 +45,11 @@ export interface SnapshotManifest {
   readonly skipped: readonly { readonly path: string; readonly reason: string }[];
   /** Lines of `.agtignore` at that snapshot; missing if there was none. */
   readonly agtignore?: readonly string[];
+  /**
+   * What git ignored in an attached folder, directories as a whole; missing if there was nothing. The rules may go, and
+   * later snapshots hold these files: a restore deletes none of them.
+   */
+  readonly ignored?: readonly string[];
 }
 
 export function serializeManifest(manifest: SnapshotManifest): string {

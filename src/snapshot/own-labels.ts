@@ -16,3 +16,8 @@ const PROMPT = 'prompt: ';
 export function promptLabel(firstWords: string): string {
   return `${PROMPT}${firstWords}`;
 }
+
+/** The first words of the prompt before which a snapshot was made. */
+export function promptIn({ label }: { readonly label: string | undefined }): string | undefined {
+  return label?.startsWith(PROMPT) ? label.slice(PROMPT.length) : undefined;
+}

@@ -8,11 +8,19 @@ import { type Git, gitText } from '../git/run/git.ts';
 /** Undefined if the text is not a time. */
 export async function parseTime(git: Git, text: string, now: Date): Promise<Date | undefined> {
   if (!looksLikeTime(text)) return undefined;
+  const unixTime = /^@?(\d+)$/.exec(text)?.[1];
+  // git takes a number that is too large for the present time.
+  if (unixTime !== undefined) return validDate(Number(unixTime));
   const answer = await gitText(git, ['rev-parse', `--since=${text}`], {
     env: { GIT_TEST_DATE_NOW: String(Math.floor(now.getTime() / 1000)) },
   });
   const seconds = Number(answer.replace('--max-age=', ''));
-  return Number.isSafeInteger(seconds) ? new Date(seconds * 1000) : undefined;
+  return validDate(seconds);
+}
+
+function validDate(seconds: number): Date | undefined {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
 const list = (words: string) => words.split(' ');

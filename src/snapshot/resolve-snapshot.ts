@@ -5,7 +5,7 @@
  */
 import { AgtError } from '../errors.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
-import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
+import { oneLine, requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 import { parseTime } from './parse-time.ts';
 
 /** @throws AgtError if the session has no such snapshot. */
@@ -45,7 +45,7 @@ async function findByName(
   if (history.length === 0) return 'it has no snapshots yet';
   const number = spec === '@' ? '0' : /^@\{(\d+)\}$/.exec(spec)?.[1];
   if (number !== undefined) return history[Number(number)] ?? describeRange(history.length);
-  const text = spec.replace(/\s+/g, ' ').trim(); // agt stores labels in this form
+  const text = oneLine(spec); // agt stores labels in this form
   return (
     history.find(({ label }) => label === text) ??
     findByAbbreviation(history, spec) ??
@@ -81,12 +81,16 @@ async function findByRevisionOrTime(
   const commit = await resolveObject(git, `${spec}^{commit}`);
   const named = history.find((snapshot) => snapshot.commit === commit);
   if (named !== undefined) return named;
-  const time = await parseTime(git, /^@\{(.+)\}$/.exec(text)?.[1] ?? text, now);
+  const isCommit = commit !== undefined && /^\d+$/.test(text);
+  const time = isCommit ? undefined : await parseTime(git, /^@\{(.+)\}$/.exec(text)?.[1] ?? text, now);
   if (time === undefined) {
     return commit === undefined
       ? 'it is not a label, a commit or a time'
       : `commit ${commit.slice(0, ABBREVIATED)} is not one of its snapshots`;
   }
+  // The clock may have gone backwards since.
+  const last = Math.max(now.getTime(), ...history.map((snapshot) => snapshot.time.getTime()));
+  if (time.getTime() > last) return `that time, ${time.toISOString()}, is in the future`;
   const newest = history.find((snapshot) => snapshot.time.getTime() <= time.getTime());
   return newest ?? `its first snapshot is from ${history.at(-1)?.time.toISOString()}`;
 }

@@ -1,6 +1,6 @@
 /** Reads the files of a tree, by their paths in the session folder. */
 import { listTree } from '../git/objects/ls-tree.ts';
-import type { Git } from '../git/run/git.ts';
+import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { decodePath, encodePath } from './tree-names.ts';
 
 export interface TreeEntry {
@@ -34,4 +34,14 @@ export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> 
     else files.set(path, { mode: entry.mode, oid: entry.oid });
   }
   return { files, unstorable };
+}
+
+/** The sandbox of a snapshot. git stores no directory without files, so one without any is the empty tree. */
+export async function sandboxTree(git: Git, commit: string): Promise<string> {
+  return (await resolveObject(git, `${commit}:sandbox`)) ?? emptyTree(git);
+}
+
+/** Its name; git knows its content. */
+export function emptyTree(git: Git): Promise<string> {
+  return gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
 }

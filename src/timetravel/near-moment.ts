@@ -29,7 +29,7 @@ export interface NearMoment {
 }
 
 /** A moment whose content is whole, with what is known of it. */
-export interface KnownMoment extends Pick<NearMoment, 'moment' | 'cache' | 'statCache'> {
+interface KnownMoment extends Pick<NearMoment, 'moment' | 'cache' | 'statCache'> {
   /** The snapshot of the same content. */
   readonly content: SnapshotMetadata;
 }
@@ -40,30 +40,17 @@ export async function nearestMoment(
   owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
   wanted: SnapshotMetadata,
 ): Promise<NearMoment | undefined> {
-  const found: NearMoment[] = [];
-  for await (const known of momentsNear(repository, owner, wanted.commit))
-    found.push(...(await planFrom(repository.git, known, wanted)));
-  return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
-}
-
-/**
- * Those that may be the nearest to a snapshot: its own, or else the last ones before it and the first ones after it, `around`
- * on each side.
- */
-export async function* momentsNear(
-  repository: Repository,
-  owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
-  commit: string,
-  around = 1,
-): AsyncGenerator<KnownMoment> {
   const moments = listMoments(repository.agtDir, owner).filter(isUsableMoment);
-  if (moments.length === 0) return;
-  const exact = moments.findLast((moment) => moment.commit === commit);
-  const candidates = exact === undefined ? await neighbours(repository, moments, commit, around) : [exact];
+  if (moments.length === 0) return undefined;
+  const exact = moments.findLast(({ commit }) => commit === wanted.commit);
+  const candidates = exact === undefined ? await neighbours(repository, moments, wanted.commit) : [exact];
+  const found: NearMoment[] = [];
   for (const moment of candidates) {
     const { statCache } = momentFiles(repository.agtDir, owner.session_id, moment.number);
-    yield* await readMoment(repository.git, moment, statCache);
+    for (const known of await readMoment(repository.git, moment, statCache))
+      found.push(...(await planFrom(repository.git, known, wanted)));
   }
+  return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
 }
 
 /** None if the moment is of no use: its stat cache is damaged, or `agt gc --thin` has dropped its snapshot. */
@@ -93,20 +80,16 @@ async function planFrom(
   }
 }
 
-/** By turns from before and after the snapshot. */
+/** The last one before the snapshot and the first one after it. */
 async function neighbours(
   { git }: Repository,
   moments: readonly Moment[],
   commit: string,
-  around: number,
 ): Promise<Moment[]> {
   const time = Number(await gitText(git, ['log', '-1', '--format=%ct', commit])) * 1000;
   const isBefore = ({ made }: Moment) => Date.parse(made) <= time;
-  const before = moments.filter(isBefore).reverse();
-  const after = moments.filter((moment) => !isBefore(moment));
-  return Array.from({ length: around }, (_, n) => [before[n], after[n]])
-    .flat()
-    .filter((moment) => moment !== undefined);
+  const around = [moments.findLast(isBefore), moments.find((moment) => !isBefore(moment))];
+  return around.filter((moment) => moment !== undefined);
 }
 
 /** Whether a directory was of another file system: a frozen folder has nothing of what is in it. */

@@ -1,9 +1,10 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
 
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
-import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import { type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { emptyTree, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { isExclusion, type Pathspec } from './pathspec.ts';
 
@@ -80,8 +81,8 @@ const SUBMODULE = '160000';
  * the snapshot, so the sandbox and the other folders are compared separately.
  */
 async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<DiffEntry[]> {
-  const emptyTree = await gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
-  const sandbox = (await resolveObject(git, `${commit}:sandbox`)) ?? emptyTree;
+  const empty = await emptyTree(git);
+  const sandbox = await sandboxTree(git, commit);
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
     if (pathspecs.every(isExclusion)) return [];
     const args = ['diff-tree', ...formatOptions(options), before, after, '--', ...inTrees(pathspecs)];
@@ -101,7 +102,7 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
     ...sandboxEntries.filter(
       ({ before, after }) => before?.mode !== after?.mode || before?.oid !== after?.oid,
     ),
-    ...(await compare(emptyTree, commit, otherSpecs)),
+    ...(await compare(empty, commit, otherSpecs)),
   ];
 }
 

@@ -4,15 +4,11 @@ import { autoRepack } from '../maintenance/retention/auto-repack.ts';
 import { enforceBudget } from '../maintenance/retention/budget.ts';
 import type { Repository } from '../repository/repository.ts';
 import { identityOf } from '../session/attached/moved.ts';
-import {
-  type AutocommitOptions,
-  captureSession,
-  freezeSession,
-  previewCapture,
-} from '../session/capture-session.ts';
+import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
+import { followMove } from '../session/relocate.ts';
 import { factsBeforeScan, leaveFacts } from './front/facts.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
@@ -22,23 +18,11 @@ export async function autocommit(
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   if (options.dryRun) return previewCapture(repository, record, options);
-  const result = await withSessionLock(repository, record.session_id, (session) =>
-    autocommitLocked(session, session.read() ?? record, options),
+  const result = await withSessionLock(repository, record.session_id, async (session) =>
+    autocommitLocked(session, await followMove(session, session.read() ?? record), options),
   );
   if (result.outcome === 'committed') await autoRepack(repository);
   return result;
-}
-
-/** Freezes the folder for the next capture; undefined. Where that is not possible, it captures at once. */
-export async function autocommitLater(
-  repository: Repository,
-  record: SessionRecord,
-  options: AutocommitOptions,
-): Promise<CaptureResult | undefined> {
-  const isFrozen = await withSessionLock(repository, record.session_id, (session) =>
-    freezeSession(session, session.read() ?? record, options),
-  );
-  return isFrozen ? undefined : autocommit(repository, record, options);
 }
 
 async function autocommitLocked(

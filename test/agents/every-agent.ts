@@ -54,13 +54,13 @@ export function describeAgent(spec: AgentSpec, tools: AgentTools): void {
     expect(git(repository, 'status', '--porcelain')).toBe('');
 
     if (!tools.blocksPrompts) return;
-    const undo = agent.run(sandbox, 'agt undo');
+    const undo = agent.run(sandbox, 'agt undo step');
     expect(undo.asked).toEqual([]);
     if (tools.showsAnswer !== false) expect(`${undo.stdout}${undo.stderr}`).toMatch(/restored 1 path/);
     expect(existsSync(join(sandbox, 'three'))).toBe(false);
     expect(existsSync(join(sandbox, 'two'))).toBe(true);
-    agent.run(sandbox, 'agt undo');
     expect(agent.run(sandbox, 'agt undo').asked).toEqual([]);
+    expect(['one', 'two', 'three'].filter((name) => existsSync(join(sandbox, name)))).toEqual([]);
     expect(readFileSync(join(sandbox, 'old.txt'), 'utf8')).toBe('old\n');
   });
 

@@ -42,6 +42,9 @@ test('in a git checkout: fork to a turn and to the baseline, undo, deletions and
   expect(pi.read('three')).toBe('3\n');
   expect(await pi.command('/agt-redo')).toMatch(/restored/);
   expect(existsSync(join(project, 'three'))).toBe(false);
+  await pi.prompt('fourth', bash('echo 4 > four'), bash('echo 5 > four'));
+  expect(await pi.command('/agt-undo')).toMatch(/^agt: restored 1 files of the turn "fourth /);
+  expect(existsSync(join(project, 'four'))).toBe(false);
 
   const log = JSON.parse(pi.agt('session', 'log', '--json')) as {
     agent: string;
@@ -93,6 +96,12 @@ test('in a session of agt, and without agt', async () => {
   expect(await pi.fork('first')).toBe(true);
   expect([pi.read('a'), existsSync(join(sandbox, 'ignored'))]).toEqual(['a\n', false]);
   expect(existsSync(join(pi.home, '.local/state/agt/folders'))).toBe(false);
+  for (const name of ['name', 'email']) git(sandbox, 'config', `user.${name}`, 'Ada');
+  expect(await pi.command('/agt-list')).toMatch(/^ID .*\ns1 /);
+  await pi.prompt('second', bash('echo c > a'));
+  pi.answer = 'Yes';
+  expect(await pi.command('/agt-accept')).toMatch(/^accepted s1: /);
+  expect(pi.questions.at(-1)).toMatch(/^would accept s1: /);
   await pi.close();
 
   const folder = makeTempDir();

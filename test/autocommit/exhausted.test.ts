@@ -1,6 +1,6 @@
 /** A full disk, no inodes, no file descriptors, a limit on file sizes: a clear error, the old snapshot, no leftovers. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { requireSpace, reservedSpace } from '../../src/disk/free-space.ts';
@@ -70,6 +70,14 @@ describe('on a small disk', () => {
     expect(leftovers(disk)).toEqual([]);
     rmSync(join(sandbox, 'bigger'));
     rmSync(join(sandbox, 'big'));
+    // A file that does not fit is not read first: that would take minutes.
+    write(join(sandbox, 'sparse'), '');
+    truncateSync(join(sandbox, 'sparse'), 2 ** 38);
+    agtOk(sandbox, 'config', 'set', 'agt.maxFileSize', '1000g');
+    expect(agt(sandbox, 'autocommit').stderr).toMatch(
+      /^error: not enough space in .*: 262144\.0 MiB to write/,
+    );
+    rmSync(join(sandbox, 'sparse'));
     agtOk(sandbox, 'autocommit');
     expect(run('git', ['fsck', '--strict'], { cwd: repository }).exitCode).toBe(0);
   });

@@ -38,6 +38,16 @@ describe('agt session export', () => {
     expect(objects.filter((type) => type === 'commit')).toHaveLength(2);
   });
 
+  test('pushes a branch that the agent has made and checked out, by its name', () => {
+    // git() has a clock that stands still; the reflog tells when the branch was made.
+    const env = { GIT_COMMITTER_DATE: undefined };
+    expect(run(REAL_GIT, ['switch', '-q', '-c', 'feature/mine'], { cwd: sandbox, env }).exitCode).toBe(0);
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'there');
+    expect(agtOk(sandbox, 'session', 'export')).toContain('exported 2 commits to origin as feature/mine');
+    expect(branchesOfOrigin()).toEqual(['refs/heads/feature/mine', 'refs/heads/main']);
+    expect(git(sandbox, 'rev-parse', '--abbrev-ref', '@{upstream}')).toBe('origin/feature/mine');
+  });
+
   test('pushes to the branch that --as names, for the session of the folder; --dry-run pushes nothing', () => {
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
@@ -104,7 +114,7 @@ describe('agt session export', () => {
     ],
     [
       'another branch',
-      () => git(sandbox, 'switch', '-q', '-c', 'mine'),
+      () => git(sandbox, '-c', 'core.logAllRefUpdates=false', 'switch', '-q', '-c', 'mine'),
       [],
       /is on "mine", not on its work branch/,
       1,

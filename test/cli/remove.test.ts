@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -30,9 +30,22 @@ describe('agt session remove', () => {
     expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(1);
     expect(JSON.parse(agtOk(repository, 'session', 'list', '--all', '--json'))[0].state).toBe('removed');
     expect(agtOk(repository, 'session', 'list')).toBe('');
+    expect(agtOk(repository, 'session', 'remove', 's1')).toMatch(/^s1: removed before; .* --delete-branch$/);
     expect(agt(repository, 'session', 'new', '--id', 's1').stderr).toContain(
       'was removed, and its snapshots are kept',
     );
+  });
+
+  test('deletes files with several names', () => {
+    for (const name of ['one', 'two']) write(join(sandbox, name), `${name}\n`);
+    linkSync(join(sandbox, 'one'), join(sandbox, 'more'));
+    linkSync(join(sandbox, 'one'), join(sandbox, '../config/outside'));
+    linkSync(join(sandbox, 'two'), join(repository, 'elsewhere'));
+    agtOk(repository, 'session', 'remove', '--id', 's1');
+    expect(existsSync(`${repository}.agt`)).toBe(false);
+    expect(readFileSync(join(repository, 'elsewhere'), 'utf8')).toBe('two\n');
+    for (const path of ['sandbox/one', 'sandbox/more', 'config/outside'])
+      expect(git(repository, 'show', `agtsessions/s1:${path}`)).toBe('one');
   });
 
   test('--dry-run shows what would be deleted and deletes nothing', () => {

@@ -248,3 +248,14 @@ describe('a damaged git directory', () => {
     expect(existsSync(at(session, 'sandbox/new'))).toBe(false);
   });
 });
+
+test("a directory whose name is no UTF-8 is in no restore's way", () => {
+  const session = makeSession({ a: 'a\n' });
+  autocommit(session, '--label', 'then');
+  const odd = Buffer.concat([Buffer.from(`${session.sandbox}/caf`), Buffer.from([0xe9])]);
+  mkdirSync(odd);
+  writeFileSync(Buffer.concat([odd, Buffer.from('/below')]), 'below\n');
+  write(join(session.sandbox, 'a'), 'changed\n');
+  expect(restore(session)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('verified') });
+  expect(existsSync(odd)).toBe(false);
+});

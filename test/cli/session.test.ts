@@ -80,7 +80,11 @@ describe('agt session new', () => {
   test('sets no user branch when HEAD is detached', () => {
     const repository = makeRepository();
     git(repository, 'checkout', '-q', '--detach');
-    expect(JSON.parse(agtOk(repository, 'session', 'new', '--json'))).not.toHaveProperty('user_branch');
+    const { stdout, stderr } = agt(repository, 'session', 'new', '--json');
+    expect(JSON.parse(stdout)).not.toHaveProperty('user_branch');
+    expect(stderr).toBe(
+      'note: the session starts from a detached HEAD, so agt accept will need --onto BRANCH\n',
+    );
   });
 
   test('copies ignored files that .worktreeinclude lists, but no other ignored or untracked files', () => {

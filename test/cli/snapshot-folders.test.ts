@@ -1,7 +1,6 @@
 /** The stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
 import { spawn } from 'node:child_process';
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,7 +8,6 @@ import {
   realpathSync,
   renameSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -134,40 +132,6 @@ describe('a fork of a folder with snapshots', () => {
       exitCode: 1,
       stderr: expect.stringContaining('in no git repository'),
     });
-  });
-});
-
-describe('the place of the stores', () => {
-  it('follows a folder that was moved; a copy and a new folder in its place have none', () => {
-    const parent = makeTempDir('moved');
-    const [old, moved, copy] = ['old', 'new', 'copy'].map((name) => join(parent, name)) as [
-      string,
-      string,
-      string,
-    ];
-    write(join(old, 'a'), 'one\n');
-    agtOk(old, 'snapshot');
-    write(join(old, 'a'), 'two\n');
-    write(join(old, 'b'), 'b\n');
-    agtOk(old, 'snapshot');
-    cpSync(old, copy, { recursive: true });
-    renameSync(old, moved);
-    expect(agtOk(moved, 'undo')).toMatch(/^new: restored 2 paths, verified\n/);
-    expect(agtOk(moved, 'session', 'log', 'new')).toBe(agtOk(moved, 'session', 'log', 'old'));
-    expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('one\n');
-    expect(agtOk(moved, 'snapshot', 'status')).toContain(moved);
-    write(join(old, 'a'), 'another\n');
-    expect(agtOk(old, 'snapshot')).toContain('first snapshot');
-    expect(agtOk(copy, 'snapshot')).toContain('first snapshot');
-    expect(agtOk(moved, 'redo')).toContain('verified');
-    expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('two\n');
-    expect(agtOk(moved, 'doctor')).toContain('nothing is wrong');
-    const again = join(parent, 'again');
-    renameSync(moved, again);
-    symlinkSync('again', moved);
-    expect(agtOk(moved, 'undo')).toContain('verified');
-    expect(readFileSync(join(again, 'a'), 'utf8')).toBe('one\n');
-    expect(agtOk(again, 'snapshot', 'status')).toContain(again);
   });
 });
 

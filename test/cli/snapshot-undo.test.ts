@@ -202,3 +202,48 @@ test('the way back that undo prints works where a session has the name of the fo
   mkdirSync(join(repository, 'd'));
   expect(agtOk(join(repository, 'd'), 'undo')).toContain(`to undo: agt -C ${repository} snapshot restore `);
 });
+
+test.each([
+  [
+    '.git/info/exclude is emptied',
+    '.git/info/exclude',
+    (folder: string) => write(join(folder, '.git/info/exclude'), ''),
+  ],
+  ['.gitignore is gone', '.gitignore', (folder: string) => rmSync(join(folder, '.gitignore'))],
+  [
+    'a rule negates',
+    '.gitignore',
+    (folder: string) => write(join(folder, '.gitignore'), '*.log\n!x.log\ndeps/\n!deps/\n'),
+  ],
+  [
+    'the user adds the files',
+    '.git/info/exclude',
+    (folder: string) => git(folder, 'add', '-f', 'x.log', 'deps'),
+  ],
+] as const)('undo leaves files that git ignored in an earlier snapshot, when %s', (_, file, change) => {
+  const folder = makeRepository({ a: '0\n' });
+  agtOk(folder, 'snapshot');
+  write(join(folder, file), '*.log\ndeps/\n');
+  write(join(folder, 'a'), '1\n');
+  agtOk(folder, 'snapshot');
+  write(join(folder, 'x.log'), 'log\n');
+  write(join(folder, 'deps/d/lib'), 'lib\n');
+  agtOk(folder, 'snapshot'); // nothing but the ignored files is new
+  change(folder);
+  for (const name of ['a', 'new']) write(join(folder, name), '2\n');
+  agtOk(folder, 'snapshot');
+  const stays = () => {
+    expect(readFileSync(join(folder, 'x.log'), 'utf8')).toBe('log\n');
+    expect(readFileSync(join(folder, 'deps/d/lib'), 'utf8')).toBe('lib\n');
+    return [readFileSync(join(folder, 'a'), 'utf8'), existsSync(join(folder, 'new'))];
+  };
+  expect(agtOk(folder, 'undo', '-n')).not.toMatch(/x\.log|deps/);
+  expect(agt(folder, 'undo')).toMatchObject({ exitCode: 0 });
+  expect(stays()).toEqual(['1\n', false]);
+  agtOk(folder, 'redo');
+  expect(stays()).toEqual(['2\n', true]);
+  agtOk(folder, 'undo');
+  const last = agt(folder, 'undo');
+  expect(last.stdout + last.stderr).toMatch(/2 files that git ignore[sd] before stay, such as /);
+  expect(stays()).toEqual(['0\n', false]);
+});

@@ -1,4 +1,5 @@
 /** Makes a session, autocommits it, and reads snapshots and folders. */
+import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -6,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +23,32 @@ export interface TestSession {
   readonly id: string;
 }
 
+/**
+ * A session in a repository of its own: a copy of one that `agt session new` has made in this run, which takes a
+ * tenth of the time. Inodes differ from those that agt knows, so the first autocommit reads every file.
+ */
 export function makeSession(files?: Record<string, string | Buffer>, id = 's1'): TestSession {
+  return copyOf(`session-${keyOf(files ?? {}, id)}`, () => newSession(files, id));
+}
+
+/** All on which a new session depends. */
+function keyOf(files: Record<string, string | Buffer>, id: string): string {
+  const home = process.env['HOME'] ?? '';
+  const settings = process.env['GIT_CONFIG_GLOBAL'] ?? '';
+  const environment = Object.entries(process.env).filter(([name]) => /^(GIT|AGT|XDG)_/.test(name));
+  const parts = [
+    id,
+    ...Object.entries(files).flat(),
+    existsSync(settings) ? readFileSync(settings) : '',
+    JSON.stringify(environment.sort()).replaceAll(home, 'HOME'),
+  ];
+  const hash = createHash('sha1');
+  for (const part of parts) hash.update(createHash('sha1').update(part).digest());
+  return hash.digest('hex');
+}
+
+/** A session that `agt session new` makes now. */
+export function newSession(files?: Record<string, string | Buffer>, id = 's1'): TestSession {
   return sessionIn(makeRepository(files), id);
 }
 
@@ -37,26 +64,41 @@ export function sessionOf(repository: string, id: string): TestSession {
   return { repository, folder, sandbox: join(folder, 'sandbox'), id };
 }
 
-/** A function that makes copies of one session: a copy takes a tenth of the time of a new one. */
-export function copiesOf(make: () => TestSession): () => TestSession {
-  let first: TestSession | undefined;
-  return () => {
-    first ??= make();
-    const from = dirname(first.repository);
-    const parent = makeTempDir();
-    cpSync(from, parent, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
-    const place = (path: string) => path.replace(from, parent);
-    const { id, repository, folder, sandbox } = first;
-    const copy = { id, repository: place(repository), folder: place(folder), sandbox: place(sandbox) };
-    const naming = [
-      join(copy.sandbox, '.git'),
-      join(copy.repository, '.git/worktrees/sandbox/gitdir'),
-      join(copy.repository, `.git/agt/sessions/${id}.json`),
-    ];
-    for (const file of naming) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(from, parent));
-    run(REAL_GIT, ['update-index', '-q', '--refresh'], { cwd: copy.sandbox });
-    return copy;
-  };
+/** A copy of the session that `make` makes at the first call of any test with this name. */
+export function copyOf(name: string, make: () => TestSession): TestSession {
+  const template = join(makeTempDir('templates'), '..', name);
+  if (!existsSync(template)) publish(make(), template);
+  const first = JSON.parse(readFileSync(join(template, 'session.json'), 'utf8')) as TestSession;
+  const from = dirname(first.repository);
+  const parent = makeTempDir();
+  cpSync(join(template, 'parent'), parent, {
+    recursive: true,
+    verbatimSymlinks: true,
+    preserveTimestamps: true,
+  });
+  const here = (path: string) => path.replace(from, parent);
+  const { id, repository, folder, sandbox } = first;
+  const copy = { id, repository: here(repository), folder: here(folder), sandbox: here(sandbox) };
+  const naming = [
+    join(copy.sandbox, '.git'),
+    join(copy.repository, '.git/worktrees/sandbox/gitdir'),
+    join(copy.repository, `.git/agt/sessions/${id}.json`),
+  ];
+  for (const file of naming) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(from, parent));
+  run(REAL_GIT, ['update-index', '-q', '--refresh'], { cwd: copy.sandbox });
+  return copy;
+}
+
+/** Gives the session to all test files of this run; if another one was faster, its template stays. */
+function publish(session: TestSession, template: string): void {
+  const own = makeTempDir('template');
+  renameSync(dirname(session.repository), join(own, 'parent'));
+  writeFileSync(join(own, 'session.json'), JSON.stringify(session));
+  try {
+    renameSync(own, template);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
 }
 
 export interface AutocommitReport {

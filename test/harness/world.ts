@@ -2,8 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
 import { findGit } from '../../src/git/run/find-git.ts';
 import { once } from '../../src/once.ts';
+import { runWarm } from './warm-agt.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -12,7 +14,7 @@ export const AGT = join(root, 'dist', 'agt');
 export const GIT_MODE = join(root, 'dist', 'git');
 
 /** The git under test: AGT_TEST_GIT, or the first on PATH that is not agt. */
-export const REAL_GIT = process.env['AGT_TEST_GIT'] ?? findGit({ path: process.env['PATH'], self: [AGT] });
+export const REAL_GIT = process.env['AGT_TEST_GIT'] ?? findGit({ env: process.env, self: [AGT] });
 
 export interface Outcome {
   readonly exitCode: number | null;
@@ -34,6 +36,8 @@ export interface RunSettings {
 /** Runs a program to its end. Output is read as latin1, so that no byte is lost. */
 export function run(program: string, args: readonly string[], settings: RunSettings): Outcome {
   const env: NodeJS.ProcessEnv = { ...process.env, AGT_GIT_PATH: REAL_GIT, ...settings.env };
+  if (program === AGT && isWarm())
+    return runWarm({ args, cwd: settings.cwd, env }, settings.input ?? '', () => makeTempDir('warm'));
   const result = spawnSync(program, args, {
     cwd: settings.cwd,
     env,
@@ -44,6 +48,12 @@ export function run(program: string, args: readonly string[], settings: RunSetti
   if (result.error !== undefined) throw result.error;
   return { exitCode: result.status, stdout: result.stdout, stderr: result.stderr };
 }
+
+/** These test how agt starts and ends, run many at once, or leave a process behind that serves. */
+const FROM_THE_EXECUTABLE = /\/test\/(agents|crash|life|agtmode\/front|cli\/mount\S*|session\/in-place)\b/;
+
+const isWarm = () =>
+  process.env['AGT_TEST_WARM'] !== undefined && !FROM_THE_EXECUTABLE.test(expect.getState().testPath ?? '');
 
 /** The real git; a failure fails the test. Returns standard output without the final line break. */
 export function git(cwd: string, ...args: string[]): string {

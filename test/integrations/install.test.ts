@@ -122,6 +122,8 @@ test('agt leaves alone what it cannot read or parse, and says why; other agents 
     ['[]', 'it does not hold a JSON object'],
     ['{"hooks": 3}', '"hooks" is not an object'],
     ['{"hooks": {"Stop": {}}}', '"hooks.Stop" is not a list'],
+    ['{"hooks": {"Stop": []}, "hooks": {}}', '"hooks" or a part of it is there twice'],
+    ['{"hooks": {"Stop": [], "Stop": []}}', '"hooks" or a part of it is there twice'],
     [Buffer.from([0x7b, 0xff, 0x7d]), 'is not UTF-8 text'],
   ] as const) {
     write(file, text as string);

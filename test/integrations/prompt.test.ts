@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ownerText } from '../../src/disk/lock-owner.ts';
+import { ownerText, readIfThere } from '../../src/disk/lock-owner.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-import { catches, failures, log, metadata, SIGHUP, say, silent, toolOf, until } from './hooks.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { catches, failures, hook, log, metadata, SIGHUP, say, silent, toolOf, until } from './hooks.ts';
 
 test('agt undo, redo, restore and snapshots as prompts are answered without the model', () => {
   const session = makeSession({ a: 'a\n' });
@@ -22,8 +22,8 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   say(sandbox, 'first');
   write(join(sandbox, 'b'), 'b\n');
   toolOf(sandbox, 'Write', { file_path: 'b' });
-  expect(answer('agt undo.')).toMatch(
-    /^s1: restored 1 path, verified\nnow at "prompt: first".*\nto undo: agt redo$/,
+  expect(answer('agt undo.')).toBe(
+    's1: restored 1 path, verified\nthis takes the turn "first" back\nto undo: agt redo',
   );
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
   expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path.*\n.*\nto undo: agt undo$/);
@@ -38,7 +38,7 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   expect(answer('agt states').split('\n')).toHaveLength(7);
   expect(answer('AGT Snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
   for (const mistaken of ['agt undo 2', 'agt redo --dry-run', 'agt restore', 'agt restore @{0} --path a'])
-    expect(answer(mistaken)).toMatch(`error: a prompt cannot be "${mistaken}"\nhint: agt undo, agt redo`);
+    expect(answer(mistaken)).toMatch(`error: a prompt cannot be "${mistaken}"\nhint: agt undo and agt redo`);
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
   for (const [near, meant] of [
     ['agt redoo', 'agt redo'],
@@ -50,16 +50,112 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   for (const other of [
     'agt.',
     'agt rocks!',
-    'agt status',
+    'agt status of the build',
     'agt redo. Then go on',
     'agt undo the last edit please',
     'agt undo 2 steps',
     'agt undo is broken',
     'agt',
     'please agt undo',
-    'agt accept',
+    'agt accept it',
   ])
     expect(say(sandbox, other)).toEqual(silent);
+});
+
+test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in a shell --turn does', () => {
+  const session = makeSession({ a: '0' });
+  const { sandbox, repository } = session;
+  const answer = (prompt: string) => (JSON.parse(say(sandbox, prompt).stdout) as { reason: string }).reason;
+  const edit = (name: string, text: string) => {
+    write(join(sandbox, name), text);
+    toolOf(sandbox, 'Write', { file_path: name });
+  };
+  const texts = () => ['a', 'b'].map((name) => readIfThere(join(sandbox, name))).join('');
+  agtOk(repository, 'autocommit', 's1');
+  edit('a', '1');
+  // Nobody has ever prompted: a step.
+  expect(answer('agt undo')).toMatch(/^s1: restored 1 path, verified\nnow at /);
+  expect(agtOk(repository, 'redo', 's1', '--turn')).toMatch(/^s1: restored 1 path, verified\nnow at /);
+  say(sandbox, 'make it 3\nand quickly');
+  edit('a', '2');
+  edit('a', '3');
+  say(sandbox, 'b, please');
+  edit('b', 'x');
+  write(join(sandbox, 'b'), 'y'); // no event tells of it
+  say(sandbox, 'what did you do?'); // and nothing happens
+  expect(texts()).toBe('3y');
+  const steps = () => JSON.parse(agtOk(repository, 'undo', 's1', '--turn', '--dry-run', '--json'));
+  expect(steps().changes).toMatchObject([{ path: 'b', status: 'deleted' }]);
+  expect(answer('agt undo')).toContain('\nthis takes the turn "b, please" back\n');
+  expect(texts()).toBe('3');
+  expect(answer('agt undo step')).toMatch(/^s1: restored 1 path, verified\nnow at /);
+  expect(texts()).toBe('2');
+  expect(answer('agt redo')).toContain('\nthis brings the turn "make it 3" back\n');
+  expect(texts()).toBe('3');
+  const { position } = JSON.parse(agtOk(repository, 'undo', 's1', '--turn', '--json'));
+  expect([position.turn, texts()]).toEqual(['make it 3', '1']);
+  expect(answer('agt undo')).toMatch(
+    /^error: nothing to undo: no earlier turn .*\n.*\nhint: to go one step back: agt undo step$/,
+  );
+  expect(answer('agt redo')).toContain('this brings the turn "make it 3" back');
+  expect(answer('agt redo turn')).toContain('this brings the turn "b, please" back');
+  expect(texts()).toBe('3y');
+  // An undo takes back a restore alone, although that is no turn.
+  expect(answer('agt restore "prompt: make it 3"')).toContain('to undo: agt undo');
+  expect(texts()).toBe('1');
+  expect(answer('agt undo')).not.toContain('turn');
+  expect(texts()).toBe('3y');
+  // Another agent in the same session: its turn is the last one.
+  hook(sandbox, 'UserPromptSubmit', { prompt: 'the other agent', session_id: 'c2' });
+  edit('a', '4');
+  write(join(sandbox, 'a'), '5');
+  expect(answer('agt undo')).toContain('this takes the turn "the other agent" back');
+  expect(texts()).toBe('3y');
+});
+
+test('killed in the middle, the same undo of a turn goes on', () => {
+  const { repository, sandbox } = makeSession({ a: '0', b: '0' });
+  const both = (text: string) => {
+    for (const name of ['a', 'b']) write(join(sandbox, name), text);
+    toolOf(sandbox, 'Write', { file_path: 'a' });
+  };
+  const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8')).join('');
+  say(sandbox, 'first');
+  both('1');
+  say(sandbox, 'second');
+  both('2');
+  both('3');
+  const killable = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+  const env = { AGT_TEST_KILL_AT: 'checkout: file written#2', AGT_GIT_PATH: REAL_GIT };
+  run(process.execPath, [killable, 'undo', 's1', '--turn'], { cwd: repository, env });
+  expect(texts()).toBe('13');
+  expect(JSON.parse(say(sandbox, 'agt undo').stdout).reason).toContain('this takes the turn "second" back');
+  expect(texts()).toBe('11');
+  expect(agtOk(repository, 'redo', 's1', '--turn')).toContain('this brings the turn "second" back');
+  expect(texts()).toBe('33');
+});
+
+test('agt accept and agt reject as prompts show their plan, and yes carries it out', () => {
+  const session = makeSession({ a: 'a\n' });
+  const { repository, sandbox, folder } = session;
+  for (const name of ['name', 'email']) git(repository, 'config', `user.${name}`, 'Ada');
+  const answer = (prompt: string) => (JSON.parse(say(sandbox, prompt).stdout) as { reason: string }).reason;
+  // The agent itself runs in the session.
+  hook(sandbox, 'SessionStart', { source: 'startup' }, { CLAUDE_PID: String(process.pid) });
+  expect(metadata(session).owner).toMatchObject({ pid: process.pid });
+  write(join(sandbox, 'b'), 'b\n');
+  expect(answer('agt list')).toMatch(/^ID .*\ns1 /);
+  expect(answer('agt status')).toMatch(/^Repository .*\n1 session\n/);
+  expect(answer('agt accept')).toMatch(/^would accept s1: 1 file(.|\n)*\nto do that: agt accept yes$/);
+  expect(existsSync(join(repository, 'b'))).toBe(false);
+  expect(answer('agt accept yes')).toMatch(/^accepted s1: 1 file(.|\n)*goes on\n/);
+  expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('b\n');
+  expect(answer('agt accept yes')).toMatch(/^error: /);
+  expect(answer('agt reject')).toMatch(/^would reject s1\n(.|\n)*\nto do that: agt reject yes$/);
+  expect(existsSync(folder)).toBe(true);
+  expect(agt(repository, 'reject', 's1').stderr).toContain(' runs in session "s1"');
+  expect(answer('agt reject yes')).toMatch(/^rejected s1\n/);
+  expect(existsSync(folder)).toBe(false);
 });
 
 test('a session that was moved is named, and the command that connects it again', () => {

@@ -1,9 +1,12 @@
 /** unaccept when the branch has moved on, reject, and sync. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import { withSessionLock } from '../../src/session/lock.ts';
+import { openSession } from '../harness/opened.ts';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 
 let repository: string;
 let sandbox: string;
@@ -74,6 +77,23 @@ test('a work branch that a worktree of the user has checked out stays', () => {
   expect(git(linked, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
 });
 
+test('a sync that git refuses leaves nothing behind, and no file or directory in another form', () => {
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-q', '-m', 'by the agent');
+  write(join(repository, 'b'), 'by the user\n');
+  git(repository, 'commit', '-q', '-a', '-m', 'by the user');
+  write(join(sandbox, 'new'), 'staged\r\n');
+  git(sandbox, 'add', 'new');
+  mkdirSync(join(sandbox, 'empty'));
+  const refused = agt(repository, 'sync', 's1');
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toContain('git did not merge "main" in the sandbox of "s1"; nothing has changed');
+  expect(git(sandbox, 'status', '--porcelain')).toBe('M  new');
+  expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('staged\r\n');
+  expect(existsSync(join(sandbox, 'empty'))).toBe(true);
+  expect(existsSync(git(sandbox, 'rev-parse', '--git-path', 'AUTO_MERGE'))).toBe(false);
+});
+
 test('sync merges or rebases, and undo goes back to the snapshot before', () => {
   git(sandbox, 'add', '-A');
   git(sandbox, 'commit', '-q', '-m', 'by the agent');
@@ -88,11 +108,11 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
   agtOk(repository, 'undo', 's1');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(before);
   write(join(sandbox, 'b'), 'uncommitted\n');
-  const refused = agt(repository, 'sync', 's1', '--rebase');
-  expect(refused.stderr).toContain('git did not rebase "main" in the sandbox of "s1"; nothing has changed');
-  expect(agt(repository, 'sync', 's1', '-n', '--rebase').stderr).toMatch(
-    /^error: 1 file in .* would be overwritten, and nothing has changed\nhint: b: not committed\n/,
-  );
+  for (const option of ['-n', '--json']) {
+    expect(agt(repository, 'sync', 's1', option, '--rebase').stderr).toMatch(
+      /^error: 1 file in .* would be overwritten, and nothing has changed\nhint: b: not committed\n/,
+    );
+  }
   git(sandbox, 'commit', '-q', '-a', '-m', 'a conflict');
   for (const how of [[], ['--rebase']]) {
     const preview = agt(repository, 'sync', 's1', '-n', ...how);
@@ -181,4 +201,33 @@ test('sync takes no commit away from another branch that the agent is on', () =>
   expect(git(repository, 'rev-parse', 'topic')).toBe(tip);
   agt(repository, 'sync', 's1');
   git(repository, 'merge-base', '--is-ancestor', tip, 'topic');
+});
+
+test('accept waits for another agt that works on the session, unless --wait=0', async () => {
+  const { repository: opened, record } = openSession({
+    repository,
+    sandbox,
+    folder: join(sandbox, '..'),
+    id: 's1',
+  });
+  const taken = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  const held = withSessionLock(opened, record.session_id, () => {
+    taken.resolve();
+    return done.promise;
+  });
+  await taken.promise;
+  const exitCodeOf = (seconds: string) =>
+    new Promise((resolve) =>
+      spawn(AGT, ['accept', 's1', '--wait', seconds], { cwd: repository, stdio: 'ignore' }).on(
+        'exit',
+        resolve,
+      ),
+    );
+  expect(await exitCodeOf('0')).toBe(75);
+  const waiting = exitCodeOf('60');
+  done.resolve();
+  await held;
+  expect(await waiting).toBe(0);
+  expect(git(repository, 'ls-tree', '--name-only', 'main')).toContain('new');
 });

@@ -51,7 +51,7 @@ const PERSONS_FLAGS = 0x8000 + 2 ** 29 + 2 ** 30;
 export function readFacts(place: Place, refs: Refs): Facts {
   const facts = new Map<string, string>();
   for (const folder of FOLDERS) addFiles(facts, place.folder, folder);
-  addIndex(facts, place);
+  addIndex(facts, join(place.folder, 'sandbox'), place.gitDir);
   addHead(facts, place, refs);
   addOperation(facts, place);
   addWorktreeRefs(facts, place.gitDir);
@@ -84,16 +84,16 @@ function shorten(bytes: Buffer): string {
 const ENTRY = /(\S) (\d{6}) ([0-9a-f]+) (\d)\t([^\0]*)\0\s+ctime:.*?flags: ([0-9a-f]+)\n/gs;
 const indexes = new Map<string, string>();
 
-function addIndex(facts: Map<string, string>, { folder, gitDir }: Place): void {
+/** The entries of an index, as facts. */
+export function addIndex(facts: Map<string, string>, worktree: string, gitDir: string, kind = 'index'): void {
   const file = join(gitDir, 'index');
   if (!existsSync(file)) return;
   const digest = createHash('sha1').update(readFileSync(file)).digest('hex');
-  const listed =
-    indexes.get(digest) ?? ok(REAL_GIT, ['ls-files', '-s', '-v', '-z', '--debug'], join(folder, 'sandbox'));
+  const listed = indexes.get(digest) ?? ok(REAL_GIT, ['ls-files', '-s', '-v', '-z', '--debug'], worktree);
   indexes.set(digest, listed);
   for (const [, tag, mode, oid, stage, path, flags] of listed.matchAll(ENTRY)) {
     const set = (Number.parseInt(flags as string, 16) & PERSONS_FLAGS) >>> 0;
-    facts.set(`index ${stage} ${path}`, `${tag} ${set.toString(16)} ${mode} ${oid}`);
+    facts.set(`${kind} ${stage} ${path}`, `${tag} ${set.toString(16)} ${mode} ${oid}`);
   }
 }
 

@@ -107,9 +107,8 @@ async function runAgain(
 }
 
 /** The killed command had done all of its work. */
-function isDone({ name, creates, until }: KillScene, stderr: string): boolean {
+function isDone({ creates, until }: KillScene, stderr: string): boolean {
   // It may get the signal before it looks out for one.
   if (until !== undefined) return stderr === '';
-  if (creates) return /exists|already/.test(stderr);
-  return name === 'session remove' && stderr.includes('is already removed');
+  return creates === true && /exists|already/.test(stderr);
 }

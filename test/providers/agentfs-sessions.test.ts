@@ -202,7 +202,7 @@ describe.skipIf(problem !== undefined)(
       rmSync(repository, { recursive: true });
       const found = findings(area);
       const left = found.find(({ fixable }: { fixable: boolean }) => !fixable); // the others are templates
-      expect(left).toMatchObject({ level: 'warning', about: sessionOf(repository, 's2').folder });
+      expect(left).toMatchObject({ level: 'note', about: sessionOf(repository, 's2').folder });
       spawnSync('sh', ['-c', left.mend.replace(/^.*then: /, '')]);
       run(AGT, ['doctor', '--fix'], { cwd: area });
       expect([mountsBelow(area), leases(), frozen('')]).toEqual([[], [], []]);

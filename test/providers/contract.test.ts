@@ -16,7 +16,7 @@ import {
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
-import { frozenView } from '../../src/providers/moment.ts';
+import { listMoments } from '../../src/providers/moment.ts';
 import {
   btrfsProblem,
   type Disk,
@@ -274,22 +274,27 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
     for (let n = 0; n < 300; n++) write(join(sandbox, `f${n}`), 'many\n');
     const { commit } = autocommit(sessionOf(repository, 'left'));
     const owner = { session_id: 'left', sandbox };
-    const moment = frozenView(join(repository, '.git/agt'), owner, commit as string);
+    const moments = listMoments(join(repository, '.git/agt'), owner);
+    const moment = moments.findLast((one) => one.commit === commit)?.token.path;
     rmSync(repository, { recursive: true });
     const report = run(AGT, ['doctor', '--json'], { cwd: makeTempDir() });
     const { findings } = JSON.parse(report.stdout);
     expect(findings).toContainEqual(
-      expect.objectContaining({ level: 'warning', about: folder, fixable: false }),
+      expect.objectContaining({ level: 'note', about: folder, fixable: false }),
     );
     expect(findings).toContainEqual(expect.objectContaining({ level: 'note', fixable: true }));
     run(AGT, ['doctor', '--fix'], { cwd: makeTempDir() });
     // An overlay needs the template below it, and freezes nothing.
     if (kind !== 'overlay') {
       expect(findings).toContainEqual(
-        expect.objectContaining({ level: 'warning', about: moment, fixable: false }),
+        expect.objectContaining({ level: 'note', about: moment, fixable: false }),
       );
       expect(readdirSync(join(`${repository}.agt`, 'frozen'))).toEqual([basename(moment as string)]);
     }
-    expect(existsSync(folder)).toBe(true);
+    expect([existsSync(folder), report.exitCode]).toEqual([true, 0]);
+    if (kind !== 'btrfs') return;
+    rmSync(folder, { recursive: true });
+    expect(run(AGT, ['doctor', '--fix'], { cwd: makeTempDir() }).exitCode).toBe(0);
+    expect(readdirSync(join(`${repository}.agt`, 'frozen'))).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
-import { frozenView, listMoments } from '../../src/providers/moment.ts';
+import { isUsableMoment, listMoments } from '../../src/providers/moment.ts';
 import { btrfsProblem, type Disk, fillDisk, mountBtrfs } from '../harness/disks.ts';
 import {
   autocommit,
@@ -18,7 +18,8 @@ import {
   type TestSession,
   tryAutocommit,
 } from '../harness/session.ts';
-import { AGT, agtOk, git, makeRepositoryAt, makeTempDir, run, write } from '../harness/world.ts';
+import { agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
+import { writeMany } from './write-many.ts';
 
 const problem = btrfsProblem();
 
@@ -36,12 +37,6 @@ const WRITER = `
       else fs.appendFileSync(name, 'x');
     } catch {}
   }`;
-
-/** As many as make agt freeze the folder. */
-function writeMany(directory: string, text: string, count = 300): void {
-  mkdirSync(directory, { recursive: true });
-  for (let n = 0; n < count; n++) writeFileSync(join(directory, `f${n}`), `${text} ${n}\n`);
-}
 
 describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` (${problem})`}`, () => {
   let disk: Disk;
@@ -67,7 +62,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
   const agtDir = () => join(repository, '.git/agt');
   const moments = (of = session) => listMoments(agtDir(), owner(of));
   const view = (commit: string | null, of = session) =>
-    commit === null ? undefined : frozenView(agtDir(), owner(of), commit);
+    moments(of).findLast((one) => one.commit === commit && isUsableMoment(one))?.token.path;
 
   async function whileWriting<T>(cwd: string, action: () => T): Promise<T> {
     const writer: ChildProcess = spawn(process.execPath, ['-e', WRITER], { cwd, stdio: 'ignore' });
@@ -103,37 +98,6 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
     autocommit(session);
     expect(autocommit(session).outcome).toBe('unchanged');
     expect(snapshotTree(session, 'agtsessions/s1')).toEqual(onDisk(session));
-  });
-
-  test('a write after the freeze stays out, and the next capture has just that', () => {
-    agtOk(repository, 'session', 'new', 'after');
-    const own = sessionOf(repository, 'after');
-    autocommit(own);
-    writeMany(join(own.sandbox, 'many'), 'text');
-    // The stand-in for btrfs(8) writes as soon as the folder is frozen.
-    const bin = makeTempDir('bin');
-    const real = spawnSync('sh', ['-c', 'command -v btrfs'], { encoding: 'utf8' }).stdout.trim();
-    const late = `printf late > "${own.sandbox}/many/f7"; printf new > "${own.sandbox}/late"; rm "${own.sandbox}/many/f9"`;
-    const script = `#!/bin/sh\n"${real}" "$@" || exit\ncase "$*" in *"snapshot -r"*) ${late};; esac\n`;
-    write(join(bin, 'btrfs'), script, 0o755);
-    const first = run(AGT, ['autocommit', 'after', '--json'], {
-      cwd: repository,
-      env: { PATH: `${bin}:${process.env['PATH']}` },
-    });
-    expect(JSON.parse(first.stdout).changes).toHaveLength(300);
-    const tree = snapshotTree(own, 'agtsessions/after');
-    expect([tree.get('sandbox/many/f7'), tree.has('sandbox/late'), tree.has('sandbox/many/f9')]).toEqual([
-      '100644 text 7\n',
-      false,
-      true,
-    ]);
-    const next = autocommit(own);
-    expect(next.changes.map(({ path, status }) => `${status} ${path}`).sort()).toEqual([
-      'added sandbox/late',
-      'deleted sandbox/many/f9',
-      'modified sandbox/many/f7',
-    ]);
-    agtOk(repository, 'session', 'remove', 'after');
   });
 
   test('what lies on another file system inside is captured live', () => {

@@ -1,13 +1,13 @@
-/** The records of frozen moments, and the way from a snapshot to its frozen folder. */
+/** The records of frozen moments. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { forgetMoment, frozenView, isThere, listMoments, writeMoment } from '../../src/providers/moment.ts';
+import { forgetMoment, isThere, listMoments, writeMoment } from '../../src/providers/moment.ts';
 import { newToken } from '../../src/providers/token.ts';
 import { momentFiles, momentPath } from '../../src/repository/layout.ts';
 import { makeTempDir } from '../harness/world.ts';
 
-test('a frozen moment is found by its snapshot, also after a move, as long as its folder is there', () => {
+test('frozen moments are listed by number, also after a move, and agt knows whether their folders are there', () => {
   const [agtDir, area] = [makeTempDir('agt'), makeTempDir('area')];
   const owner = { session_id: 's1', sandbox: join(area, 'sessions/s1/sandbox') };
   const named = newToken('zfs', momentPath('/elsewhere/sessions', 's1'));
@@ -24,10 +24,8 @@ test('a frozen moment is found by its snapshot, also after a move, as long as it
     [10, 'c10', folder],
   ]);
   expect(moments.map(isThere)).toEqual([false, false]);
-  expect(frozenView(agtDir, owner, 'c10')).toBeUndefined();
   mkdirSync(folder, { recursive: true });
-  expect(frozenView(agtDir, owner, 'c10')).toBe(folder);
-  expect(frozenView(agtDir, owner, 'c11')).toBeUndefined();
+  expect(moments.map(isThere)).toEqual([true, true]);
   for (const number of [9, 10, 11]) forgetMoment(agtDir, 's1', number);
-  expect(frozenView(agtDir, owner, 'c10')).toBeUndefined();
+  expect(listMoments(agtDir, owner)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** An agt clone that was moved as a whole: agt doctor --fix connects its worktrees and sessions, with what is staged. */
+/** A clone or a repository that was moved: autocommits and agt doctor --fix connect it, with what is staged. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -44,4 +44,28 @@ test('a worktree of the user that is away: doctor names how to connect it, befor
       mend: 'if it has moved: agt git worktree repair NEW-PLACE; if it is gone: agt git worktree prune',
     },
   ]);
+});
+
+test('an autocommit connects a sandbox that has moved with its clone, and a moved checkout', () => {
+  const from = join(makeTempDir('clone'), 'here');
+  const to = join(makeTempDir('clone'), 'there');
+  agtOk('/', 'clone', makeRepository(), '--path', from);
+  for (const id of ['s1', 's2']) agtOk(join(from, 'project/main'), 'session', 'new', id);
+  renameSync(from, to);
+  const area = join(to, 'project');
+  const sandbox = (id: string) => join(area, 'sessions', id, 'sandbox');
+  write(join(sandbox('s1'), 'staged'), 'staged\n');
+  expect(agtOk(area, 'autocommit', '--all')).toContain('s1: captured 1 path');
+  write(join(sandbox('s2'), 'new'), 'new\n');
+  expect(agtOk(sandbox('s2'), 'autocommit')).toContain('s2: captured 1 path');
+  expect(git(sandbox('s1'), 'status', '--porcelain')).toBe('?? staged');
+
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', 'here', '--working-copy', 'in-place');
+  const moved = `${repository}-moved`;
+  renameSync(repository, moved);
+  write(join(moved, 'new'), 'new\n');
+  expect(agtOk(moved, 'autocommit', 'here')).toContain('here: captured 1 path');
+  agtOk(moved, 'session', 'reject', 'here');
+  expect(git(moved, 'status', '--porcelain')).toBe('');
 });

@@ -110,3 +110,22 @@ test('files whose bytes git converts are read, and files with changes stay chang
   const fork = join(session.folder, '../f1/sandbox');
   expect(run(REAL_GIT, ['status', '--porcelain'], { cwd: fork }).stdout).toBe(' M b\nMM c\n');
 });
+
+test('a restored index does not hide a change of the second in which git wrote it', () => {
+  const session = sessionIn(makeRepository({ a: 'a\n' }));
+  const racy = join(session.sandbox, 'racy');
+  const index = join(git(session.sandbox, 'rev-parse', '--absolute-git-dir'), 'index');
+  const second = (path: string) => Math.floor(statSync(path).mtimeMs / 1000);
+  const entry = () => git(session.sandbox, 'ls-files', '--debug', 'racy').match(/mtime: (\d+)/)?.[1];
+  do {
+    writeFileSync(racy, 'old\n');
+    git(session.sandbox, 'add', 'racy');
+    writeFileSync(racy, 'new\n');
+  } while (second(racy) !== second(index) || entry() !== String(second(racy)));
+  autocommit(session);
+  expect(git(session.sandbox, 'status', '--porcelain')).toBe('AM racy');
+  writeFileSync(join(session.sandbox, 'b'), 'b\n');
+  git(session.sandbox, 'add', 'b');
+  agtOk(session.repository, 'undo', 's1');
+  expect(git(session.sandbox, 'status', '--porcelain')).toBe('AM racy');
+});

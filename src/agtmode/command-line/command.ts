@@ -65,6 +65,12 @@ export function isHelp(word: string): boolean {
 }
 
 export const JSON_OPTION = { type: 'boolean', default: false, describe: 'print JSON' } as const;
+export const WAIT_OPTION = {
+  type: 'string',
+  default: '10',
+  describe: 'wait this many seconds if another agt is working on the session',
+} as const;
+
 export const DRY_RUN_OPTION = {
   type: 'boolean',
   alias: 'n',

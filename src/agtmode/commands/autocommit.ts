@@ -8,7 +8,7 @@ import { findSession } from '../../session/find-session.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { autocommitLater, autocommit as captureSession } from '../../triggers/autocommit.ts';
+import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import {
@@ -21,6 +21,7 @@ import type { Context } from '../context.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { errorJson, json } from '../output/format.ts';
 import { sweepFirst } from '../sweeping.ts';
+import { saysOff } from '../switched-off.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit [id]',
@@ -56,12 +57,6 @@ export const autocommit = defineCommand({
       type: 'string',
       describe: 'reread every file that was modified at this Unix time or later',
     },
-    later: {
-      type: 'boolean',
-      default: false,
-      describe:
-        'freeze the folder, and let the next capture of the session read it; elsewhere capture at once',
-    },
     wait: {
       type: 'string',
       default: '0',
@@ -79,10 +74,10 @@ export const autocommit = defineCommand({
   ],
   run: async (args, context) => {
     const repository = await context.repository();
+    if (await saysOff(context, args.json ? json(args.all ? [] : null) : undefined)) return EXIT.done;
     const given = givenSession(args);
     if (args.label === '') throw usageError('--label is empty', 'give a name, or leave the option out');
     if (args.all && given !== undefined) throw usageError(`give --all or the session "${given}", not both`);
-    if (args.later) refuseWithLater(args);
     const options = await autocommitOptions(args, repository, context.now());
     const waitMs = parseDuration('wait', args.wait);
     const capture: Capture = (record) =>
@@ -90,26 +85,12 @@ export const autocommit = defineCommand({
     if (args.all && !args['dry-run']) await sweepFirst(context, repository);
     if (args.all) return autocommitAll(context, repository, capture, args.json);
     const record = findSession(repository, given, context.cwd);
-    const result = args.later
-      ? await retryWhileBusy(waitMs, () => autocommitLater(repository, record, options))
-      : await capture(record);
-    if (result === undefined) {
-      const frozen = { session_id: record.session_id, outcome: 'frozen', commit: null };
-      if (args.json) context.out(json(frozen));
-      else context.out(`${record.session_id}: frozen, to be captured by the next autocommit\n`);
-      return EXIT.done;
-    }
+    const result = await capture(record);
     if (args.json) context.out(json(autocommitJson(record, result)));
     else printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges: args['dry-run'] });
     return exitCodeOf(result);
   },
 });
-
-function refuseWithLater(args: Arguments & { readonly all: boolean }): void {
-  const options = ['all', 'dry-run', 'if-changed', 'keep', 'siblings', 'timestamp'] as const;
-  const given = options.find((name) => args[name] !== undefined && args[name] !== false);
-  if (given !== undefined) throw usageError(`give --later or --${given}, not both`);
-}
 
 type Capture = (record: SessionRecord) => Promise<CaptureResult>;
 

@@ -10,10 +10,11 @@ import { checkForeignMounts } from '../../maintenance/doctor/check-mounts.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { attempt, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
-import { findAll } from '../../providers/choose.ts';
-import { readPlace } from '../../providers/place.ts';
+import { choose, findAll } from '../../providers/choose.ts';
+import { type Place, readPlace } from '../../providers/place.ts';
 import type { Finding as ProviderFinding } from '../../providers/provider.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
@@ -85,7 +86,8 @@ export const doctor = defineCommand({
       ...(await findOutdatedHooks(context)),
       ...found,
     ];
-    const facts = { git, version, pcre, repository, attached, settings, providers };
+    const chosen = chosenHere(place, settings);
+    const facts = { git, version, pcre, repository, attached, settings, providers, chosen };
     const report: Report = { ...facts, fixed, findings };
     if (args.json) context.out(json(reportJson(report)));
     else await printReport(context, report, args.fix && args['dry-run']);
@@ -120,8 +122,29 @@ interface Report {
   readonly settings: readonly SettingValue[];
   /** The best first. */
   readonly providers: readonly ProviderFinding[];
+  readonly chosen: Chosen;
   readonly fixed: readonly FixResult[];
   readonly findings: readonly Finding[];
+}
+
+/** How agt makes a new session here. */
+interface Chosen {
+  /** Undefined if the one that the setting names cannot work. */
+  readonly provider: string | undefined;
+  readonly workingCopy: string;
+  readonly cowOverlay: { readonly works: boolean; readonly text: string };
+}
+
+function chosenHere(place: Place, settings: readonly SettingValue[]): Chosen {
+  const value = (wanted: string) => settings.find(({ name }) => name === wanted)?.value ?? 'auto';
+  const workingCopy = value('fs.workingCopy') === 'auto' ? 'worktree' : value('fs.workingCopy');
+  const cowOverlay = describeNamespaces(place.existing);
+  try {
+    return { provider: choose(place, value('fs.snapshots')).provider.kind, workingCopy, cowOverlay };
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    return { provider: undefined, workingCopy, cowOverlay };
+  }
 }
 
 function settingFinding({ message, hints: [mend = ''] }: AgtError): Finding {
@@ -138,13 +161,15 @@ function withoutPcre(gitPath: string): Finding {
 }
 
 function reportJson(report: Report) {
-  const { git, version, pcre, repository, attached, settings, providers, fixed, findings } = report;
+  const { git, version, pcre, repository, attached, settings, providers, chosen, fixed, findings } = report;
   return {
     git: { path: git.path, version: version.text, pcre: pcre ?? null },
     repository: repository?.commonDir ?? null,
     store: attached?.repository.commonDir ?? null,
     settings,
     providers: providers.map(({ hint, ...found }) => ({ ...found, hint: hint ?? null })),
+    new_session: { provider: chosen.provider ?? null, working_copy: chosen.workingCopy },
+    cow_overlay: chosen.cowOverlay,
     findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
     mended: fixed.map(({ finding: { about, problem }, failure, note }) => ({
       about,
@@ -173,6 +198,10 @@ async function printReport(context: Context, report: Report, previewFix: boolean
     [...notes, ...(hint === undefined ? [] : [hint])].join('; '),
   ]);
   context.out(`providers\n${table(rated, '  ')}`);
+  const { provider, workingCopy, cowOverlay } = report.chosen;
+  const made = provider === undefined ? 'refused: fs.snapshots names a provider that cannot work' : provider;
+  context.out(`new session  provider ${made}, working copy ${workingCopy}\n`);
+  context.out(`cow-overlay  ${cowOverlay.text}\n`);
   printFixed(context, fixed);
   context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
   printFindings(context, findings, previewFix);

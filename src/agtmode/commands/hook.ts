@@ -9,7 +9,7 @@ export const hook = defineCommand({
     'Read an event of an agent, as JSON, from standard input, and record it in the session that the agent works in: a ' +
     'snapshot for each prompt, for each tool call that changed something or failed, and at the end of each turn. ' +
     'agt hooks install writes the line that calls this into the settings of the agent. The prompts agt undo, agt redo, ' +
-    'agt snapshots and agt restore SNAPSHOT are answered without the model. Variables that begin with AGT_ or GIT_ ' +
+    'agt snapshots, agt restore SNAPSHOT, agt status, agt list, agt accept and agt reject are answered without the model. Variables that begin with AGT_ or GIT_ ' +
     'count for nothing. Whatever fails, the exit code is 0 and the agent goes on; agt status shows the reason. ' +
     'agt.hooks=false switches it off.',
   positionals: { tool: { type: 'string', describe: 'name of the agent, such as claude-code' } },

@@ -21,6 +21,7 @@ import { sessionDiff } from './session/diff.ts';
 import { sessionEnv } from './session/env.ts';
 import { sessionExec } from './session/exec.ts';
 import { sessionExport } from './session/export.ts';
+import { sessionFail } from './session/fail.ts';
 import { sessionFork } from './session/fork.ts';
 import { sessionList } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
@@ -62,6 +63,7 @@ export const COMMANDS: readonly Command[] = [
   sessionAccept,
   sessionUnaccept,
   sessionReject,
+  sessionFail,
   sessionRun,
   sessionEnv,
   sessionExport,

@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import { answerFront, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { errorJson } from '../output/format.ts';
+import { saysOff } from '../switched-off.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
@@ -47,6 +48,7 @@ export const watch = defineCommand({
     const intervalMs = parseDuration('interval', args.interval);
     if (intervalMs < SHORTEST_INTERVAL_MS) throw usageError('--interval is at least 0.1 seconds');
     const repository = await context.repository();
+    if (await saysOff(context, args.json ? '' : undefined)) return EXIT.done;
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
     const watcher = new SessionWatcher(repository, {
       ids: ids.length === 0 ? undefined : ids,

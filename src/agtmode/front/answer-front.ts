@@ -15,7 +15,7 @@ import { retryWhileBusy } from '../../session/retry.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import type { Answer, Question } from '../../triggers/watch/questions.ts';
 import { openContext } from '../context.ts';
-import { placeOf, withoutProjectVariables } from '../hooks/answer.ts';
+import { placeOf, withoutProjectVariables } from '../hooks/call.ts';
 import { printAutocommit } from '../output/autocommit.ts';
 
 /** For another agt that works on the session: long enough for most autocommits. agt itself goes by `--wait`. */
@@ -63,7 +63,7 @@ async function answerTool(
   { session, tool = '', event: text }: Question,
   allVariables: NodeJS.ProcessEnv,
 ): Promise<Answer> {
-  const env = withoutProjectVariables({ ...allVariables });
+  const env = withoutProjectVariables({ ...allVariables }, tool);
   const integration = findIntegration(tool);
   const event = integration?.readEvent(parseEventJson(text), env, '');
   if (integration === undefined || event?.kind !== 'tool') return undefined;

@@ -5,7 +5,7 @@
 import { singleQuoted } from '../../git/run/trace.ts';
 import type { Integration } from '../../integrations/integration.ts';
 
-export type Answered = Pick<Integration, 'name' | 'succeeded'>;
+export type Answered = Pick<Integration, 'name' | 'succeeded' | 'loadsDotEnv'>;
 type Success = { readonly name: string } & NonNullable<Integration['succeeded']>;
 
 /** So many characters of an event have to hold all that the script reads. */
@@ -43,6 +43,21 @@ agt_tell() {
   printf '%s' "$agt_event" | "$agt_full" hook "$agt_tool" 3<&- 4<&- 6<&- 7<&-
   exit $?
 }`;
+}
+
+/** AGT_OFF. The agent cannot do without an answer about a worktree, and a project's own variables do not count. */
+export function offPart(integrations: readonly Answered[]): string {
+  const doubtful = integrations.filter(({ loadsDotEnv }) => loadsDotEnv).map(({ name }) => name);
+  return `case \${AGT_OFF-},$agt_tool in
+,*) ;;
+1,?* | true,?* | yes,?* | on,?*)
+  case $agt_tool in ${doubtful.join(' | ')}) agt_run ;; esac
+  agt_event=$(exec cat 2>/dev/null)
+  case $agt_event in *'"Worktree'*) agt_tell ;; esac
+  exit 0
+  ;;
+*,) agt_run ;;
+esac`;
 }
 
 /** Sets `agt_begin` to the part of the event before the field that says that a tool has succeeded. */

@@ -16,7 +16,7 @@ import { singleQuoted } from '../../git/run/trace.ts';
 import { FRONT_TIMES } from '../../repository/layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
 import { askPart } from './ask-part.ts';
-import { type Answered, answered, eventPart } from './event-part.ts';
+import { type Answered, answered, eventPart, offPart } from './event-part.ts';
 import { lookPart, waitPart } from './look-part.ts';
 import { placePart } from './place-part.ts';
 
@@ -34,6 +34,13 @@ export function frontText({ agt, integrations }: Front): string {
 # ${FRONT_MARK}: answers for agt if nothing has changed, and starts agt otherwise. agt has written it.
 # shellcheck disable=SC2094,SC3013,SC3067 # dash, bash and busybox have -nt, -ef and -O, with no process started
 agt_full=${singleQuoted(agt)}
+if ! [ -x "$agt_full" ]; then
+  echo "warning: agt: $agt_full is gone; nothing is captured: install agt again, or remove its hooks" >&2
+  case \${1-} in hook) ;; *) exit 127 ;; esac
+  # To an agent, another exit code of a hook may be an order, and an event that nobody reads an error.
+  if ! [ -t 0 ]; then cat >/dev/null; fi
+  exit 0
+fi
 agt_option() {
   case $1,$2 in
   --wait, | --wait,*[!0-9]* | --tool, | --tool,-*) return 1 ;;
@@ -81,6 +88,7 @@ esac
 
 ${placePart()}
 ${eventPart(integrations)}
+${offPart(integrations)}
 ${askPart()}
 agt_facts=$agt_front/$agt_id
 if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_look; fi

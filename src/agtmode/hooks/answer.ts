@@ -2,49 +2,39 @@
  * `agt hook`: an agent has called. Whatever fails here, the agent goes on: agt ends with 0 and writes the reason to
  * hooks.log. Standard output reaches the model, so agt prints nothing but an answer that the agent asked for.
  */
-import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
-import { isActive } from '../../filter/session-file.ts';
 import {
   type EnvironmentEvent,
   type FileEvent,
   type HookEvent,
-  type PromptEvent,
   parseEventJson,
 } from '../../integrations/event.ts';
 import { logFailure, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
-import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
-import { type PromptCommand, parsePromptCommand } from '../../integrations/prompt-command.ts';
+import type { Place } from '../../integrations/place.ts';
 import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
 import { noteRunning } from '../../integrations/running-hooks.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
-import { ownCommand } from '../../process/invocation.ts';
 import { readStandardInput } from '../../process/standard-input.ts';
 import { isTerminal } from '../../process/terminal.ts';
-import { hasStore } from '../../session/attached/store.ts';
-import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
-import { type Context, openContext } from '../context.ts';
+import { newSessionInPlace } from '../../session/in-place/new.ts';
 import { renewHooksFront } from '../front/write-front.ts';
-import { folderHere } from '../session-here.ts';
 import { gitDirectory } from '../write-shim.ts';
-import {
-  answerPrompt,
-  interruptedPrompt,
-  isUnfinished,
-  nearMiss,
-  type PromptRun,
-  promptOf,
-} from './answer-prompt.ts';
+import { answerPrompt } from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
-import { deletedFolder, inFolderMadeAgain, unanswered } from './deleted-folder.ts';
-
-/** agt calls itself with this word for work that the agent does not wait for. */
-const IN_BACKGROUND = '--background';
+import {
+  about,
+  continueInBackground,
+  type HookCall,
+  IN_BACKGROUND,
+  openTolerantly,
+  placeOf,
+  withoutProjectVariables,
+} from './call.ts';
+import { parsePrompt } from './prompts.ts';
 
 export async function answerHook([tool = '', ...words]: readonly string[]): Promise<number> {
   if (isTerminal(0)) {
@@ -53,7 +43,7 @@ export async function answerHook([tool = '', ...words]: readonly string[]): Prom
       'the settings of the agent call it: agt hooks install',
     );
   }
-  const env = withoutProjectVariables(process.env);
+  const env = withoutProjectVariables(process.env, tool);
   const call: HookCall = { tool, env, isInBackground: words.includes(IN_BACKGROUND), forget: () => {} };
   try {
     return await answer(call, readStandardInput());
@@ -61,34 +51,6 @@ export async function answerHook([tool = '', ...words]: readonly string[]): Prom
     logFailure(env, { at: new Date().toISOString(), tool, event: '', cwd: '' }, error);
     return EXIT.done;
   }
-}
-
-interface HookCall {
-  readonly tool: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly isInBackground: boolean;
-  /** Removes the file that tells of this hook if it is killed. */
-  readonly forget: () => void;
-}
-
-/**
- * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
- * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository.
- */
-export function withoutProjectVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name)) delete env[name];
-  for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME']) {
-    const place = env[name];
-    if (place !== undefined && isOfProject(place, env['HOME'])) delete env[name];
-  }
-  return env;
-}
-
-/** HOME itself may be a repository. */
-function isOfProject(path: string, home: string | undefined): boolean {
-  if (!isAbsolute(path)) return true;
-  if (path === home || path === dirname(path)) return false;
-  return existsSync(join(path, '.git')) || isOfProject(dirname(path), home);
 }
 
 async function answer(call: HookCall, input: string): Promise<number> {
@@ -113,10 +75,6 @@ async function answer(call: HookCall, input: string): Promise<number> {
   } finally {
     forget();
   }
-}
-
-function about({ name, cwd }: HookEvent) {
-  return { at: new Date().toISOString(), event: name, cwd };
 }
 
 /** An agent that removes a worktree may have removed the directory that it starts hooks in. */
@@ -159,31 +117,23 @@ async function record(
   isAbove: boolean,
 ): Promise<void> {
   const context = await openTolerantly(call, event);
-  const command = event.kind === 'prompt' ? commandIn(event) : undefined;
+  const command = event.kind === 'prompt' ? parsePrompt(event.prompt) : undefined;
   const { blockPrompt } = integration;
-  if (command !== undefined && blockPrompt !== undefined) {
-    const run = { command, isComplete: false };
-    const answerIn = async (here: Context, above: boolean) => {
-      if ((await placeOf(here, above)) !== undefined) return answerPrompt(here, run);
-      const reason = await unanswered(here, event.cwd);
-      return reason && formatError(reason, false).trimEnd();
-    };
-    const answerHere = async () => {
-      const deleted = isAbove ? await deletedFolder(context, event.cwd) : undefined;
-      if (deleted === undefined) return answerIn(context, isAbove);
-      return inFolderMadeAgain(deleted, async () => answerIn(await openTolerantly(call, event), false));
-    };
-    const text = await answerWhateverHappens(answerHere, run, event, call);
+  if (command !== undefined && blockPrompt !== undefined && event.kind === 'prompt') {
+    const text = await answerPrompt(context, command, call, event, isAbove);
     if (text !== undefined) context.out(blockPrompt(text));
     return;
   }
-  const place = await placeOf(context, isAbove);
-  if (place === undefined) return;
+  const found = await placeOf(context, isAbove);
+  if (found === undefined) return;
+  const isStart = event.kind === 'session-start' && !call.isInBackground;
+  const begins = isStart && (await orLog(() => beginInPlace(found, integration, context.now()), call, event));
+  const place = begins === true ? ((await placeOf(context, false)) ?? found) : found;
   if (event.kind === 'environment') {
     const directory = place.record === undefined ? undefined : await gitDirectory(context);
     return context.out(directory === undefined ? '' : `${directory}\n`);
   }
-  if (event.kind === 'session-start') renewFront(context, call, event);
+  if (event.kind === 'session-start') await orLog(async () => renewHooksFront(context), call, event);
   const request = {
     event,
     integration,
@@ -196,67 +146,29 @@ async function record(
   await recordWhateverHappens(place, request, call);
 }
 
-function commandIn({ prompt }: PromptEvent): PromptCommand | undefined {
-  return parsePromptCommand(prompt) ?? nearMiss(prompt);
+/** As agt.autoSession says. Returns whether a session has begun. */
+async function beginInPlace(
+  { user, record }: Place,
+  { name: profile }: Integration,
+  now: Date,
+): Promise<boolean> {
+  if (user?.worktree === undefined || record !== undefined || !user.settings.autoSession) return false;
+  await newSessionInPlace(user, { id: undefined, profile, now, replace: false });
+  return true;
 }
 
-/** The present one goes on working. */
-function renewFront(context: Context, { tool, env }: HookCall, event: HookEvent): void {
+/** The agent goes on as without this, and agt too. */
+async function orLog<T>(
+  action: () => Promise<T>,
+  { tool, env }: HookCall,
+  event: HookEvent,
+): Promise<T | undefined> {
   try {
-    renewHooksFront(context);
+    return await action();
   } catch (error) {
     logFailure(env, { ...about(event), tool }, error);
+    return undefined;
   }
-}
-
-/**
- * Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. `isAbove`: the agent was
- * in a directory below this one; in a folder that agt does not know, that says nothing of this one.
- */
-export async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
-  const { user, folder } = await folderHere(context);
-  const access = context.folderAccess();
-  const settings = user?.settings ?? access.readSettings(undefined);
-  if (!settings.hooks) return undefined;
-  const session = user && sessionContaining(user, context.cwd);
-  if (user !== undefined && session === undefined) refuseMoved(user, context.cwd);
-  if (user === undefined || session === undefined) {
-    const isKnown = user?.worktree !== undefined || hasStore(access, folder);
-    return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings.readOnlyTools);
-  }
-  return isActive(session) ? sessionPlace(user, session) : undefined;
-}
-
-/** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */
-async function openTolerantly({ tool, env }: HookCall, { name: event }: HookEvent): Promise<Context> {
-  const cwd = process.cwd();
-  const context = openContext(cwd, env);
-  try {
-    await context.repositoryIfAny();
-    return context;
-  } catch (error) {
-    logFailure(env, { at: new Date().toISOString(), tool, event, cwd }, error);
-    return openContext(cwd, env, true);
-  }
-}
-
-/** The other agt reads the event from a file without a name, so it may outlive this process. */
-function continueInBackground({ tool, env }: HookCall, event: HookEvent): void {
-  const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
-  const directory = mkdtempSync(join(tmpdir(), 'agt-'));
-  const path = join(directory, 'event');
-  writeFileSync(path, JSON.stringify(event), { mode: 0o600 });
-  const input = openSync(path, 'r');
-  rmSync(directory, { recursive: true });
-  const child = spawn(program, args, {
-    cwd: process.cwd(),
-    env,
-    detached: true,
-    stdio: [input, 'ignore', 'ignore'],
-  });
-  closeSync(input);
-  child.on('error', (error) => logFailure(env, { ...about(event), tool }, error));
-  child.unref();
 }
 
 /** An agent ends a hook that takes longer than it allows, and its snapshot must not be lost. */
@@ -272,25 +184,4 @@ function recordWhateverHappens(place: Place, request: RecordRequest, call: HookC
     continueInBackground(call, event);
   };
   return sayWhenInterrupted(goOn, () => recordEvent(place, request));
-}
-
-/** An agent ends a hook that takes longer than it allows, and its person must not be left with half of a restore. */
-async function answerWhateverHappens(
-  answerHere: () => Promise<string | undefined>,
-  run: PromptRun,
-  event: FileEvent | EnvironmentEvent,
-  call: HookCall,
-): Promise<string | undefined> {
-  if (call.isInBackground) {
-    await answerHere();
-    if (run.failure !== undefined) throw run.failure;
-    return undefined;
-  }
-  const goOn = () => {
-    call.forget();
-    const goesOn = isUnfinished(run) ? ({ pending: true } as const) : {};
-    logFailure(call.env, { ...about(event), tool: call.tool, ...goesOn }, interruptedPrompt(run, event.cwd));
-    if (isUnfinished(run)) continueInBackground(call, { ...event, kind: 'prompt', prompt: promptOf(run) });
-  };
-  return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());
 }

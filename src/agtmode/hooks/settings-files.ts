@@ -79,10 +79,12 @@ export async function hooksFile(
 }
 
 /**
- * The agt on PATH, if that is this one: upgrades replace what it leads to. Otherwise the executable itself.
+ * The agt on PATH, if that is this one: upgrades replace what it leads to. Otherwise the executable itself. With a Node
+ * of the host's, that Node too: the first one on PATH may be older.
  */
 export function stableCommand({ env }: Context): string[] {
-  const own = ownFiles(packed).map(statOrUndefined);
+  if (!packed) return ownCommand();
+  const own = ownFiles().map(statOrUndefined);
   const onPath = (env['PATH'] ?? '')
     .split(delimiter)
     .filter((dir) => dir.startsWith('/'))

@@ -1,6 +1,7 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { parseBoolean } from '../../config/values.ts';
+import { readIfThere } from '../../disk/lock-owner.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
 import {
   findHooks,
@@ -81,9 +82,11 @@ async function stateOf(
   const mend = mendingCommand(integration, file);
   const outdated = await outdatedBecause(context, integration, file, command);
   if (outdated !== undefined) return { state: 'outdated', problem: outdated, mend };
-  const setting = (await context.settingValues()).find(({ name: key }) => key === 'agt.hooks');
-  if (setting !== undefined && parseBoolean(setting.value) === false)
-    return { state: 'switched-off', problem: `agt.hooks is false (${setting.origin})`, mend: null };
+  const setting = (await context.settingValues()).find(
+    ({ name: key, value }) => ['agt.hooks', 'agt.enabled'].includes(key) && parseBoolean(value) === false,
+  );
+  if (setting !== undefined)
+    return { state: 'switched-off', problem: `${setting.name} is false (${setting.origin})`, mend: null };
   const off = await switchedOffBy(file);
   if (off !== undefined)
     return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off`, mend: null };
@@ -126,7 +129,7 @@ function mendingCommand({ name }: Integration, { isUsers, path }: HooksFile): st
 }
 
 function hasWorktreeHooks(path: string): boolean {
-  return existsSync(path) && readFileSync(path, 'utf8').includes('"WorktreeCreate"');
+  return readIfThere(path).includes('"WorktreeCreate"');
 }
 
 function isOlder(at: string, than: string | undefined): boolean {

@@ -35,6 +35,7 @@ function acceptJson(result: AcceptResult, options: OutputOptions) {
     commit: commit ?? null,
     message: result.message ?? null,
     files: changes.map(fileJson),
+    untracked: (result.untracked ?? []).map(displayPath),
     left_out: leftOut,
     worktree: worktree ?? null,
     kept,
@@ -60,13 +61,17 @@ function statusOf({ before, after }: Pick<DiffEntry, 'before' | 'after'>): 'adde
 function describeAccept(result: AcceptResult): string {
   const { record, onto, commit, worktree, changes, leftOut, kept } = result;
   const { session_id: id } = record;
+  const untracked = new Set(result.untracked);
   const branch = shortBranch(onto);
   const done = commit !== undefined;
   const lines = [
     `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(changes)}`,
     ...changes
       .slice(0, LISTED)
-      .map((change) => `  ${LETTERS[statusOf(change)]} ${showPath(displayPath(change.path))}`),
+      .map(
+        (change) =>
+          `  ${LETTERS[statusOf(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
+      ),
     ...(changes.length > LISTED ? [`  … and ${changes.length - LISTED} more`] : []),
     ...(leftOut.length > 0 ? [`left out ${listOf(leftOut)}`] : []),
     `branch   ${branch}${commit === undefined ? '' : ` is at ${shortOid(commit)}`}`,

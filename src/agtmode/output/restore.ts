@@ -4,7 +4,7 @@ import { commandToCompare, commandToRestore } from '../../session/advised-comman
 import { shownId } from '../../session/attached/store.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
-import type { Position } from '../../timetravel/restore/undo.ts';
+import type { Distance, Position } from '../../timetravel/restore/undo.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
@@ -15,6 +15,7 @@ const MOST_LISTED = 20;
 /** An undo or a redo, and where it has come to. */
 interface Move {
   readonly by: 'undo' | 'redo';
+  readonly distance: Distance;
   readonly position: Position | undefined;
 }
 
@@ -23,7 +24,7 @@ export function printRestore(
   context: Context,
   restored: RestoreResult,
   asJson: boolean,
-  { by, position }: Partial<Move> = {},
+  { by, distance, position }: Partial<Move> = {},
 ): number {
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
   const id = record.session_id;
@@ -47,7 +48,12 @@ export function printRestore(
   } else {
     const result = verified ? 'verified' : 'some differ from the snapshot';
     context.out(`${shownId(record)}: restored ${plural(changed, 'path')}, ${result}\n`);
-    if (position !== undefined) context.out(`${describePosition(position, context.now())}\n`);
+    if (position !== undefined) {
+      const { turn } = distance === 'turn' ? position : {};
+      const described =
+        turn === undefined ? describePosition(position, context.now()) : describeTurn(turn, by);
+      context.out(`${described}\n`);
+    }
     const back = context.isPrompt === true ? promptBack(restored, by) : undo;
     if (back !== undefined) context.out(`to undo: ${back}\n`);
   }
@@ -85,13 +91,18 @@ function describePosition({ snapshot, step, of }: Position, now: Date): string {
   return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;
 }
 
-function positionJson({ snapshot, step, of }: Position) {
+function describeTurn(turn: string, by: Move['by'] | undefined): string {
+  return by === 'redo' ? `this brings the turn "${turn}" back` : `this takes the turn "${turn}" back`;
+}
+
+function positionJson({ snapshot, step, of, turn }: Position) {
   return {
     snapshot: snapshot.commit,
     label: snapshot.label ?? null,
     at: snapshot.time.toISOString(),
     step,
     of,
+    turn: turn ?? null,
   };
 }
 

@@ -5,14 +5,14 @@ import { listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { shownId, shownPath } from '../../session/attached/store.ts';
-import type { Landed, SessionRecord } from '../../session/record.ts';
+import { EMPTY_FIELDS, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Context } from '../context.ts';
 import { age, json, shortOid, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
 export function recordJson({ branch, landed, ...record }: SessionRecord) {
-  return { ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
+  return { ...EMPTY_FIELDS, ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
 }
 
 function landedJson({ from, onto, ...landed }: Landed) {
@@ -120,6 +120,9 @@ export async function printNewSession(
     ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
     ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),
     ...describeSetAside(setAside).map((text) => `aside    ${text}`),
+    ...(record.checkout === undefined || (setAside !== undefined && setAside.length > 0)
+      ? []
+      : ['shared   your checkout is the sandbox: what you change there is part of the session']),
   ];
   context.out(`${lines.join('\n')}\n`);
   for (const { path, reason } of notIncluded)

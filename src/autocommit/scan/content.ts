@@ -20,7 +20,7 @@ import { type HashName, openHash } from '../../git/objects/hash.ts';
 
 const MIB = 1024 * 1024;
 /** Files up to this size are read once and held in memory. Larger ones are hashed first, and streamed if new. */
-const IN_MEMORY = 4 * MIB;
+export const IN_MEMORY = 4 * MIB;
 /** How much of a large file is in memory at once. */
 const CHUNK = MIB;
 /** How often a changing file is read. */

@@ -35,8 +35,7 @@ export function nextCache(findings: ScanFindings): NextCache | undefined {
   const { walked, options } = findings;
   const before = options.refreshed?.cache;
   const { valid, outdated } = splitRetained(findings);
-  const nothingIsNew = walked.toRead.length + walked.known.size === 0;
-  const filesAreSame = before !== undefined && nothingIsNew && !valid.includes(0);
+  const filesAreSame = before !== undefined && walked.toRead.length === 0 && !valid.includes(0);
   const directories = cacheDirectories(findings);
   if (filesAreSame && !walked.hasNewTimes && areSame(directories, before.directories)) return undefined;
   return { files: filesAreSame ? before.files : cacheFiles(findings, valid, outdated), directories };

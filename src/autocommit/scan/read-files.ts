@@ -1,11 +1,13 @@
 /** Reads the files that a walk found to be new or changed, and stores the contents that the last snapshot lacks. */
+import { lstatSync } from 'node:fs';
+import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';
 import { reportProgress } from '../../process/progress.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { Source } from '../source.ts';
 import type { StatData } from '../stat-cache/cached-files.ts';
-import { type Content, readContent, UnstableFile } from './content.ts';
+import { type Content, IN_MEMORY, readContent, UnstableFile } from './content.ts';
 import type { LeftOut, ScanOptions } from './scan-options.ts';
 
 /** Content that was read, without the bytes. */
@@ -40,9 +42,11 @@ async function readAndStore(
   source: Source,
   path: string,
   last: LastSnapshot,
-  { hash, store }: ScanOptions,
+  { hash, store, requireRoom }: ScanOptions,
 ): Promise<Content | string | undefined> {
   try {
+    const size = last.find(path) === undefined ? lstatSync(systemPath(source.path(path))).size : 0;
+    if (size > IN_MEMORY) requireRoom?.(size);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const content = readContent(source.path(path), hash, source.isInside);
       const isNew = last.find(path)?.oid !== content.oid;

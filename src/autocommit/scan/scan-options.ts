@@ -4,7 +4,6 @@ import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import type { Content } from './content.ts';
-import type { KnownFolder } from './known-folder.ts';
 
 export interface ScanOptions {
   readonly hash: HashName;
@@ -13,6 +12,8 @@ export interface ScanOptions {
   readonly topFolders: readonly string[];
   /** The sandbox is a link to the user's own checkout, and the only link to follow. */
   readonly isLinked?: boolean;
+  /** The git directory of the sandbox, which has those of submodules inside. agt keeps it when the sandbox goes. */
+  readonly gitDir?: string | undefined;
   readonly ignore: IgnoreFile | undefined;
   /** Files that the scan takes for absent, without a word. */
   readonly ignored?: IgnoredFiles | undefined;
@@ -24,16 +25,18 @@ export interface ScanOptions {
   readonly rereadSince: number | undefined;
   /** Files that are read now and by the next scan, since their stat data may not show a change. */
   readonly mapped?: ReadonlySet<string>;
-  /** The repository has the content of all that is known. */
-  readonly known?: KnownFolder | undefined;
   /** Undefined: every file is read. */
   readonly refreshed: RefreshedCache | undefined;
   /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */
   readonly store: (path: string, content: Content) => Promise<boolean>;
+  /** Asked before a large new file is read, which takes long. @throws AgtError if it does not fit on the disk */
+  readonly requireRoom?: (bytes: number) => void;
 }
 
 /** The files that git ignores in an attached folder. */
 export interface IgnoredFiles {
+  /** With directories as a whole; complete after the scan. Also files that a snapshot takes all the same. */
+  readonly ignored: ReadonlySet<string>;
   /** Changes with every file that git ignores, or no longer ignores. Empty if it ignores none. */
   readonly text: string;
   /** `path` is relative to the session folder, one byte per character. Ask about a directory before its entries. */

@@ -45,8 +45,7 @@ export interface ScanResult {
 
 export async function scan(source: Source, last: LastSnapshot, options: ScanOptions): Promise<ScanResult> {
   const walked = walk(source, options);
-  const { read: contents, failed: unread } = await readFiles(source, walked.toRead, last, options);
-  const read = walked.known.size === 0 ? contents : new Map([...walked.known, ...contents]);
+  const { read, failed: unread } = await readFiles(source, walked.toRead, last, options);
   const failed = [...walked.failed, ...unread];
   const isUnreadable = underAny(failed.map(({ path }) => path));
   const mayBeDeleted = (path: string) => isUnder(path, options.topFolders) && !isUnreadable(path);
@@ -67,7 +66,7 @@ export async function scan(source: Source, last: LastSnapshot, options: ScanOpti
     skipped: walked.skipped,
     failed,
     isUnreadable,
-    readCount: contents.size,
+    readCount: read.size,
   };
 }
 

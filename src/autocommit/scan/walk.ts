@@ -8,20 +8,20 @@
  * Links are never followed, and `.git` entries never entered. An entry counts only if the walk reaches it: a file below
  * a directory that has become a link may look up to date, and is gone.
  */
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemPath } from '../../disk/long-path.ts';
 import { isOnFuse, isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
+import { isOfSubmodule } from '../../git/files/worktree-git-dir.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import type { Source } from '../source.ts';
 import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
-import type { EntryStat } from './known-folder.ts';
 import { refuseLargeChange } from './large-change.ts';
 import { MOST_FILES, TooManyFiles } from './most-files.ts';
-import type { HashedFile } from './read-files.ts';
 import { type LeftOut, type RefreshedCache, rulesText, type ScanOptions } from './scan-options.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
@@ -30,8 +30,6 @@ export interface Walked {
   readonly kept: Uint8Array;
   /** Regular files and links whose content must be read. */
   readonly toRead: readonly string[];
-  /** Files whose content need not be read, although the cache has them in another way. */
-  readonly known: ReadonlyMap<string, HashedFile>;
   /** st_mode of each directory. */
   readonly directories: ReadonlyMap<string, number>;
   readonly emptyDirectories: readonly string[];
@@ -57,7 +55,6 @@ export function walk(source: Source, options: ScanOptions): Walked {
 class Walker implements Walked {
   readonly kept: Uint8Array;
   readonly toRead: string[] = [];
-  readonly known = new Map<string, HashedFile>();
   readonly directories = new Map<string, number>();
   readonly emptyDirectories: string[] = [];
   readonly skipped: LeftOut[] = [];
@@ -112,14 +109,23 @@ class Walker implements Walked {
     const row = this.cachedDirectories?.find(path) ?? -1;
     if (this.refreshed?.upToDate.directories[row] === 1) this.keepDirectory(path, row);
     else if (!path.endsWith('/.git')) this.examine(path, row);
-    else if (path !== 'sandbox/.git' && exists(this.source.path(path)))
+    else if (path !== 'sandbox/.git' && exists(this.source.path(path)) && !this.isOfSubmodule(path))
       this.skip(path, 'belongs to a nested repository');
+  }
+
+  /** Its path is relative, so it has to be read in the live folder. */
+  private isOfSubmodule(path: string): boolean {
+    const { gitDir } = this.options;
+    return (
+      gitDir !== undefined &&
+      isOfSubmodule(join(this.source.folder, Buffer.from(path, 'latin1').toString()), gitDir)
+    );
   }
 
   /** `row` is that of a cached directory, or -1. */
   private examine(path: string, row: number): void {
     const found = this.lstat(path);
-    const stat = found?.isDirectory() && this.source.isBorder(path) ? this.lstat(path) : found;
+    const stat = found?.isDirectory() && this.source.isBorder(path, found) ? this.lstat(path) : found;
     if (stat === undefined) return;
     const { ignore, ignored, maxFileSize } = this.options;
     if (ignored?.leavesOut(path) === true) this.leftOut.push(path);
@@ -135,20 +141,14 @@ class Walker implements Walked {
     else this.skip(path, kindOf(stat));
   }
 
-  private noteFile(path: string, stat: EntryStat): void {
-    const { known, mapped } = this.options;
-    const oid = mapped?.has(path) === true ? undefined : known?.contentOf(path, stat);
-    if (oid !== undefined) {
-      this.known.set(path, { stat, oid });
-      return;
-    }
+  private noteFile(path: string, stat: Stats): void {
     this.toRead.push(path);
     this.bytesToRead += stat.size;
     if (this.options.mayFreeze === true) refuseLargeChange(this.toRead.length, this.bytesToRead);
     if (this.options.isLimited === true && this.toRead.length > MOST_FILES) throw new TooManyFiles();
   }
 
-  private listDirectory(path: string, stat: EntryStat, row: number): void {
+  private listDirectory(path: string, stat: Stats, row: number): void {
     const names = this.readDirectory(path);
     if (names === undefined) return;
     if (row >= 0 && this.cachedDirectories?.mustList(row) === false) this.hasNewTimes = true;
@@ -197,9 +197,7 @@ class Walker implements Walked {
   }
 
   /** Undefined if there is nothing, or if the system refuses. */
-  private lstat(path: string): EntryStat | undefined {
-    const known = this.options.known?.statOf(path);
-    if (known !== undefined) return known;
+  private lstat(path: string): Stats | undefined {
     try {
       const isCheckout = this.options.isLinked === true && path === 'sandbox';
       return (isCheckout ? statSync : lstatSync)(this.absolute(path), { throwIfNoEntry: false });
@@ -211,8 +209,6 @@ class Walker implements Walked {
 
   /** The sorted names; undefined if the directory is gone or cannot be listed. */
   private readDirectory(path: string): string[] | undefined {
-    const known = this.options.known?.namesIn(path);
-    if (known !== undefined) return known;
     try {
       return readdirSync(this.absolute(path), 'latin1').sort();
     } catch (error) {
@@ -242,7 +238,7 @@ function exists(path: string): boolean {
   }
 }
 
-function kindOf(stat: EntryStat): string {
+function kindOf(stat: Stats): string {
   if (stat.isSocket()) return 'is a socket';
   if (stat.isFIFO()) return 'is a named pipe';
   return 'is a device';

@@ -76,12 +76,6 @@ export class CachedDirectories implements CachedDirectoriesData {
     return this.paths.every((_, row) => !this.mustList(row));
   }
 
-  /** Without the size. */
-  stat(row: number): StatData {
-    const [mtimeMs, ctimeMs, ino, mode] = this.data.subarray(row * WIDTH, (row + 1) * WIDTH);
-    return { mtimeMs, ctimeMs, ino, mode, size: 0 } as StatData;
-  }
-
   /** Whether both times are before `clock`. Any change after `clock` then shows in the stat data. */
   isOlder(row: number, clock: number): boolean {
     return (this.data[row * WIDTH] as number) < clock && (this.data[row * WIDTH + 1] as number) < clock;
@@ -98,13 +92,6 @@ export class CachedDirectories implements CachedDirectoriesData {
       mtimeMs < clock &&
       ctimeMs < clock
     );
-  }
-
-  /** Whether a directory of this cache has the same stat data in another one. */
-  isAsIn(row: number, other: CachedDirectories, otherRow: number): boolean {
-    const [one, two] = [row * WIDTH, otherRow * WIDTH];
-    for (let i = 0; i < EMPTY; i++) if (this.data[one + i] !== other.data[two + i]) return false;
-    return true;
   }
 
   equals(other: CachedDirectories): boolean {

@@ -9,8 +9,6 @@ import type { Stats } from 'node:fs';
 export const COLUMNS = ['mtimeMs', 'ctimeMs', 'size', 'ino', 'mode'] as const;
 export const WIDTH = COLUMNS.length;
 const MODE = COLUMNS.indexOf('mode');
-const SIZE = COLUMNS.indexOf('size');
-const INO = COLUMNS.indexOf('ino');
 
 export type StatData = Pick<Stats, (typeof COLUMNS)[number]>;
 
@@ -81,34 +79,12 @@ export class CachedFiles {
     return this.columns.oids.toString('hex', row * this.oidLength, (row + 1) * this.oidLength);
   }
 
-  hasSameContent(row: number, other: CachedFiles, otherRow: number): boolean {
-    const { oidLength: length } = this;
-    const [start, end] = [row * length, (row + 1) * length];
-    const otherStart = otherRow * length;
-    return this.columns.oids.compare(other.columns.oids, otherStart, otherStart + length, start, end) === 0;
-  }
-
   mode(row: number): number {
     return this.columns.data[row * WIDTH + MODE] as number;
   }
 
-  /** In bytes. */
-  size(row: number): number {
-    return this.columns.data[row * WIDTH + SIZE] as number;
-  }
-
   mtimeMs(row: number): number {
     return this.columns.data[row * WIDTH] as number;
-  }
-
-  ino(row: number): number {
-    return this.columns.data[row * WIDTH + INO] as number;
-  }
-
-  stat(row: number): StatData {
-    const offset = row * WIDTH;
-    const [mtimeMs, ctimeMs, size, ino, mode] = this.columns.data.subarray(offset, offset + WIDTH);
-    return { mtimeMs, ctimeMs, size, ino, mode } as StatData;
   }
 
   /** A copy in which some rows have new stat data and object names. */

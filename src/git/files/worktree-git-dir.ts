@@ -14,6 +14,11 @@ export function gitDirOf(worktree: string): string | undefined {
   return worktreeGitDir(worktree) ?? (existsSync(join(main, 'HEAD')) ? main : undefined);
 }
 
+/** Whether a `.git` file is that of a submodule of the worktree whose git directory is `gitDir`. */
+export function isOfSubmodule(gitFile: string, gitDir: string): boolean {
+  return gitFileTarget(gitFile)?.startsWith(`${join(gitDir, 'modules')}/`) === true;
+}
+
 /** The directory that a `.git` file names, absolute; undefined if the file cannot be read or is not a `.git` file. */
 export function gitFileTarget(path: string): string | undefined {
   const target = /^gitdir: (.+)$/s.exec(readSmallFile(path) ?? '')?.[1];

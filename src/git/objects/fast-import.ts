@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { AgtError, EXIT } from '../../errors.ts';
+import { forOwnerAlone } from '../run/environment.ts';
 import { FSYNC_ARGS, type Git, requireDescriptors } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 import {
@@ -30,8 +31,6 @@ const ARGS = [
   ...FSYNC_ARGS,
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
-  '-c',
-  'core.hooksPath=/dev/null',
   'fast-import',
   '--quiet',
   '--done',
@@ -43,7 +42,8 @@ const ARGS = [
  * `git gc --prune=now` until a ref leads to it. Nothing protects loose objects, and git would flush each of them. A
  * partial clone is the exception: agt does not rewrite its packs, so only loose objects can ever be deleted again.
  */
-const AS_PACK = ['-c', 'fastimport.unpackLimit=0'];
+const NO_LOOSE_OBJECTS = 'fastimport.unpackLimit=0';
+const AS_PACK = ['-c', NO_LOOSE_OBJECTS];
 
 /**
  * Levels of compression, by attempt. The first is the fastest: objects that are kept for long become deltas anyway, when a
@@ -103,7 +103,10 @@ export class FastImport {
     noteImport(directories.gitDir, this.startedAt);
     const args = importArgs(directories, attempt);
     traceCommand(git.env, git.path, args);
-    this.child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    // A pack holds files that only their owner may read. Loose objects share directories with those of the user.
+    const start = () =>
+      spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = args.includes(NO_LOOSE_OBJECTS) ? forOwnerAlone(start) : start();
     this.child.stdin?.on('error', () => {
       this.isBroken = true; // git has ended; finish() reports its reason
     });

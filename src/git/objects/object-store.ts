@@ -8,6 +8,8 @@ export interface Pack {
   readonly bytes: number;
   /** Has a `.keep` file, belongs to a promisor or has a bitmap: git or the user needs this pack as it is. */
   readonly special: boolean;
+  /** For its owner alone, as those of snapshots. */
+  readonly isPrivate: boolean;
 }
 
 /** The packs of the repository itself, without alternates, sorted by name so that two lists can be compared. */
@@ -21,7 +23,7 @@ export function listPacks(objectsDir: string): Pack[] {
     // git has deleted the pack, or has not written its index yet.
     if (stat === undefined || !all.has(name.replace(/pack$/, 'idx'))) continue;
     const special = ['keep', 'promisor', 'bitmap'].some((end) => all.has(name.replace(/pack$/, end)));
-    packs.push({ name, bytes: stat.size, special });
+    packs.push({ name, bytes: stat.size, special, isPrivate: (stat.mode & 0o077) === 0 });
   }
   return packs;
 }

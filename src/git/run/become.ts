@@ -1,16 +1,17 @@
 /**
- * Becomes git. After `execve` nothing of agt is left: terminal, signals, exit code and output are git's own. On a
- * platform without execve, git runs as a child that inherits everything.
+ * Becomes git. After `execve` nothing of agt is left: terminal, signals, exit code and output are git's own. Without
+ * execve, and where the caller gave more descriptors than the standard ones, git runs as a child that inherits everything.
  *
  * Node ignores SIGPIPE and SIGXFSZ from its start. Ignored signals survive execve; handled ones do not, so each gets a
  * handler. Node decodes arguments and environment as UTF-8 and replaces other bytes; those come from /proc, and sh passes
  * them on. Node also raises the soft limit on open files to the hard one; git keeps that.
  */
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { withInherited } from './inherited-descriptors.ts';
 import { shellQuote, traceCommand } from './trace.ts';
 
 /** Does not return if there is execve; otherwise returns git's exit code. */
@@ -19,26 +20,44 @@ export async function becomeGit(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<number> {
-  if (process.execve === undefined) return runAsChild(git, args, env);
+  const stdio = withInherited(STREAMS);
+  const inChild = process.execve === undefined || stdio.length > STREAMS.length;
+  if (inChild) return runAsChild(git, args, env, undefined, stdio);
   traceCommand(env, git, args);
-  for (const signal of ['SIGPIPE', 'SIGXFSZ'] as const) process.on(signal, () => {});
-  const environmentBytes = rawEnvironment(env);
-  const argumentBytes = rawArguments(args);
+  for (const signal of IGNORED) process.on(signal, () => {});
+  const { program, words } = programFor(git, args, env);
   try {
-    if (environmentBytes === undefined && argumentBytes === undefined) {
-      process.execve(git, [git, ...args], env as Record<string, string>);
-    } else {
-      const script = writeScript(
-        git,
-        argumentBytes ?? args.map(asBytes),
-        environmentBytes ?? Object.entries(env).map(([name, value]) => asBytes(`${name}=${value ?? ''}`)),
-      );
-      process.execve('/bin/sh', ['sh', script], env as Record<string, string>);
-    }
+    process.execve?.(program, words, env as Record<string, string>);
   } catch (error) {
     throw cannotRun(git, error);
   }
   return EXIT.git;
+}
+
+const STREAMS = ['inherit', 'inherit', 'inherit'] as const;
+
+/** Node ignores these from its start. */
+const IGNORED = ['SIGPIPE', 'SIGXFSZ'] as const;
+
+/** Ends this process as the signal does, also one that Node ignores: a signal that has lost its handler ends a process. */
+export function endBySignal(signal: NodeJS.Signals): void {
+  const handler = () => {};
+  for (const name of IGNORED) process.on(name, handler).off(name, handler);
+  process.kill(process.pid, signal);
+}
+
+/** What to start, with argv[0]: git, or a script that passes bytes on which Node has replaced. */
+function programFor(git: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+  const environmentBytes = rawEnvironment(env);
+  const argumentBytes = rawArguments(args);
+  if (environmentBytes === undefined && argumentBytes === undefined)
+    return { program: git, words: [git, ...args] };
+  const script = writeScript(
+    git,
+    argumentBytes ?? args.map(asBytes),
+    environmentBytes ?? Object.entries(env).map(([name, value]) => asBytes(`${name}=${value ?? ''}`)),
+  );
+  return { program: '/bin/sh', words: ['sh', script] };
 }
 
 function cannotRun(git: string, cause: unknown): AgtError {
@@ -55,13 +74,18 @@ export function runAsChild(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   clean: () => void = () => {},
+  stdio: StdioOptions = withInherited(STREAMS),
 ): Promise<number> {
   traceCommand(env, git, args);
+  const {
+    program,
+    words: [argv0, ...words],
+  } = programFor(git, args, env);
   return new Promise((done, fail) => {
     // The handlers come first: a signal in between would end this process and leave git running.
     const forward = (signal: NodeJS.Signals) => void child.kill(signal);
     for (const signal of FORWARDED) process.on(signal, forward);
-    const child = spawn(git, args, { env, stdio: 'inherit' });
+    const child = spawn(program, words, { argv0, env, stdio });
     child.on('error', (error) => {
       clean();
       fail(cannotRun(git, error));
@@ -69,7 +93,7 @@ export function runAsChild(
     child.on('exit', (exitCode, signal) => {
       clean();
       for (const name of FORWARDED) process.off(name, forward);
-      if (signal !== null) process.kill(process.pid, signal);
+      if (signal !== null) endBySignal(signal);
       done(exitCode ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0));
     });
   });

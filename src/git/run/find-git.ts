@@ -1,14 +1,34 @@
 /**
  * Finds the real git. On PATH, `git` may be agt: a link, a copy or the shim script. The search skips each of these,
- * because agt would otherwise call itself for ever.
+ * because agt would otherwise call itself for ever. A shim names the git that it was made with: that one is the real git
+ * for the executable too.
+ *
+ * A git on PATH may also be another tool's wrapper, which runs the first other git on PATH: agt. So agt leaves a mark in
+ * the environment of each git, and where it finds the mark, it asks a git first whether that leads back to agt.
  */
+import { spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { AgtError } from '../../errors.ts';
+import { packed, programPath } from '../../process/invocation.ts';
+import { CIRCLE_MARK } from './environment.ts';
 
 /** The shim script has this word in its first lines. */
 export const SHIM_MARK = 'agt-shim';
+
+/** The line of the shim script, one of its first, that names the real git. */
+const SHIMS_GIT = /^agt_real='((?:[^']|'\\'')*)'$/m;
+
+/** The value of the mark with which `git --exec-path` prints SHIM_MARK, if git is agt. */
+const CIRCLE_QUESTION = 'ask';
+
+export function asksWhetherAgt(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  return env[CIRCLE_MARK] === CIRCLE_QUESTION && args.join(' ') === '--exec-path';
+}
+
+/** A program that takes longer than git needs to print a path is no git to wait for. */
+const LONGEST_ANSWER_MS = 10_000;
 
 /** Larger files are agt: git has a few megabytes, a packed agt holds a JavaScript runtime of more than a hundred. */
 const LARGEST_GIT = 64 * 1024 * 1024;
@@ -27,26 +47,37 @@ interface GitSearch {
    * some programs load variables from a file of the project, so a stranger may have set it.
    */
   readonly configured?: Configured | undefined;
-  readonly path: string | undefined;
-  /** The files of this program: the executable, the development launcher. */
-  readonly self: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** The shims on PATH are passed over, as agt is. */
+  readonly ignoresShims?: boolean;
+  /** The files of agt; default: those of this program. */
+  readonly self?: readonly string[];
   /** Is told why the configured git cannot be used; then PATH is searched. Default: the problem is thrown. */
   readonly onProblem?: (problem: AgtError) => void;
 }
 
 /** Absolute path of the real git. @throws AgtError if there is none. */
 export function findGit(search: GitSearch): string {
-  const agtFiles = statsOf(search.self);
+  const agtFiles = statsOf(search.self ?? ownFiles());
   const { configured } = search;
-  const chosen = configured && chosenGit(configured, search.path);
-  const problem = configured && problemOf(configured, chosen, agtFiles);
+  const path = [search.ignoresShims ? undefined : directoryOfOwnShim(), search.env['PATH']]
+    .filter(Boolean)
+    .join(delimiter);
+  const chosen = configured && chosenGit(configured, path);
+  const leadsBack = (git: string) => search.env[CIRCLE_MARK] !== undefined && leadsToAgt(git, search.env);
+  const isGit = (git: string | undefined): git is string => {
+    const stat = git === undefined ? undefined : statOrUndefined(git);
+    if (git === undefined || stat === undefined || !isRunnable(git, stat)) return false;
+    return !isAgt(git, stat, agtFiles) && !leadsBack(git);
+  };
+  const problem = configured && problemOf(configured, chosen, agtFiles, leadsBack);
   if (chosen !== undefined && problem === undefined) return chosen;
   if (problem !== undefined && search.onProblem === undefined) throw problem;
-  for (const candidate of gitsOn(search.path)) {
-    const stat = statOrUndefined(candidate);
-    if (stat === undefined || !isRunnable(candidate, stat) || isAgt(candidate, stat, agtFiles)) continue;
+  for (const candidate of gitsOn(path)) {
+    const found = [search.ignoresShims ? undefined : gitOfShim(candidate), candidate].find(isGit);
+    if (found === undefined) continue;
     if (problem !== undefined) search.onProblem?.(problem);
-    return candidate;
+    return found;
   }
   if (problem !== undefined) throw problem;
   throw new AgtError('no git found on PATH', {
@@ -55,11 +86,11 @@ export function findGit(search: GitSearch): string {
 }
 
 /** Whether the first git on PATH is agt. */
-export function firstGitIsAgt(path: string | undefined, self: readonly string[]): boolean {
+export function firstGitIsAgt(path: string | undefined): boolean {
   for (const candidate of gitsOn(path)) {
     const stat = statOrUndefined(candidate);
     if (stat === undefined || !isRunnable(candidate, stat)) continue;
-    return isAgt(candidate, stat, statsOf(self));
+    return isAgt(candidate, stat, statsOf(ownFiles()));
   }
   return false;
 }
@@ -88,6 +119,7 @@ function problemOf(
   { path, origin }: Configured,
   chosen: string | undefined,
   agtFiles: Stats[],
+  leadsBack: (path: string) => boolean,
 ): AgtError | undefined {
   const because = (reason: string) =>
     new AgtError(`agt.gitPath "${path}" (${origin}) ${reason}`, {
@@ -102,6 +134,7 @@ function problemOf(
   if (stat === undefined) return because('does not exist');
   if (!isRunnable(path, stat)) return because('is not an executable file');
   if (isAgt(path, stat, agtFiles)) return because('is agt itself');
+  if (leadsBack(path)) return because('runs agt');
   return chosen === undefined ? because('is not a git on PATH') : undefined;
 }
 
@@ -109,6 +142,31 @@ function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {
   if (agtFiles.some((file) => file.dev === stat.dev && file.ino === stat.ino)) return true;
   if (stat.size > LARGEST_GIT || basename(withoutLinks(path)) === 'agt') return true;
   return readHead(path).includes(SHIM_MARK);
+}
+
+/**
+ * The directory of the shim that started this process, which need not be on PATH: the shim starts `.agt/git` beside it.
+ */
+function directoryOfOwnShim(): string | undefined {
+  return /^(.*)\/\.agt\/git$/s.exec(programPath())?.[1];
+}
+
+/** The git that a shim was made with; undefined if the file is no shim. */
+function gitOfShim(path: string): string | undefined {
+  const stat = statOrUndefined(path);
+  if (stat?.isFile() !== true || stat.size > LARGEST_GIT) return undefined;
+  const head = readHead(path);
+  return head.includes(SHIM_MARK) ? SHIMS_GIT.exec(head)?.[1]?.replaceAll("'\\''", "'") : undefined;
+}
+
+/** Whether this program, called as git, runs agt. */
+function leadsToAgt(path: string, env: NodeJS.ProcessEnv): boolean {
+  const { stdout } = spawnSync(path, ['--exec-path'], {
+    env: { ...env, [CIRCLE_MARK]: CIRCLE_QUESTION },
+    timeout: LONGEST_ANSWER_MS,
+    encoding: 'utf8',
+  });
+  return stdout?.includes(SHIM_MARK) ?? false;
 }
 
 function withoutLinks(path: string): string {
@@ -119,15 +177,15 @@ function withoutLinks(path: string): string {
   }
 }
 
-/** Enough bytes for the first lines of the shim. */
-const HEAD_LENGTH = 256;
+/** Enough bytes for the first lines of the shim, with a long path. */
+const HEAD_LENGTH = 8192;
 
 function readHead(path: string): string {
   const head = Buffer.alloc(HEAD_LENGTH);
   try {
     const fd = openSync(path, 'r');
     try {
-      return head.toString('latin1', 0, readSync(fd, head));
+      return head.toString('utf8', 0, readSync(fd, head));
     } finally {
       closeSync(fd);
     }
@@ -147,7 +205,7 @@ function isRunnable(path: string, stat: Stats): boolean {
 }
 
 /** The files of agt itself: the packed executable, or the launcher and the bundle that the host's Node runs. */
-export function ownFiles(packed: boolean): string[] {
+export function ownFiles(): string[] {
   if (packed) return [process.execPath];
   const script = process.argv[1];
   return script === undefined ? [] : [script, join(script, '..', 'agt')];

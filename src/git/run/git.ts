@@ -6,19 +6,11 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
 import { endProgress } from '../../process/progress.ts';
-import { cleanGitEnvironment, localeOf } from './environment.ts';
+import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
+import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
 import { traceCommand } from './trace.ts';
 
-export interface Git {
-  /** Absolute path of the real git. */
-  readonly path: string;
-  /** The directory in which git runs; absolute. */
-  readonly cwd: string;
-  /** Already clean (environment.ts). */
-  readonly env: NodeJS.ProcessEnv;
-  /** The user's own language, for calls whose messages the user reads. */
-  readonly userLocale: NodeJS.ProcessEnv;
-}
+export type { Git };
 
 export interface GitRun {
   readonly exitCode: number;
@@ -36,6 +28,8 @@ export interface RunOptions {
   readonly stdin?: 'ignore' | 'inherit';
   /** When it is aborted, git is ended by SIGTERM. */
   readonly cancel?: AbortSignal;
+  /** The new files are for their owner alone. */
+  readonly isPrivate?: boolean;
   /** An interrupt from the terminal does not reach git: the step is short and must not be cut. */
   readonly detached?: true;
 }
@@ -54,17 +48,17 @@ export const FSYNC_ARGS = [
 /** Settings of the user that would make git write another kind of index, or not a whole one. */
 export const PLAIN_INDEX = [
   'core.splitIndex=false',
-  'core.fsmonitor=false',
   'index.sparse=false',
   'core.sparseCheckout=false',
 ].flatMap((setting) => ['-c', setting]);
 
 export function openGit(path: string, cwd: string, env: NodeJS.ProcessEnv): Git {
-  return { path, cwd, env: cleanGitEnvironment(env), userLocale: localeOf(env) };
+  const git = { path, cwd, env: cleanGitEnvironment(env), userLocale: localeOf(env) };
+  return withoutPrograms(git);
 }
 
 export function inDirectory(git: Git, cwd: string): Git {
-  return { ...git, cwd };
+  return withoutWorktreePrograms({ ...git, cwd });
 }
 
 /** Runs git to its end. Any exit code is a result. */
@@ -89,20 +83,22 @@ async function start(git: Git, args: readonly string[], options: RunOptions) {
   const { execa } = await import('execa');
   requireDescriptors(git);
   try {
-    return await execa(git.path, args, {
-      cwd: git.cwd,
-      env: { ...git.env, ...(options.stderr === 'inherit' ? git.userLocale : {}), ...options.env },
-      extendEnv: false,
-      encoding: 'buffer',
-      stripFinalNewline: false,
-      reject: false,
-      maxBuffer: Number.POSITIVE_INFINITY,
-      stdout: options.stdout ?? 'pipe',
-      stderr: options.stderr ?? 'pipe',
-      ...(options.detached === undefined ? {} : { detached: true }),
-      ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
-      ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
-    });
+    const run = () =>
+      execa(git.path, args, {
+        cwd: git.cwd,
+        env: { ...git.env, ...(options.stderr === 'inherit' ? git.userLocale : {}), ...options.env },
+        extendEnv: false,
+        encoding: 'buffer',
+        stripFinalNewline: false,
+        reject: false,
+        maxBuffer: Number.POSITIVE_INFINITY,
+        stdout: options.stdout ?? 'pipe',
+        stderr: options.stderr ?? 'pipe',
+        ...(options.detached === undefined ? {} : { detached: true }),
+        ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
+        ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
+      });
+    return await (options.isPrivate === true ? forOwnerAlone(run) : run());
   } catch (error) {
     throw cannotRun(git, error);
   }

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Git } from './git.ts';
+import { withInherited } from './inherited-descriptors.ts';
 import { traceCommand } from './trace.ts';
 
 export interface GitOutput {
@@ -44,7 +45,7 @@ export function captureGitSync(path: string, args: readonly string[], env: NodeJ
   traceCommand(env, path, args);
   const result = spawnSync(path, args, {
     env,
-    stdio: ['inherit', 'pipe', 'inherit'],
+    stdio: withInherited(['inherit', 'pipe', 'inherit']),
     maxBuffer: MAX_OUTPUT,
     encoding: 'latin1',
   });

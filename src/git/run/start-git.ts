@@ -30,8 +30,8 @@ export function startGit(git: Git, args: readonly string[], input: string): Prom
  * Standard output of a git that reads, as `gitBytes` returns it. Small commands call nothing else, and need not wait for
  * execa to load. @throws AgtError with git's own message.
  */
-export async function readGit(git: Git, args: readonly string[]): Promise<Buffer> {
-  const run = await startGit(git, args, '');
+export async function readGit(git: Git, args: readonly string[], input = ''): Promise<Buffer> {
+  const run = await startGit(git, args, input);
   if (run.exitCode !== 0) throw gitFailed(args, run);
   return run.stdout;
 }

@@ -19,8 +19,15 @@ const SHORT_SECONDS = 2;
 /** Longer than the first capture of a huge folder takes, and still an end if the other agt waits for this one. */
 const LONGEST_SECONDS = 1800;
 
-/** Waits for another agt that works on the session. */
-export function captureSession(session: GuardedSession, snapshot: Snapshot, env: NodeJS.ProcessEnv): void {
+/**
+ * Waits for another agt that works on the session. Returns the readable paths in the sandbox of repositories whose
+ * commits no snapshot holds.
+ */
+export function captureSession(
+  session: GuardedSession,
+  snapshot: Snapshot,
+  env: NodeJS.ProcessEnv,
+): string[] {
   let run = autocommit(session, snapshot, SHORT_SECONDS, env);
   if (run.status === EXIT.busy) {
     if (isTerminal(2)) print(`agt: waiting for another agt that is working on session "${session.id}"`);
@@ -31,10 +38,18 @@ export function captureSession(session: GuardedSession, snapshot: Snapshot, env:
     // Snapshots that were thinned to stay within the budget are gone: that is worth a line.
     const thinned = lines.find((line) => /^warning: .*\bagt\.budget\b/.test(line));
     if (thinned !== undefined) print(thinned);
-    return;
+    return lines.flatMap((line) => NESTED.exec(line)?.[1] ?? []);
   }
   const problem = lines.find((line) => /^(error|warning): /.test(line)) ?? `exit code ${run.status}`;
   warnNotCaptured(problem.replace(/^(error|warning): /, ''));
+  return [];
+}
+
+/** A warning of agt autocommit. */
+const NESTED = /: sandbox\/(.+)\/\.git: belongs to a nested repository$/;
+
+export function warnOfRepository(path: string): void {
+  print(`warning: agt: this command can delete the repository ${path}, and no snapshot holds its commits`);
 }
 
 export function warnNotCaptured(reason: string): void {

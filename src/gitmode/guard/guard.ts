@@ -10,8 +10,9 @@ import { COMMANDS } from '../commands.ts';
 import { type GitAccess, type Invocation, openInvocation } from '../invocation.ts';
 import { inSession } from '../stash/words.ts';
 import { openView } from '../view/repository-view.ts';
-import { captureSession, warnNotCaptured } from './capture.ts';
+import { captureSession, warnNotCaptured, warnOfRepository } from './capture.ts';
 import { commitsAtRisk, isDestructive } from './destructive.ts';
+import { repositoriesAtRisk } from './repositories-at-risk.ts';
 import {
   type GuardedSession,
   isSame,
@@ -43,7 +44,8 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
     for (const session of sessions) {
       // A repository inside a sandbox has commits that the repository of the session has not.
       const isOwn = repository !== undefined && isSame(repository.commonDir, session.commonDir);
-      captureSession(session, { label, keep: isOwn ? keep : [] }, env);
+      const nested = captureSession(session, { label, keep: isOwn ? keep : [] }, env);
+      if (isOwn) for (const path of repositoriesAtRisk(line, nested, git)) warnOfRepository(path);
     }
   } catch (error) {
     warnNotCaptured((error as Error).message);

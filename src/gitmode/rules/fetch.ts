@@ -28,7 +28,9 @@ function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | un
   const config = view.remotes().flatMap((name) => {
     const key = `remote.${name}.fetch`;
     const hasWildcard = view.config(key).some((refspec) => !refspec.startsWith('^') && refspec.includes('*'));
-    return hasWildcard ? negativeRefspecs(view.prefixes).map((refspec) => `${key}=${refspec}`) : [];
+    return hasWildcard && view.submodulesKnow(name)
+      ? negativeRefspecs(view.prefixes).map((refspec) => `${key}=${refspec}`)
+      : [];
   });
   return config.length === 0 ? undefined : { config, args };
 }

@@ -3,7 +3,7 @@
  * configuration, on packed-refs and on the worktrees; the shim compares the times of those files with the time of this
  * one. sh reads a file byte by byte, so the file has four short lines:
  *
- * 1. MARKS, and the values of HOME and XDG_CONFIG_HOME for which git's configuration was read
+ * 1. MARKS, and the values of the variables for which git's configuration was read
  * 2. the names of the remotes
  * 3. the HEAD file, if it names an agent's branch
  * 4. the ids of the other worktrees, a hidden one with a `-` before it; `-` alone if the main worktree is hidden
@@ -114,9 +114,9 @@ function configuredFacts(view: View, env: NodeJS.ProcessEnv): string[] | undefin
   return [`${marks.join('')}${home}`, hasOddRemotes ? '' : remotes.join(' ')];
 }
 
-/** git's configuration depends on these two. */
+/** Which files git reads its configuration from depends on these. */
 function homeOf(env: NodeJS.ProcessEnv): string {
-  return `:${env['HOME'] ?? ''}:${env['XDG_CONFIG_HOME'] ?? ''}`;
+  return `:${env['HOME'] ?? ''}:${env['XDG_CONFIG_HOME'] ?? ''}:${env['GIT_CONFIG_NOSYSTEM'] ?? ''}`;
 }
 
 function hidesOtherRemotes(view: View): boolean {
@@ -178,7 +178,8 @@ function configurationFiles(view: View, env: NodeJS.ProcessEnv): string[] {
 
 /** All settings of git, or undefined if git reads some from files that the shim does not compare. */
 function readConfiguration(view: View, env: NodeJS.ProcessEnv): Configuration | undefined {
-  if (Object.keys(env).some((name) => /^GIT_(CONFIG|REPLACE_REF_BASE)/.test(name))) return undefined;
+  if (Object.keys(env).some((name) => /^GIT_(CONFIG(?!_NOSYSTEM$)|REPLACE_REF_BASE)/.test(name)))
+    return undefined;
   const compared = new Set(configurationFiles(view, env));
   const { stdout } = view.ask(['config', '--null', '--list', '--show-origin']);
   const parts = stdout.split('\0').slice(0, -1);

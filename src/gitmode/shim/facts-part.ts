@@ -11,7 +11,7 @@ export function factsPart(prefixes: Prefixes): string {
 # facts depend on is newer.
 agt_facts() {
   agt_file=${FACTS}
-  case $agt_config\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYSTEM-}\${GIT_CONFIG_GLOBAL-}\${GIT_CONFIG_NOSYSTEM-}\${GIT_REPLACE_REF_BASE-} in
+  case $agt_config\${GIT_CONFIG_COUNT-}\${GIT_CONFIG_PARAMETERS-}\${GIT_CONFIG_SYSTEM-}\${GIT_CONFIG_GLOBAL-}\${GIT_REPLACE_REF_BASE-} in
   ?*) agt_exec "$@" ;;
   esac
   if ! [ -f "$agt_file" ] || [ "$agt_common/config" -nt "$agt_file" ] ||
@@ -19,7 +19,7 @@ agt_facts() {
     [ /etc/gitconfig -nt "$agt_file" ] ||
     [ "\${XDG_CONFIG_HOME:-\${HOME-}/.config}/git/config" -nt "$agt_file" ]; then agt_exec "$@"; fi
   { IFS= read -r agt_marks && IFS= read -r agt_remotes && IFS= read -r agt_head; } <"$agt_file" || agt_exec "$@"
-  case $agt_marks in *":\${HOME-}:\${XDG_CONFIG_HOME-}") agt_marks=\${agt_marks%%:*} ;; *) agt_exec "$@" ;; esac
+  case $agt_marks in *":\${HOME-}:\${XDG_CONFIG_HOME-}:\${GIT_CONFIG_NOSYSTEM-}") agt_marks=\${agt_marks%%:*} ;; *) agt_exec "$@" ;; esac
   case $agt_remotes in *[!A-Za-z0-9_./\\ -]*) agt_exec "$@" ;; esac
 }
 

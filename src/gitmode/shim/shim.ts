@@ -12,6 +12,7 @@
  */
 
 import type { Prefixes } from '../../filter/agent-refs.ts';
+import { CIRCLE_MARK } from '../../git/run/environment.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { singleQuoted } from '../../git/run/trace.ts';
 import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../repository/layout.ts';
@@ -23,6 +24,7 @@ import { otherPrefixesPart } from './prefixes-part.ts';
 import { repositoryPart, withoutAgtPart } from './repository-part.ts';
 import { setsPart } from './sets-part.ts';
 import { AGT, caseList, FACTS } from './sh-text.ts';
+import { startPart } from './start-part.ts';
 import { transfersPart } from './transfers-part.ts';
 
 export interface ShimFacts {
@@ -30,6 +32,8 @@ export interface ShimFacts {
   readonly git: string;
   /** Absolute path of the executable under the name `git`. */
   readonly executable: string;
+  /** Absolute path of the Node that runs it; undefined if it brings its own. */
+  readonly node?: string | undefined;
   /** Absolute path of the file that holds the user's settings. */
   readonly settingsFile: string;
   readonly prefixes: Prefixes;
@@ -42,7 +46,7 @@ function commandsWith(action: ShimAction): string[] {
   return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
 }
 
-export function shimText({ git, executable, settingsFile, prefixes, execPath }: ShimFacts): string {
+export function shimText({ git, executable, node, settingsFile, prefixes, execPath }: ShimFacts): string {
   const first = commandsWith('git first');
   const amending = commandsWith('guard amend');
   const refSets = commandsWith('ref sets');
@@ -54,27 +58,28 @@ export function shimText({ git, executable, settingsFile, prefixes, execPath }: 
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode; starts the executable only when real git would print something else.
 # Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
-# shellcheck disable=SC3013 # -nt and -ef: dash, bash and busybox have them, with no process started
+# shellcheck disable=SC3013,SC3045 # -nt, -ef, ulimit -S: dash, bash and busybox have them, with no process started
+agt_real=${singleQuoted(git)}
 
 # Most calls end here, before sh has read the rest of this file. The tests below are in the order of frequency.
 agt_fresh=''
-case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-} in
+case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-}\${${CIRCLE_MARK}-} in
 '')
-  if [ -x ${singleQuoted(git)} ] && ! [ ${singleQuoted(settingsFile)} -nt "$0" ] && ! [ ${singleQuoted(executable)} -nt "$0" ]; then
+  if [ -x "$agt_real" ] && ! [ ${singleQuoted(settingsFile)} -nt "$0" ] && ! [ ${singleQuoted(executable)} -nt "$0" ]; then
+    export ${CIRCLE_MARK}=1
     case \${1-},$* in
     *' --output='* | *' --output '* | *' --am'* | *stash*) ;;
-    ${[...first, ...amending].map((name) => `${name},*`).join(' | ')}) exec ${singleQuoted(git)} "$@" ;;
+    ${[...first, ...amending].map((name) => `${name},*`).join(' | ')}) exec "$agt_real" "$@" ;;
     esac
     agt_fresh=1
   fi
   ;;
 esac
-agt_real=${singleQuoted(git)}
 
 # These options name a set of refs, choose decorations, or look as if they did: the line has to be changed.
 agt_sets=''
 case " $* " in
-*' --glob'* | *' --reflog'* | *' --stdin'* | *' --exclude'* | *' -h '* | *' --clear'* | *decorate-* | \\
+*' --glob'* | *' --git-c'* | *' --reflog'* | *' --stdin'* | *' --exclude'* | *' -h '* | *' --clear'* | *' --alternate'* | *decorate-* | \\
   *' --output='* | *' --output '*) agt_sets=agt ;;
 *' --all'* | *' --branches'* | *' --tags'* | *' --remotes'*) agt_sets=some ;;
 esac
@@ -93,18 +98,13 @@ ${caseList(refSets.map((word) => `1,,${word}`))} exec "$agt_real" "$@" ;;
   ;;
 esac
 
-agt_full=${singleQuoted(executable)}
-agt_exec() {
-  if [ -x "$agt_full" ]; then exec "$agt_full" "$@"; fi
-  echo "warning: agt: $agt_full is gone; nothing is hidden (agt shim uninstall)" >&2
-  exec "$agt_real" "$@"
-}
+${startPart(executable, node)}
 
 # agt itself decides when its settings or its executable are newer than this file, and when the environment has settings.
 case $agt_fresh in '') agt_exec "$@" ;; esac
 
-# The output may go over a file of a session, wherever the command runs.
-case " $* " in *' --output='* | *' --output '* | *' archive'*' -o'*) agt_exec "$@" ;; esac
+# Wherever the command runs, its output may go over a file of a session, and another repository may have refs to hide.
+case " $* " in *' --output='* | *' --output '* | *' archive'*' -o'* | *' --alternate-refs '*) agt_exec "$@" ;; esac
 
 # Whether a settings file holds comments alone. The executable leaves facts only if it does.
 agt_no_settings() {
@@ -264,8 +264,8 @@ esac
 
 ${withoutAgtPart(prefixes)}
 
-# In a repository of agt's.
-case $agt_command in
+# In a repository of agt's. With -c, git and the script might read other settings.
+case $agt_config$agt_command in
 ${caseList([...rewritten, ...refSets, ...walks, ...decorating])} ;;
 *) agt_exec "$@" ;;
 esac

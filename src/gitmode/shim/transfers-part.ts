@@ -42,6 +42,7 @@ push)
   agt_push "$@"
   ;;
 fetch | pull)
+  if [ -e "$agt_common/modules" ] || [ -e "$agt_git/modules" ]; then agt_exec "$@"; fi
   case "$*" in *:* | *'*'*) agt_exec "$@" ;; esac
   case $agt_command in pull) if agt_in_session; then agt_exec "$@"; fi ;; esac
   agt_settings "$@"

@@ -3,9 +3,7 @@
  * configuration with its includes).
  */
 
-import { join } from 'node:path';
 import { prefixesInUse } from '../../config/prefixes.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { once } from '../../once.ts';
@@ -17,6 +15,7 @@ import { readHeads } from './heads.ts';
 import { findHiddenRefs } from './hidden-refs.ts';
 import { findHiddenWorktrees } from './hidden-worktrees.ts';
 import { objectsOfVisibleReflogs } from './reflogs.ts';
+import { configuredRemotes, submodulesKnow } from './submodule-remotes.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
 
@@ -60,6 +59,7 @@ export function openView(invocation: Invocation): View | undefined {
     isHiddenWorktree: (path) => worktrees().some((worktree) => worktree.path === path),
     config: (key) => configuration().get(key) ?? [],
     remotes,
+    submodulesKnow: (remote) => submodulesKnow(remote, [...new Set([commonDir, gitDir])]),
     hasVisibleAgentCommits: once(() => findVisibleAgentCommits(view)),
     canReplaceRefs: once(() => refFiles && isAtLeast(version(), 2, 54)),
     hasPcre: once(() => ask(['log', '-P', '--author=x', '--max-count=0']).exitCode === 0),
@@ -67,14 +67,6 @@ export function openView(invocation: Invocation): View | undefined {
     print: printLatin1,
   };
   return view;
-}
-
-/** From the repository's own file: only the names matter, and an included file rarely names a remote. */
-function configuredRemotes(commonDir: string): string[] {
-  const text = readSmallFile(join(commonDir, 'config')) ?? '';
-  return [...text.matchAll(/^\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]/gim)].map((match) =>
-    (match[1] ?? '').replace(/\\(.)/g, '$1'),
-  );
 }
 
 function readConfiguration(ask: GitAccess['ask']): Map<string, string[]> {

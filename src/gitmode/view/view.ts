@@ -35,6 +35,8 @@ export interface View extends GitAccess {
   config(key: string): readonly string[];
   /** Names of configured remotes. */
   remotes(): readonly string[];
+  /** Whether every submodule has a remote of this name. */
+  submodulesKnow(remote: string): boolean;
   /** Whether a commit by an agent is an ancestor of a visible ref. */
   hasVisibleAgentCommits(): boolean;
   /** Whether git can be given other refs: GIT_REFERENCE_BACKEND, from 2.54 on. */

@@ -75,7 +75,7 @@ async function plan(stateDir: string, file: HooksFile, command: string): Promise
   const before = readSettingsFile(path);
   const known = new InstalledFiles(stateDir).read(file.tool, path, file.isUsers);
   const isOurs = isUntouched(known, before);
-  const original = isOurs ? originalOf(known) : await withoutHooks(file, before);
+  const original = isOurs ? originalOf(known) : await withoutHooks(file, before, known);
   const hadHooks = !isSame(before, original);
   const text = original === undefined ? undefined : decodeSettings(path, original);
   const after = Buffer.from(await about(path, () => settings.add(text, command)));
@@ -99,11 +99,16 @@ export function originalOf({ original }: ChangedFile): Buffer | undefined {
   return original === null ? undefined : Buffer.from(original, 'base64');
 }
 
-async function withoutHooks({ path, settings }: HooksFile, bytes: Buffer | undefined) {
+async function withoutHooks(
+  { path, settings }: HooksFile,
+  bytes: Buffer | undefined,
+  known: Installed | undefined,
+): Promise<Buffer | undefined> {
   if (bytes === undefined) return undefined;
   const text = decodeSettings(path, bytes);
   if ((await about(path, () => settings.find(text))) === undefined) return bytes;
-  const left = await about(path, () => settings.remove(text));
+  const isMadeByAgt = known?.original === null;
+  const left = (await about(path, () => settings.remove(text))) ?? (isMadeByAgt ? undefined : settings.empty);
   return left === undefined ? undefined : Buffer.from(left);
 }
 
@@ -120,7 +125,7 @@ export async function uninstallHooks(
   if (!isThere && known === undefined) return 'not-installed';
   const directories = files.makeDirectories(hooksDirectory(stateDir));
   await withLock(lockFile(stateDir), 'the hooks', async () => {
-    const after = isUntouched(known, before) ? originalOf(known) : await withoutHooks(file, before);
+    const after = isUntouched(known, before) ? originalOf(known) : await withoutHooks(file, before, known);
     bringBack(file.path, before, after);
     failurePoint('hooks: removed');
     files.forget(file.tool, file.path, file.isUsers);

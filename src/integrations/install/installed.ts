@@ -2,10 +2,11 @@
  * The facts that `agt hooks install` remembers of a settings file: its bytes from before, and a digest of the result. So
  * `uninstall` can bring back the very bytes, if nobody has changed the file since.
  */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { hooksLog } from '../hooks-log.ts';
 import { runningHooks } from '../running-hooks.ts';
 import { hooksDirectory, hooksFront } from '../state-directory.ts';
@@ -43,7 +44,7 @@ export class InstalledFiles {
 
   read(tool: string, file: string, isUsers: boolean): Installed | undefined {
     try {
-      const text = readFileSync(installedFile(this.stateDir, tool, file, isUsers), 'utf8');
+      const text = readRegularFile(installedFile(this.stateDir, tool, file, isUsers)).toString();
       const installed = JSON.parse(text) as Installed;
       return installed.file === file ? installed : undefined;
     } catch {
@@ -97,7 +98,7 @@ export class InstalledFiles {
       .filter((name) => name.endsWith('.json'))
       .flatMap((name) => {
         try {
-          return [JSON.parse(readFileSync(join(directory, name), 'utf8')) as Installed];
+          return [JSON.parse(readRegularFile(join(directory, name)).toString()) as Installed];
         } catch {
           return [];
         }

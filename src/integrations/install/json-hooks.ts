@@ -31,7 +31,9 @@ export function jsonHooks(
   return {
     add: async (text = '', command) => {
       const jsonc = await import('jsonc-parser');
-      const added = addGroups(jsonc, removeGroups(jsonc, text, tool), groups, command);
+      const wanted = groups.map(({ event, ...group }) => ({ event, group: groupOf(group, command) }));
+      const added = addGroups(jsonc, removeGroups(jsonc, text, tool), wanted);
+      requireRead(jsonc, { tool, before: text, after: added, wanted });
       // The same hooks already, perhaps in other spaces.
       return JSON.stringify(settingsIn(jsonc, added)) === JSON.stringify(settingsIn(jsonc, text))
         ? text
@@ -40,8 +42,10 @@ export function jsonHooks(
     remove: async (text) => {
       const jsonc = await import('jsonc-parser');
       const left = removeGroups(jsonc, text, tool);
+      requireRead(jsonc, { tool, before: text, after: left, wanted: [] });
       return /^\s*(\{\s*\}\s*)?$/.test(left) ? undefined : left;
     },
+    empty: '{}\n',
     find: async (text) => {
       const hooks = groupsOf(settingsIn(await import('jsonc-parser'), text));
       return hooks.flatMap(({ group }) => commandsOf(group)).find((command) => callsHook(command, tool));
@@ -53,11 +57,19 @@ export function jsonHooks(
   };
 }
 
-function addGroups(jsonc: Jsonc, text: string, groups: readonly HookGroup[], command: string): string {
+interface EventGroup {
+  readonly event: string;
+  readonly group: unknown;
+}
+
+function groupOf({ matcher, fields }: Omit<HookGroup, 'event'>, command: string) {
+  const hooks = [{ type: 'command', command, ...fields }];
+  return matcher === undefined ? { hooks } : { matcher, hooks };
+}
+
+function addGroups(jsonc: Jsonc, text: string, groups: readonly EventGroup[]): string {
   let changed = text.trim() === '' ? '{}\n' : text;
-  for (const { event, matcher, fields } of groups) {
-    const hook = { type: 'command', command, ...fields };
-    const group = matcher === undefined ? { hooks: [hook] } : { matcher, hooks: [hook] };
+  for (const { event, group } of groups) {
     const isThere = Array.isArray(settingsIn(jsonc, changed)[LIST]?.[event]);
     changed = isThere
       ? edit(jsonc, changed, [LIST, event, -1], group)
@@ -66,12 +78,37 @@ function addGroups(jsonc: Jsonc, text: string, groups: readonly HookGroup[], com
   return changed;
 }
 
+interface Change {
+  readonly tool: string;
+  readonly before: string;
+  readonly after: string;
+  readonly wanted: readonly EventGroup[];
+}
+
+/**
+ * An edit of the text may miss what a reader takes: of a key that is there twice, readers take the second.
+ * @throws AgtError unless the text has exactly the wanted hooks of agt now, and everything else as before.
+ */
+function requireRead(jsonc: Jsonc, { tool, before, after, wanted }: Change): void {
+  const groupsIn = (text: string, areOurs: boolean) =>
+    groupsOf(settingsIn(jsonc, text)).filter(({ group }) => callsAgt(group, tool) === areOurs);
+  const sorted = (some: readonly EventGroup[]) =>
+    some
+      .map(({ event, group }) => JSON.stringify([event, group]))
+      .toSorted()
+      .join('\n');
+  const hasOurs = sorted(groupsIn(after, true)) === sorted(wanted);
+  if (hasOurs && sorted(groupsIn(after, false)) === sorted(groupsIn(before, false))) return;
+  throw new AgtError(
+    `the hooks would not be as agt writes them; perhaps "${LIST}" or a part of it is there twice`,
+  );
+}
+
 /** Lists that become empty go, too: agt has made them, or nobody misses them. */
 function removeGroups(jsonc: Jsonc, text: string, tool: string): string {
   let changed = text;
-  const isOurs = (group: unknown) => commandsOf(group).some((command) => callsHook(command, tool));
   for (const { event, index, group } of groupsOf(settingsIn(jsonc, text)).reverse()) {
-    if (!isOurs(group)) continue;
+    if (!callsAgt(group, tool)) continue;
     const { [event]: list = [], ...others } = settingsIn(jsonc, changed)[LIST] ?? {};
     if (list.length > 1) changed = removeItem(jsonc, changed, [LIST, event], index);
     else {
@@ -131,6 +168,10 @@ function groupsOf({ hooks = {} }: Settings) {
   return Object.entries(hooks).flatMap(([event, list]) =>
     list.map((group, index) => ({ event, index, group })),
   );
+}
+
+function callsAgt(group: unknown, tool: string): boolean {
+  return commandsOf(group).some((command) => callsHook(command, tool));
 }
 
 function commandsOf(group: unknown): unknown[] {

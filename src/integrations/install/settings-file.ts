@@ -7,7 +7,6 @@ import {
   fsyncSync,
   lstatSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -15,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../../errors.ts';
 
 /** Settings may hold keys. */
@@ -23,12 +23,15 @@ const MODE_OF_NEW_FILE = 0o600;
 /** Undefined if there is no such file. @throws AgtError */
 export function readSettingsFile(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    return readRegularFile(path);
   } catch (error) {
     if (errorCode(error) === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false }) === undefined)
       return undefined;
-    const reason =
-      errorCode(error) === 'ENOENT' ? 'it is a link to a file that is not there' : systemReason(error);
+    const reasons: Record<string, string> = {
+      ENOENT: 'it is a link to a file that is not there',
+      '': 'it is not a regular file',
+    };
+    const reason = reasons[errorCode(error)] ?? systemReason(error);
     throw new AgtError(`cannot read ${path}: ${reason}`, { cause: error });
   }
 }

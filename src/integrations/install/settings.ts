@@ -4,8 +4,10 @@ import { singleQuoted } from '../../git/run/trace.ts';
 export interface HookSettings {
   /** Undefined in place of a text: there is no such file. @throws AgtError if agt cannot change the text. */
   readonly add: (text: string | undefined, command: string) => Promise<string>;
-  /** Undefined: nothing is left, and the file may go. */
+  /** Undefined: nothing is left. */
   readonly remove: (text: string) => Promise<string | undefined>;
+  /** A file in which nothing is left becomes this, unless agt has made it; undefined: it goes in any case. */
+  readonly empty?: string;
   /** The command that the hooks of agt there call; undefined if there are none. */
   readonly find: (text: string) => Promise<string | undefined>;
   /** The setting there by which the user has switched the hooks off. */

@@ -4,7 +4,7 @@
  */
 
 import { existsSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import { readJson } from '../../disk/read-json.ts';
 import { stateHome } from '../../disk/state-home.ts';
@@ -21,7 +21,6 @@ import {
   agtDirectory,
   FROZEN,
   frozenDirectory,
-  REPLACED,
   sessionLockFile,
   templateFiles,
 } from '../../repository/layout.ts';
@@ -73,25 +72,20 @@ async function checkLease(state: string, lease: Lease): Promise<Finding[]> {
     return [
       { ...note, about: makingPath(token), problem: 'a killed agt did not finish this folder', fix: remove },
     ];
-  if (basename(token.path).startsWith(REPLACED))
-    return [{ ...note, problem: 'a restore has put another folder in the place of this one', fix: remove }];
   const frozen = frozenName(token.path);
   if (frozen !== undefined && provider.isUsed?.(token)) return [];
-  // Once the snapshots are gone, it may have the only copy.
-  const isLastCopy = frozen?.isMoment === true && !existsSync(repository);
+  const folder = join(token.path, '../../sessions', session ?? '');
+  // Without the repository it may have the only copy of a snapshot, until somebody has deleted the session folder, too.
+  const isLastCopy = frozen?.isMoment === true && !existsSync(repository) && existsSync(folder);
   if (frozen !== undefined && !isLastCopy)
     return [{ ...note, problem: `nobody uses this ${token.kind} ${frozen.what} any more`, fix: remove }];
   if (existsSync(repository)) return []; // agt doctor names the folder there, with what it holds
-  return [
-    {
-      level: 'warning',
-      about: token.path,
-      problem: `a ${token.kind} folder of session "${session}", whose repository ${repository} is gone`,
-      mend: isLastCopy
-        ? `check what it contains, then delete it with the program ${token.kind}`
-        : `check what it contains, then: ${isMounted ? `umount ${shellQuote(token.path)} && ` : ''}${howToDelete(token)}`,
-    },
-  ];
+  const gone = `of session "${session}", whose repository ${repository} is gone`;
+  if (isLastCopy)
+    return [{ ...note, problem: `a ${token.kind} frozen moment ${gone}`, mend: `it goes with ${folder}` }];
+  const unmount = isMounted ? `umount ${shellQuote(token.path)} && ` : '';
+  const mend = `check what it contains, then: ${unmount}${howToDelete(token)}`;
+  return [{ ...note, problem: `a ${token.kind} folder ${gone}`, mend }];
 }
 
 function howToDelete(token: Token): string {

@@ -61,7 +61,21 @@ async function check(
     ...(isAttached(record) ? [] : await checkWorkBranch(repository, record, refs)),
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
-  return findings.length > 0 || !isActive(record) ? findings : checkCapture(repository, record);
+  if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(repository, record)));
+  return [...findings, ...(await checkMessages(repository, record))];
+}
+
+/** Snapshots that agt can restore, and cannot describe. */
+async function checkMessages(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+  const history = await readHistory(repository.git, snapshotRefs(record));
+  return history
+    .filter(({ isDamaged }) => isDamaged)
+    .map(({ commit }) => ({
+      level: 'note',
+      about: record.session_id,
+      problem: `the message of snapshot ${commit.slice(0, ABBREVIATED)} is damaged: its label, tool and HEAD are lost`,
+      mend: 'its files are whole, and it can be restored',
+    }));
 }
 
 /** A folder that is a mount is an empty one after a restart of the machine. */

@@ -15,12 +15,7 @@ import { errorCode } from '../../errors.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import {
-  locksDirectory,
-  STASH_DIRECTORIES,
-  sessionCaches,
-  sessionLockFile,
-} from '../../repository/layout.ts';
+import { locksDirectory, STASH_DIRECTORIES, sessionFiles, sessionLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { removeEmptyParents } from '../../session/lifecycle/empty-parents.ts';
 import { withSessionLock } from '../../session/lock.ts';
@@ -96,9 +91,9 @@ async function abandonedByAgt(agtDir: string, records: readonly SessionRecord[])
   const isFree = (await filterAsync(listLocks(agtDir), isLocked)).length === 0;
   // A session's own id may end so.
   const own = new Set(
-    records.flatMap(({ session_id: id }) => [...sessionCaches(agtDir, id), sessionLockFile(agtDir, id)]),
+    records.flatMap(({ session_id: id }) => [...sessionFiles(agtDir, id), sessionLockFile(agtDir, id)]),
   );
-  return listed(agtDir, '{**/*,locks/.*,front/.*}.tmp').filter((path) => {
+  return listed(agtDir, '{*,!(modules)/**/*,locks/.*,front/.*}.tmp').filter((path) => {
     if (own.has(path)) return false;
     const pid = /\.(\d+)\.tmp$/.exec(path)?.[1];
     return pid === undefined ? isFree : hasEnded(pid);

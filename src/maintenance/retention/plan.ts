@@ -9,6 +9,7 @@ import { gitAnswer, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
+import { unpushedInSubmodules } from '../../session/submodules.ts';
 import { type Chain, readChain } from './chain.ts';
 import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
 import { keptOfFolder, keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
@@ -82,6 +83,9 @@ export async function reasonToSkip(repository: Repository, plan: SessionPlan): P
   if (operation !== 'drop' && chain.branch !== chain.tip)
     return `another program moved ${branch} (see: agt doctor)`;
   if (action === 'thin') return undefined;
+  const [unpushed] = action === 'drop' ? await unpushedInSubmodules(repository, record) : [];
+  if (unpushed !== undefined)
+    return `agt keeps ${unpushed} (delete them: agt session remove ${record.session_id} --delete-branch)`;
   const holder = (await listWorktrees(repository.git)).find((worktree) => worktree.branch === record.branch);
   return holder === undefined ? undefined : `${branch} is checked out in ${holder.path}`;
 }

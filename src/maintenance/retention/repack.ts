@@ -21,26 +21,37 @@ export async function rewritePacks(
   chosen: readonly Pack[],
   expire: string,
 ): Promise<void> {
-  const names = new Set(chosen.map(({ name }) => name));
-  const others = listPacks(objectsDir).filter(({ name }) => !names.has(name));
   const cruft = ['--cruft', `--cruft-expiration=${expire}`];
-  await gitText(git, [...REPACK, '-a', ...cruft, ...others.map(({ name }) => `--keep-pack=${name}`)]);
+  for (const isPrivate of [false, true]) {
+    const names = chosen.filter((pack) => pack.isPrivate === isPrivate).map(({ name }) => name);
+    if (names.length === 0) continue;
+    // Loose objects of the user do not become private ones.
+    if (isPrivate) await gitText(git, REPACK);
+    const others = listPacks(objectsDir).filter(({ name }) => !names.includes(name));
+    const keep = others.map(({ name }) => `--keep-pack=${name}`);
+    await gitText(git, [...REPACK, '-a', ...cruft, ...keep], { isPrivate });
+  }
 }
 
 /**
  * Joins loose objects and small packs, so that each pack has at least twice the objects of the next smaller
- * one. Leaves packs alone that would make git write more than `limit` bytes. Safe beside other writers: git
- * deletes only packs whose objects it has just written. Not for a partial clone, where old gits mix promised
- * objects with others.
+ * one. Leaves packs alone that would make git write more than `limit` bytes. Private packs stay apart: everybody may
+ * read the others as before. Safe beside other writers: git deletes only packs whose objects it has just
+ * written. Not for a partial clone, where old gits mix promised objects with others.
  */
 export async function joinPacks(git: Git, objectsDir: string, limit: number): Promise<void> {
   let written = 0;
-  const keep: string[] = [];
-  for (const { name, bytes, special } of listPacks(objectsDir).sort((a, b) => a.bytes - b.bytes)) {
-    if (special || written + bytes > limit) keep.push(`--keep-pack=${name}`);
-    else written += bytes;
+  for (const isPrivate of [false, true]) {
+    const keep: string[] = [];
+    const packs = listPacks(objectsDir).sort((a, b) => a.bytes - b.bytes);
+    for (const pack of packs) {
+      const isLeft = pack.special || pack.isPrivate !== isPrivate || written + pack.bytes > limit;
+      if (isLeft) keep.push(`--keep-pack=${pack.name}`);
+      else written += pack.bytes;
+    }
+    if (!isPrivate || keep.length < packs.length)
+      await gitText(git, [...REPACK, '--geometric=2', ...keep], { isPrivate });
   }
-  await gitText(git, [...REPACK, '--geometric=2', ...keep]);
 }
 
 export async function isPartialClone(git: Git): Promise<boolean> {

@@ -47,7 +47,7 @@ function headWithoutGit({ cwd, env }: Git): string | undefined {
 
 /** `--directory` names a directory once, and does not list what it holds. */
 const LIST_IGNORED = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-const IN_WORKTREE = ['-c', 'core.fsmonitor=false', ...LIST_IGNORED];
+const IN_WORKTREE = [...LIST_IGNORED];
 
 async function readIgnored(
   { git, commonDir }: Repository,

@@ -2,8 +2,8 @@
  * Attached folders that were moved. The name of a store comes from the path of its folder, so a folder with another path has
  * none. Its inode and the time at which it was made tell that it is the same one; a copy has others.
  */
-import { lstatSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { type BigIntStats, existsSync, lstatSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { parseSessionFile } from '../../filter/session-file.ts';
@@ -19,7 +19,16 @@ export function identityOf(folder: string): Pick<SessionRecord, 'folder_identity
   if (stat === undefined || stat.birthtimeNs <= 0n) return {};
   const age = BigInt(Date.now()) * 1_000_000n - stat.birthtimeNs;
   if (stat.birthtimeNs === stat.ctimeNs && age < JUST_MADE_NS) return {};
-  return { folder_identity: `${stat.ino} ${stat.birthtimeNs}` };
+  return { folder_identity: nameOf(stat) };
+}
+
+function birthOf(folder: string): string | undefined {
+  const stat = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
+  return stat && nameOf(stat);
+}
+
+function nameOf({ ino, birthtimeNs }: BigIntStats): string {
+  return `${ino} ${birthtimeNs}`;
 }
 
 /**
@@ -37,15 +46,42 @@ export function takeOverMoved(stores: readonly string[], folder: string, store: 
       identityOf(record.checkout).folder_identity !== identity;
     // A killed agt may have written the new path and not renamed the store.
     if (!isMoved && record.checkout !== folder) continue;
-    const sandbox = join(attachedSessions(agtDirectory(store)), record.session_id, 'sandbox');
-    const path = join(recordsDirectory(agtDirectory(old)), `${record.session_id}.json`);
-    writeFileAtomic(path, `${JSON.stringify({ ...record, checkout: folder, sandbox }, null, 2)}\n`, {
-      durable: true,
-    });
-    failurePoint('snapshot: move written');
-    renameSync(old, store);
+    moveStore(old, record, folder, store);
     return;
   }
+}
+
+/**
+ * If `store` is that of a folder which is beside `folder` now, it goes there: another folder has been made at the old path.
+ * Only a folder that is found counts: one that was deleted and made again keeps its snapshots.
+ */
+export function giveBackMoved(store: string, folder: string, storeOf: (folder: string) => string): void {
+  const record = readRecordOf(store);
+  const { folder_identity: identity, checkout } = record ?? {};
+  if (record === undefined || identity === undefined || birthOf(folder) === identity) return;
+  // A killed agt may have written the new path and not renamed the store.
+  const moved = checkout === folder ? findBeside(folder, identity) : checkout;
+  if (moved !== undefined && !existsSync(storeOf(moved))) moveStore(store, record, moved, storeOf(moved));
+}
+
+function findBeside(folder: string, identity: string): string | undefined {
+  const parent = dirname(folder);
+  try {
+    const directories = readdirSync(parent, { withFileTypes: true }).filter((one) => one.isDirectory());
+    return directories.map(({ name }) => join(parent, name)).find((path) => birthOf(path) === identity);
+  } catch {
+    return undefined; // agt may not list the directory
+  }
+}
+
+function moveStore(old: string, record: SessionRecord, folder: string, store: string): void {
+  const sandbox = join(attachedSessions(agtDirectory(store)), record.session_id, 'sandbox');
+  const path = join(recordsDirectory(agtDirectory(old)), `${record.session_id}.json`);
+  writeFileAtomic(path, `${JSON.stringify({ ...record, checkout: folder, sandbox }, null, 2)}\n`, {
+    durable: true,
+  });
+  failurePoint('snapshot: move written');
+  renameSync(old, store);
 }
 
 /** Undefined if it cannot be read: such a store is left alone. */

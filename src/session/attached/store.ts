@@ -29,7 +29,7 @@ import { attachedSessions, folderStore, foldersDirectory } from '../../repositor
 import { openRepository, type Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../id.ts';
 import { isAttached, listRecords, type SessionRecord } from '../record.ts';
-import { takeOverMoved } from './moved.ts';
+import { giveBackMoved, takeOverMoved } from './moved.ts';
 
 /** How agt reaches attached folders. */
 export interface FolderAccess {
@@ -110,7 +110,9 @@ export function findAttached(
 ): AttachedSession | undefined {
   const state = stateHome(access.env);
   if (state === undefined) return undefined;
-  const store = folderStore(state, storeName(folder));
+  const storeOf = (path: string) => folderStore(state, storeName(path));
+  const store = storeOf(folder);
+  if (existsSync(store)) giveBackMoved(store, folder, storeOf);
   if (!existsSync(store)) takeOverMoved(listStores(access), folder, store);
   return openStore(access, store, local);
 }

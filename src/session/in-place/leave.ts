@@ -4,7 +4,6 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NotCaptured } from '../../autocommit/capture.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import type { Remaining } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
@@ -12,7 +11,7 @@ import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { branchUser } from '../../git/files/branch-user.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { gitText, resolveObject } from '../../git/run/git.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -28,19 +27,10 @@ import type { LockedSession } from '../lock.ts';
 import { begin } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { requireSandbox } from '../sandbox-place.ts';
-import {
-  captureDirty,
-  dropOperation,
-  gitDir,
-  headBranch,
-  type InPlace,
-  inPlace,
-  switchTo,
-} from './checkout.ts';
-import { putIgnoredBack } from './ignored-back.ts';
-import { putBack } from './put-back.ts';
+import { gitDir, headBranch, type InPlace, inPlace, pointHead } from './checkout.ts';
 import { isCheckoutGone } from './relocate.ts';
-import { applySetAside, listSetAside, removeUntracked } from './set-aside.ts';
+import { returnToUser } from './return.ts';
+import { applySetAside, dropStash, listSetAside } from './set-aside.ts';
 
 export interface LeftCheckout {
   /** The caller completes the removal with it. If the session comes back later, it gets a sandbox of its own. */
@@ -63,7 +53,7 @@ export async function leaveCheckout(
   let begun = isActive(record)
     ? begin(session, record, {
         operation: 'remove',
-        phase: 'moving',
+        phase: 'returning',
         ...(outcome === undefined ? {} : { outcome }),
         ...(reason === undefined ? {} : { reason }),
       })
@@ -71,23 +61,16 @@ export async function leaveCheckout(
   let trouble: AgtError | undefined;
   if (isGone) {
     trouble = await keptWithoutCheckout(repository, record);
-    begun = inPhase(session, begun, 'deleting');
+    begun = inLastPhase(session, begun);
   }
   if (phaseOf(begun) !== 'deleting') {
     const place = inPlace(session, begun);
-    if (phaseOf(begun) !== 'returning') {
-      await captureDirty(place, { label: `before ${outcome ?? 'remove'}`, now, onlyIfNeeded: true });
-      begun = inPhase(session, begun, 'returning');
-      failurePoint('in place: captured at the end');
-    }
-    await returnToUser(place, now);
-    await putIgnoredBack(place);
-    const conflicts = await putBack(place);
-    if (conflicts.length === 0) await dropStash(place);
-    else trouble = notPutBack(record, conflicts);
+    await requireReturnable(repository, record);
+    trouble = await returnToUser(place, now);
+    if (trouble === undefined) await dropStash(place);
     dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });
-    begun = inPhase(session, begun, 'deleting');
+    begun = inLastPhase(session, begun);
     failurePoint('in place: put back');
   }
   const left = readable(await deleteCaptured(repository, record, options.force));
@@ -106,11 +89,15 @@ async function captureBeforeTheEnd(
   await requireReturnable(session.repository, record);
   await nextTick(sessionFolder(record));
   const captured = await captureSession(session, record, { now, label: `before ${outcome ?? 'remove'}` });
-  // Files of the checkout that agt cannot capture stay there.
-  const isAround = ({ path }: NotCaptured) => !path.startsWith('sandbox/');
-  const { skipped, failed } = captured;
-  if (!force)
-    refuseLoss(record, { ...captured, skipped: skipped.filter(isAround), failed: failed.filter(isAround) });
+  if (!force) refuseLoss(record, captured);
+  await leaveUsersBranch(inPlace(session, record));
+}
+
+/** The agent has switched to the user's branch. There, HEAD would tell that everything of the user is back. */
+async function leaveUsersBranch(place: InPlace): Promise<void> {
+  if ((await headBranch(place)) !== place.userBranch) return;
+  await pointHead(place, place.record.work_branch);
+  failurePoint('in place: left the branch of the user');
 }
 
 /** There is no checkout to return to. Undefined if nothing of the user's was set aside. */
@@ -153,24 +140,6 @@ export async function requireReturnable(
   );
 }
 
-/** The last snapshot has all that goes. If agt was killed after it, somebody may have worked there since. */
-async function returnToUser(place: InPlace, now: Date): Promise<void> {
-  if ((await headBranch(place)) === place.userBranch) return;
-  await requireReturnable(place.session.repository, place.record);
-  const dirty = await captureDirty(place, { label: 'before the return', now, onlyIfNeeded: true });
-  removeUntracked(place, dirty);
-  dropOperation(place);
-  failurePoint('in place: agent files removed');
-  await switchTo(place, place.userBranch);
-  failurePoint('in place: returned');
-}
-
-export async function dropStash({ git, record }: InPlace): Promise<void> {
-  const ref = stashRef(record.session_id);
-  const stash = await resolveObject(git, ref);
-  if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
-}
-
 /** The last snapshot has its entries. */
 function dropSessionStash(place: InPlace): void {
   for (const path of [SESSION_STASH, join('logs', SESSION_STASH)])
@@ -181,27 +150,10 @@ function phaseOf({ intent }: SessionRecord) {
   return intent?.operation === 'remove' ? intent.phase : undefined;
 }
 
-function inPhase(
-  session: LockedSession,
-  record: SessionRecord,
-  phase: 'returning' | 'deleting',
-): SessionRecord {
+function inLastPhase(session: LockedSession, record: SessionRecord): SessionRecord {
   const { intent } = record;
   const removal = intent?.operation === 'remove' ? intent : { operation: 'remove' as const };
-  const next: SessionRecord = { ...record, intent: { ...removal, phase } };
+  const next: SessionRecord = { ...record, intent: { ...removal, phase: 'deleting' } };
   session.write(next);
   return next;
-}
-
-export function notPutBack(
-  { session_id: id, checkout }: SessionRecord,
-  conflicts: readonly string[],
-): AgtError {
-  const options = checkout === undefined ? '' : `-C ${shellQuote(checkout)} `;
-  return new AgtError(`your uncommitted work of before session "${id}" could not be put back`, {
-    hints: [
-      `in the way: ${conflicts.join(', ')}`,
-      `it is safe; to get it, first move those away, then: ${applySetAside(stashRef(id), options)}`,
-    ],
-  });
 }

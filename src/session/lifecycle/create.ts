@@ -5,7 +5,7 @@
  */
 
 import { existsSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { writeTimestamp } from '../../autocommit/timestamp.ts';
 import { recordPrefixes } from '../../config/prefixes.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -20,8 +20,9 @@ import { catchInterrupts } from '../../process/interrupts.ts';
 import { hideAgentRefs } from '../../repository/hide-refs.ts';
 import { refuseHomeAndRoot } from '../../repository/refused-folders.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { requireWritable } from '../../repository/sessions-place.ts';
 import type { SessionId } from '../id.ts';
-import { undoEntering } from '../in-place/undo-entering.ts';
+import { undoEntering } from '../in-place/set-aside.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord } from '../record.ts';
@@ -87,6 +88,7 @@ type Undo = () => Promise<unknown> | unknown;
 async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
   const { repository } = session;
   const folder = join(await repository.sessionsDir(), wanted.id);
+  requireWritable(dirname(folder));
   const record = describe(repository, wanted, folder, workspaceOf(repository, folder, wanted));
   await requireFreeId(repository, wanted.id);
   const undo: Undo[] = [];
@@ -170,8 +172,8 @@ async function undoSteps(undo: readonly Undo[], { checkout }: SessionRecord): Pr
 
 /** @throws AgtError if the checkout cannot be again as it was. */
 async function leaveAgain(session: LockedSession, record: SessionRecord): Promise<void> {
-  const conflicts = await undoEntering(session, record);
-  if (conflicts === undefined || conflicts.length > 0)
+  const undone = await undoEntering(session, record);
+  if (undone === undefined || undone.trouble !== undefined)
     throw new AgtError(`session "${session.id}" stays: what is in ${record.checkout} would be lost`);
 }
 

@@ -5,7 +5,7 @@
 import { existsSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CaptureResult } from '../../autocommit/capture.ts';
+import type { CaptureResult, NotCaptured } from '../../autocommit/capture.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readFileClock } from '../../disk/file-clock.ts';
@@ -14,6 +14,7 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../../disk/remove-tree.ts';
 import { AgtError, isAgtError, listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { isOfSubmodule } from '../../git/files/worktree-git-dir.ts';
 import { dropRegistration, leadTo, registrationOf } from '../../git/files/worktree-registrations.ts';
 import { providerOf } from '../../providers/choose.ts';
 import { departingFolder, statCacheFile } from '../../repository/layout.ts';
@@ -26,11 +27,14 @@ import { begin, inState } from '../operation.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import { sandboxExists } from '../sandbox-place.ts';
 import type { Outcome } from '../state.ts';
+import { keepSubmodules } from '../submodules.ts';
 import { dropWorkspace, isOwnMount, moveWorkspace, removeWorkspace, tokenOf } from '../workspace/provider.ts';
 
 export interface RemovalOptions {
   /** Delete also what agt could not capture. */
   readonly force: boolean;
+  /** Also while the owner runs. */
+  readonly running?: boolean;
   readonly now: Date;
   /** How the session ends; `removed` if there is none. */
   readonly outcome?: Outcome;
@@ -60,7 +64,9 @@ export async function deleteFolder(
   const left = await deleteCaptured(repository, place, options.force);
   for (const { sandbox } of [record, moved]) {
     const registration = registrationOf(repository.commonDir, sandbox);
-    if (registration !== undefined) dropRegistration(registration, sandbox);
+    if (registration === undefined) continue;
+    keepSubmodules(repository, record, registration);
+    dropRegistration(registration, sandbox);
   }
   failurePoint('remove: folder removed');
   const paths = [...left.paths, ...(await takeBack(record, moved))];
@@ -134,13 +140,14 @@ const LONGEST_TICK_MS = 2500;
 /** Paths that a message lists. */
 const LISTED = 10;
 
-/** @throws AgtError if a capture is not complete. */
+/** @throws AgtError if a capture is not complete. Files of the user's own checkout stay there. */
 export function refuseLoss(
-  { session_id }: SessionRecord,
-  { skipped, failed }: CaptureResult,
+  { session_id, checkout }: SessionRecord,
+  { skipped, failed }: Pick<CaptureResult, 'skipped' | 'failed'>,
   wayOut = 'delete them together with the session: --force',
 ): void {
-  const lost = [...skipped, ...failed];
+  const goes = ({ path }: NotCaptured) => checkout === undefined || !path.startsWith('sandbox/');
+  const lost = [...skipped, ...failed].filter(goes);
   if (lost.length === 0) return;
   const what = lost.length === 1 ? '1 file' : `${lost.length} files`;
   throw new AgtError(`cannot capture ${what} of session "${session_id}"`, {
@@ -162,18 +169,39 @@ export async function deleteCaptured(
   const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
   if (force || cache === undefined) return deleteAll(repository, record);
   const ignore = readIgnoreFile(folder);
+  const gitDir = registrationOf(repository.commonDir, record.sandbox);
   const isCaptured = (path: string, stat: Stats): boolean => {
     const row = cache.files.find(path);
     return row >= 0 && cache.files.isSame(row, stat, Number.POSITIVE_INFINITY) && stat.ctimeMs < cache.clock;
   };
-  const mayGo = (path: string, stat: Stats) =>
-    isOwn(path, record) || isCaptured(path, stat) || ignore?.ignores(path, false) === true;
+  const linked = new Map<number, Stats>();
+  const mayGo = (path: string, stat: Stats) => {
+    const goes =
+      isOwn(path, record, gitDir, folder) ||
+      isCaptured(path, stat) ||
+      isOtherName(stat, linked.get(stat.ino)) ||
+      ignore?.ignores(path, false) === true;
+    if (goes && stat.nlink > 1) linked.set(stat.ino, stat);
+    return goes;
+  };
   if (await dropIfCaptured(repository, record, mayGo)) return NOTHING;
   const { paths, refused } = removePossible(folder, mayGo, isOwnMount(record));
   // It goes last: after a kill agt still needs it.
   const left = paths.filter((path) => path !== IGNORE_FILE);
   if (left.length === 0) await removeWorkspace(repository, record, folder);
   return { paths: left, refused };
+}
+
+/** Another name of a file whose name agt has just deleted. That has changed the time and the number of names, no more. */
+function isOtherName(stat: Stats, deleted: Stats | undefined): boolean {
+  return (
+    deleted !== undefined &&
+    deleted.dev === stat.dev &&
+    deleted.nlink === stat.nlink + 1 &&
+    deleted.mtimeMs === stat.mtimeMs &&
+    deleted.size === stat.size &&
+    deleted.mode === stat.mode
+  );
 }
 
 async function deleteAll(repository: Repository, record: SessionRecord): Promise<Remaining> {
@@ -213,8 +241,18 @@ async function dropIfCaptured(
 }
 
 /** A file of git or agt that a restore writes anew; the link to the user's own checkout. */
-function isOwn(path: string, { checkout }: SessionRecord): boolean {
-  return path === (checkout === undefined ? 'sandbox/.git' : 'sandbox') || isTemporaryEntry(path);
+function isOwn(
+  path: string,
+  { checkout }: SessionRecord,
+  gitDir: string | undefined,
+  folder: string,
+): boolean {
+  if (path === (checkout === undefined ? 'sandbox/.git' : 'sandbox') || isTemporaryEntry(path)) return true;
+  return (
+    gitDir !== undefined &&
+    path.endsWith('/.git') &&
+    isOfSubmodule(join(folder, Buffer.from(path, 'latin1').toString()), gitDir)
+  );
 }
 
 function readStatCacheIfUsable(path: string) {

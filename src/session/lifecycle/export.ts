@@ -1,5 +1,5 @@
 /**
- * `agt session export`: pushes the work branch and nothing else. A commit that contains a whole session
+ * `agt session export`: pushes the work branch, or one that the agent has made, and nothing else. A commit that contains a whole session
  * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
  * that is new to the remote.
  */
@@ -7,6 +7,7 @@ import { AgtError, EXIT, listSome, usageError } from '../../errors.ts';
 import { shadowNamespaces } from '../../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch } from '../../git/files/ref-files.ts';
 import { gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { withUsersPrograms } from '../../git/run/programs.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
@@ -15,7 +16,7 @@ import { type SandboxHead, sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { requireReadableSandbox } from '../sandbox-place.ts';
 
 interface ExportRequest {
-  /** Branch name at the remote; by default the name of the work branch. */
+  /** Branch name at the remote; by default the name of the branch that the sandbox has checked out. */
   readonly as: string | undefined;
   readonly remote: string | undefined;
   readonly dryRun: boolean;
@@ -38,15 +39,15 @@ export async function exportSession(
   record: SessionRecord,
   request: ExportRequest,
 ): Promise<Exported> {
-  const commit = await exportableCommit(repository, record, request.allowDirty);
+  const { ref, commit } = await exportableBranch(repository, record, request.allowDirty);
   const remote = await chooseRemote(repository, record, request.remote);
-  const branch = request.as ?? shortBranch(record.work_branch);
+  const branch = request.as ?? shortBranch(ref);
   await checkBranchName(repository, branch);
   await requireOwnCommits(repository, record, commit);
   const newCommits = await commitsNewTo(repository, commit, remote);
   await refuseSessionFolders(repository, newCommits);
   if (!request.forceDefault) await refuseDefaultBranch(repository, record, remote, branch);
-  await push(repository, record, remote, branch, request.dryRun);
+  await push(repository, { record, remote, ref, branch, dryRun: request.dryRun });
   if (!request.dryRun) await remember(repository, record, { remote, branch, commit }, request.now);
   return { remote, branch, commit, commits: newCommits.length };
 }
@@ -89,14 +90,25 @@ async function refuseDefaultBranch(
   });
 }
 
-/** The tip of the work branch. @throws AgtError if the sandbox is not on it, or has uncommitted changes. */
-async function exportableCommit(
+interface Exportable {
+  /** A full name. */
+  readonly ref: string;
+  readonly commit: string;
+}
+
+/**
+ * The work branch, or one that the agent has made. @throws AgtError if the sandbox is on no such branch, or has
+ * uncommitted changes.
+ */
+async function exportableBranch(
   repository: Repository,
   record: SessionRecord,
   allowDirty: boolean,
-): Promise<string> {
+): Promise<Exportable> {
   requireReadableSandbox(repository, record);
-  const commit = commitOnWorkBranch(record, await sandboxHead(repository, record));
+  const head = await sandboxHead(repository, record);
+  const isOwn = head.ref !== undefined && (await isMadeSince(repository, head.ref, record.created_at));
+  const exportable = ownBranch(record, head, isOwn);
   const uncommitted = await uncommittedPaths(repository, record);
   if (uncommitted.length > 0 && !allowDirty) {
     const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
@@ -105,7 +117,15 @@ async function exportableCommit(
       hints: ['commit them, or export only the commits with --allow-dirty'],
     });
   }
-  return commit;
+  return exportable;
+}
+
+/** A branch of the user has an older reflog, or none. */
+async function isMadeSince({ git }: Repository, ref: string, time: string): Promise<boolean> {
+  const args = ['log', '--walk-reflogs', '--date=unix', '--format=%gd', ref, '--'];
+  const oldest = (await gitAnswer(git, args))?.split('\n').at(-1);
+  const seconds = Number(/@\{(\d+)\}$/.exec(oldest ?? '')?.[1]);
+  return seconds >= Math.floor(Date.parse(time) / 1000);
 }
 
 /** @throws AgtError if a push would only give another name to commits of the user. */
@@ -128,7 +148,7 @@ async function requireOwnCommits(
   });
 }
 
-function commitOnWorkBranch(record: SessionRecord, { ref, commit }: SandboxHead): string {
+function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: boolean): Exportable {
   const sandbox = `sandbox of "${record.session_id}"`;
   const work = shortBranch(record.work_branch);
   if (ref === undefined) {
@@ -144,12 +164,12 @@ function commitOnWorkBranch(record: SessionRecord, { ref, commit }: SandboxHead)
       hints: [`switch to the work branch: git switch ${work}`],
     });
   }
-  if (ref !== record.work_branch) {
+  if (ref !== record.work_branch && !isOwn) {
     throw new AgtError(`${sandbox} is on "${branch}", not on its work branch "${work}"`, {
       hints: [`merge its commits into the work branch: git switch ${work} && git merge ${branch}`],
     });
   }
-  return commit;
+  return { ref, commit };
 }
 
 /** Paths that a message lists. */
@@ -243,17 +263,22 @@ export async function refuseSessionFolders(
 /** Hexadecimal digits of a commit in messages. */
 const ABBREVIATED = 12;
 
-async function push(
-  repository: Repository,
-  record: SessionRecord,
-  remote: string,
-  branch: string,
-  dryRun: boolean,
-): Promise<void> {
+interface Push {
+  readonly record: SessionRecord;
+  readonly remote: string;
+  /** A full name. */
+  readonly ref: string;
+  /** The name at the remote. */
+  readonly branch: string;
+  readonly dryRun: boolean;
+}
+
+async function push(repository: Repository, { record, remote, ref, branch, dryRun }: Push): Promise<void> {
   const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
-  const args = ['push', ...options, '--', remote, `${record.work_branch}:refs/heads/${branch}`];
+  const args = ['push', ...options, '--', remote, `${ref}:refs/heads/${branch}`];
   // On standard output git only says which branch it tracks now; that of agt is the result.
-  const run = await runGit(repository.git, args, { stderr: 'inherit', stdout: 'ignore', stdin: 'inherit' });
+  const git = withUsersPrograms(repository.git);
+  const run = await runGit(git, args, { stderr: 'inherit', stdout: 'ignore', stdin: 'inherit' });
   if (run.exitCode === 0) return;
   // git exits with 1 if the remote has refused the branch.
   const hint =

@@ -26,7 +26,6 @@ import { isFolderOfOther, refuseMovedSandbox } from '../relocate.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../sandbox-place.ts';
 import { endMoments } from '../workspace/moments.ts';
 import { isOwnMount } from '../workspace/provider.ts';
-import { listWaiting } from '../workspace/waiting.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
 import { dropWorkBranch } from './drop-work-branch.ts';
 import { removeEmptyParents } from './empty-parents.ts';
@@ -118,7 +117,7 @@ async function refuseInTheWay(
   options: RemovalOptions,
 ): Promise<void> {
   refuseUnfinished(record, options);
-  if (!options.force && isActive(record))
+  if (!options.force && options.running !== true && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   const place = sandboxPlace(repository, record);
   if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
@@ -196,22 +195,12 @@ async function captureLastTime(
 ): Promise<Deleted> {
   if (!sandboxExists(session.repository, record)) {
     if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
-    if (!force && listWaiting(session.repository, record).length > 0) throw stillWaiting(record);
     return NOTHING;
   }
   const captured = await captureSession(session, record, { now, label: 'before remove', isLast: true });
   if (!force) refuseLoss(record, captured);
   const { ignored, skipped, failed } = captured;
   return { ignored, uncaptured: [...skipped, ...failed] };
-}
-
-function stillWaiting({ session_id: id }: SessionRecord): AgtError {
-  return new AgtError(`session "${id}" has frozen moments that agt did not capture yet`, {
-    hints: [
-      `bring its sandbox back, then agt captures them: agt session restore ${id} --to @`,
-      'or lose them: --force',
-    ],
-  });
 }
 
 function cannotCapture(record: SessionRecord): AgtError {

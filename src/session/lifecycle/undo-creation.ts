@@ -6,8 +6,7 @@ import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureSession } from '../capture-session.ts';
 import type { SessionId } from '../id.ts';
-import { notPutBack } from '../in-place/leave.ts';
-import { undoEntering } from '../in-place/undo-entering.ts';
+import { undoEntering } from '../in-place/set-aside.ts';
 import { type LockedSession, withSessionLock } from '../lock.ts';
 import { complete } from '../operation.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../record.ts';
@@ -33,20 +32,20 @@ export async function undoCreation(
 ): Promise<string | undefined> {
   const id = record.session_id;
   const now = new Date();
-  const { hasWork, conflicts = [] } = await withSessionLock(repository, id, (session) =>
+  const { hasWork, trouble } = await withSessionLock(repository, id, (session) =>
     captureWork(session, record, now),
   );
   const plan = await planRemoval(repository, readRecord(repository, id) ?? record, !hasWork);
   await removeSession(repository, plan, { force: !hasWork, now });
-  if (conflicts.length > 0) throw notPutBack(record, conflicts);
+  if (trouble !== undefined) throw trouble;
   if (!hasWork) return undefined;
   return `agt kept what was changed since then on ${shortBranch(record.branch)}; agt undo ${id} brings it back`;
 }
 
 interface Captured {
   readonly hasWork: boolean;
-  /** Readable paths in the way of the user's work of before the session. */
-  readonly conflicts?: readonly string[];
+  /** Why something of the user's stays set aside. */
+  readonly trouble?: AgtError | undefined;
 }
 
 async function captureWork(session: LockedSession, record: SessionRecord, now: Date): Promise<Captured> {
@@ -67,8 +66,9 @@ async function workInCheckout(session: LockedSession, record: SessionRecord): Pr
   const tip = await resolveObject(git, record.work_branch);
   const isLinked = sandboxExists(session.repository, record);
   const hasCommits = tip !== undefined && tip !== record.from_commit;
-  const conflicts = !isLinked ? [] : hasCommits ? undefined : await undoEntering(session, record);
-  if (conflicts === undefined) {
+  const nothing = { trouble: undefined };
+  const undone = !isLinked ? nothing : hasCommits ? undefined : await undoEntering(session, record);
+  if (undone === undefined) {
     complete(session, record, 'create');
     return { hasWork: true };
   }
@@ -79,7 +79,7 @@ async function workInCheckout(session: LockedSession, record: SessionRecord): Pr
       hints: [`move them away: ${listPaths(readable(left).paths)}`],
     });
   session.write({ ...rest, working_copy: 'worktree' });
-  return { hasWork: false, conflicts };
+  return { hasWork: false, ...undone };
 }
 
 /** Whether there are commits or files that the session did not start with and that are in no other place. */

@@ -7,10 +7,11 @@ import { isMerged } from '../merged.ts';
 import { type SessionRecord, snapshotRefs } from '../record.ts';
 import { sandboxHead, uncommittedPaths } from '../sandbox.ts';
 import { requireReadableSandbox, sandboxExists } from '../sandbox-place.ts';
+import { unpushedInSubmodules } from '../submodules.ts';
 
 /** One entry each: files that are not committed, and commits that are neither exported nor merged. */
 export async function unsavedWork(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const unsaved: string[] = [];
+  const unsaved = await unpushedInSubmodules(repository, record);
   if (sandboxExists(repository, record)) {
     requireReadableSandbox(repository, record);
     const uncommitted = await uncommittedPaths(repository, record);

@@ -19,7 +19,8 @@ import { readHeadFile } from '../../git/files/head-file.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
 import { readRefValues } from '../../git/files/ref-values.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
-import { type Git, gitBytes, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { editIndex, type IndexEdit } from '../../git/objects/scratch-index.ts';
+import { type Git, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
 
@@ -159,12 +160,10 @@ function copyFile(from: string, to: string, sandbox: string): boolean {
 /** `staged` is the output of `git diff-index --raw -z`. The repository has the blobs already. */
 async function stage(git: Git, staged: string): Promise<void> {
   const fields = staged.split('\0');
-  const lines: string[] = [];
+  const edits: IndexEdit[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [, mode = '', , oid = ''] = (fields[i] ?? '').split(' ');
-    lines.push(`${mode} ${oid}\t${fields[i + 1]}\0`);
+    edits.push([fields[i + 1] ?? '', `${mode} ${oid}`]);
   }
-  if (lines.length === 0) return;
-  const input = Buffer.from(lines.join(''), 'latin1');
-  await gitText(git, ['update-index', '-z', '--index-info'], { input });
+  await editIndex(git, edits);
 }

@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import type { Freeze, FrozenFolder } from '../../autocommit/source.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readFileClock } from '../../disk/file-clock.ts';
+import { mountsIn } from '../../disk/mounts.ts';
 import { systemFailure } from '../../errors.ts';
 import { providerOf } from '../../providers/choose.ts';
 import {
@@ -33,8 +34,8 @@ export class Freezer {
   private readonly record: SessionRecord;
   private frozen: Promise<FrozenFolder | undefined> | undefined;
   /** For what was frozen. */
-  token: Token | undefined;
-  made = '';
+  private token: Token | undefined;
+  private made = '';
 
   constructor(repository: Repository, record: SessionRecord) {
     this.repository = repository;
@@ -67,9 +68,10 @@ export class Freezer {
     lease(repository, token, record.session_id);
     mkdirSync(dirname(token.path), { recursive: true });
     const clock = readFileClock(folder);
+    const mounts = mountsIn(folder); // a mount that comes after the freeze hides nothing that was frozen
     await provider.freeze(folder, token);
     failurePoint('moment: frozen');
-    return { folder: token.path, clock };
+    return { folder: token.path, clock, mounts };
   }
 
   /** Keeps what was frozen with its snapshot; without one, agt drops it. */
@@ -77,20 +79,19 @@ export class Freezer {
     const { repository, record, token, made } = this;
     if (token === undefined) return;
     const isKept = commit !== undefined && (await this.frozen) !== undefined && repository.settings.keep > 0;
-    if (isKept) keepMoment(repository, record, { token, made, commit });
+    if (isKept) keep(repository, record, { token, made, commit });
     failurePoint('moment: recorded');
     if (!isKept) await dropToken(repository, token).catch(() => undefined); // agt doctor knows it by its lease
     await dropMoments(repository, record, repository.settings.keep);
   }
 }
 
-/** Without a number it gets the next one. */
-export function keepMoment(
+function keep(
   { agtDir }: Repository,
   { session_id: id }: SessionRecord,
-  moment: Omit<Moment, 'number'> & Partial<Pick<Moment, 'number'>>,
+  moment: Omit<Moment, 'number'>,
 ): void {
-  const number = moment.number ?? Math.max(0, ...momentNumbers(agtDir, id)) + 1;
+  const number = Math.max(0, ...momentNumbers(agtDir, id)) + 1;
   const { statCache } = momentFiles(agtDir, id, number);
   mkdirSync(momentsDirectory(agtDir, id), { recursive: true });
   rmSync(statCache, { force: true });

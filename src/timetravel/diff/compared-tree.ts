@@ -3,7 +3,6 @@
  * or of those that git would commit. agt writes them as scratch objects.
  */
 
-import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { treeMode } from '../../autocommit/last-snapshot.ts';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
@@ -14,10 +13,19 @@ import { directoryForGit } from '../../autocommit/starting-refs.ts';
 import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
-import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
+import {
+  addAll,
+  copyIndex,
+  editTree,
+  headIndex,
+  type IndexEdit,
+  withIndex,
+  writeTree,
+} from '../../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitText, PLAIN_INDEX, resolveObject, runGit } from '../../git/run/git.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -45,8 +53,8 @@ export async function treeOfSnapshot(git: Git, { commit }: Snapshot): Promise<Co
 export async function treeOfStart(scratch: ScratchObjects, startCommit: string): Promise<ComparedTree> {
   const listed = await listTree(scratch.git, startCommit, { recurse: 'files' });
   const submodules = listed.filter(({ mode }) => mode === '160000');
-  const deletions = submodules.map(({ path }) => `sandbox/${path}`);
-  const tree = await editTree(scratch, { tree: startCommit, prefix: 'sandbox/' }, new Map(), deletions);
+  const edits = submodules.map(({ path }): IndexEdit => [`sandbox/${path}`, undefined]);
+  const tree = await editTree(editor(scratch), { tree: startCommit, prefix: 'sandbox/' }, edits);
   return { tree, manifest: undefined, uncompared: [] };
 }
 
@@ -64,36 +72,20 @@ export async function treeOfWork(
 ): Promise<ComparedTree> {
   requireReadableSandbox(repository, record);
   const git = gitInSandbox(scratch.git, repository, record);
-  const index = join(scratch.dir, 'work-index');
-  const env = { GIT_INDEX_FILE: index };
-  const gitDir = worktreeGitDir(record.sandbox);
-  rmSync(index, { force: true });
-  // With the stat data of the sandbox's index git need not read unchanged files.
-  if (gitDir !== undefined && existsSync(join(gitDir, 'index'))) copyFileSync(join(gitDir, 'index'), index);
-  const stage = () => runGit(git, [...WHOLE_INDEX, 'add', '--all', '--ignore-errors', '--', '.'], { env });
-  let staged = await stage();
+  const file = join(scratch.dir, 'work-index');
+  let index = await copyIndex(git, gitDirOf(record.sandbox), file);
+  let staged = await addAll(index, ['--all', '--ignore-errors']);
   if (staged.exitCode > 1) {
     // Half of a split index, or a damaged one.
-    rmSync(index, { force: true });
-    if ((await resolveObject(git, 'HEAD')) !== undefined) await gitText(git, ['read-tree', 'HEAD'], { env });
-    staged = await stage();
+    index = await headIndex(git, file);
+    staged = await addAll(index, ['--all', '--ignore-errors']);
   }
   const uncompared = staged.stderr.split('\n').flatMap((line) => {
     const path = /^error: open\("(.*)"\): /.exec(line)?.[1];
     return path === undefined ? [] : [{ path: `sandbox/${path}`, reason: 'cannot be read' }];
   });
-  const tree = await gitText(git, [...WHOLE_INDEX, 'write-tree'], { env });
-  return { ...(await treeOfCommit(scratch, tree)), uncompared };
+  return { ...(await treeOfCommit(scratch, await writeTree(index))), uncompared };
 }
-
-const WHOLE_INDEX = [
-  '-c',
-  'core.splitIndex=false',
-  '-c',
-  'core.fsmonitor=false',
-  '-c',
-  'advice.addEmbeddedRepo=false',
-];
 
 export async function treeOfDisk(
   repository: Repository,
@@ -113,11 +105,18 @@ export async function treeOfDisk(
   const { writes, unstable } = await storeFiles(scratch, target, [...scanned.writes.keys()], hash);
   const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
   const deletions = [...last.unstorable, ...scanned.deletions.map(encodePath)];
+  const edits = [...deletions.map((path): IndexEdit => [path, undefined]), ...writes];
+  const isEqual = base.prefix === '' && edits.length === 0;
   const uncompared = [
     ...scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason })),
     ...unstable.map((path) => ({ path: displayPath(path), reason: 'keeps changing' })),
   ];
-  return { tree: await editTree(scratch, base, writes, deletions), manifest, uncompared };
+  const tree = isEqual ? base.tree : await editTree(editor(scratch), base, edits);
+  return { tree, manifest, uncompared };
+}
+
+function editor({ git, dir }: ScratchObjects): Git {
+  return withIndex(git, join(dir, 'index'));
 }
 
 interface StoredFiles {
@@ -172,35 +171,4 @@ async function storeFile(
     }
   }
   return undefined;
-}
-
-interface BaseTree {
-  readonly tree: string;
-  /** The directory into which the tree goes; '' or a path with a slash at its end. */
-  readonly prefix: string;
-}
-
-/** Returns the base tree with some files written and others deleted. Paths are paths in the result. */
-async function editTree(
-  { git, dir }: ScratchObjects,
-  base: BaseTree,
-  writes: ReadonlyMap<string, string>,
-  deletions: readonly string[],
-): Promise<string> {
-  if (base.prefix === '' && writes.size + deletions.length === 0) return base.tree;
-  const index = join(dir, 'index');
-  rmSync(index, { force: true }); // the other tree of the comparison used it
-  const env = { GIT_INDEX_FILE: index };
-  const prefix = base.prefix === '' ? [] : [`--prefix=${base.prefix}`];
-  await gitText(git, [...PLAIN_INDEX, 'read-tree', ...prefix, `${base.tree}^{tree}`], { env });
-  const noObject = '0'.repeat(base.tree.length);
-  const lines = [
-    ...deletions.map((path) => `0 ${noObject}\t${path}\0`),
-    ...[...writes].map(([path, file]) => `${file}\t${path}\0`),
-  ];
-  if (lines.length > 0) {
-    const input = Buffer.from(lines.join(''), 'latin1');
-    await gitText(git, [...PLAIN_INDEX, 'update-index', '-z', '--index-info'], { env, input });
-  }
-  return gitText(git, [...PLAIN_INDEX, 'write-tree', '--missing-ok'], { env });
 }

@@ -6,6 +6,7 @@
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes } from '../../git/run/git.ts';
+import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
 import { scratchDirectory } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -69,7 +70,8 @@ export function showDiff(
     // In the sandbox git applies the .gitattributes of the files that it compares.
     const diffGit = sandboxExists(repository, record) ? gitInSandbox(git, repository, record) : git;
     const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
-    return { exitCode: await runGitOnTerminal(diffGit, ['diff', ...options, ...trees, '--', ...paths]) };
+    const words = ['diff', ...withoutDiffPrograms(diffGit), ...options, ...trees, '--', ...paths];
+    return { exitCode: await runGitOnTerminal(diffGit, words) };
   });
 }
 

@@ -9,7 +9,7 @@ import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { type Observation, observeFolder } from '../../autocommit/observe.ts';
 import { deriveStatCache } from '../../autocommit/stat-cache/derive.ts';
 import { writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
-import { restoreIndex, settleIndexTime } from '../../checkout/sandbox-git-dir.ts';
+import { restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeAt, removeOnly } from '../../disk/remove-tree.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
@@ -113,7 +113,6 @@ export async function finishFork(
     if (!(await finishClone(repository, sessionFolder(record), near, content))) return false;
     failurePoint('fork: files written');
     await restoreIndex(repository.git, content, record.sandbox);
-    settleIndexTime(record.sandbox, content.commit.length / 2);
     const cache = await deriveStatCache(repository.git, near.cache, content.commit);
     writeStatCache(statCacheFile(repository.agtDir, record.session_id), cache);
     return true;

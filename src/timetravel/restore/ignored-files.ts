@@ -2,12 +2,15 @@
 import { ignoredFiles } from '../../autocommit/observe.ts';
 import type { CaptureOptions } from '../../autocommit/request.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { pathFromJson } from '../../disk/path-bytes.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
-import { findObject } from '../../git/objects/object-reader.ts';
+import { findObject, findObjects, readObject } from '../../git/objects/object-reader.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
-import { isAttached, type SessionRecord } from '../../session/record.ts';
+import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
+import { requireHistory } from '../../snapshot/history.ts';
+import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { type IgnoresFile, ignoredByRestored } from './restored-rules.ts';
 
@@ -26,8 +29,8 @@ export async function filesOfLast(repository: Repository, record: SessionRecord)
 }
 
 /**
- * The files that git ignores before a restore to the snapshot `wanted`, or after it. Asked before the restore changes a
- * `.gitignore`. Undefined for other folders than attached ones.
+ * The files that git ignores before a restore to the snapshot `wanted`, or after it, or ignored in a snapshot since.
+ * Asked before the restore changes a `.gitignore`. Undefined for other folders than attached ones.
  */
 export async function listIgnored(
   repository: Repository,
@@ -35,13 +38,35 @@ export async function listIgnored(
   wanted: string,
 ): Promise<IgnoresFile | undefined> {
   if (!isAttached(record)) return undefined;
-  const [before, ignoresAfter] = await Promise.all([
+  const [before, ignoresAfter, since] = await Promise.all([
     ignoredFiles(captureTarget(repository, record), {}),
     ignoredByRestored(repository, record, wanted),
+    ignoredSince(repository, record, wanted),
   ]);
-  const ignoresBefore = (path: string) =>
-    [path, ...parentDirectories(path)].some((part) => before?.leavesOut(part) === true);
-  return (path) => ignoresBefore(path) || ignoresAfter(path);
+  const isListed = (path: string) =>
+    [path, ...parentDirectories(path)].some((part) => since.has(part) || before?.leavesOut(part) === true);
+  return (path) => isListed(path) || ignoresAfter(path);
+}
+
+/** A rule may be gone by now. An undo that went back in several steps must not delete what a single one leaves. */
+async function ignoredSince(
+  { git }: Repository,
+  record: SessionRecord,
+  wanted: string,
+): Promise<ReadonlySet<string>> {
+  const history = await requireHistory(git, snapshotRefs(record));
+  const end = history.findIndex(({ commit }) => commit === wanted);
+  const commits = [wanted, ...history.slice(0, Math.max(0, end)).map(({ commit }) => commit)];
+  const names = commits.map((commit) => `${commit}:_/manifest.json`);
+  const blobs = new Set((await findObjects(git, names)).flatMap((object) => object?.oid ?? []));
+  const paths = new Set<string>();
+  for (const blob of blobs) {
+    const { ignored = [] } = JSON.parse((await readObject(git, blob))?.content.toString() ?? '{}') as {
+      readonly ignored?: SnapshotManifest['ignored'];
+    };
+    for (const path of ignored) paths.add(pathFromJson(path));
+  }
+  return paths;
 }
 
 export function keepIgnored(plan: CheckoutPlan, isIgnored: IgnoresFile | undefined): CheckoutPlan {

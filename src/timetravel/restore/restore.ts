@@ -4,9 +4,8 @@
  */
 
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
-import type { KnownFolder } from '../../autocommit/scan/known-folder.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
-import { requireGitDir, restoreIndex, settleIndexTime } from '../../checkout/sandbox-git-dir.ts';
+import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
@@ -28,14 +27,13 @@ import {
 } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
-import { warmUp } from '../../session/workspace/clone.ts';
+import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
-import type { NearestMoment } from '../swap/swap.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
@@ -43,7 +41,6 @@ import { keepGitState } from './keep-git-state.ts';
 import { refuseUsersWork } from './refuse-users-work.ts';
 import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
-import { planRestore, swapFolder } from './swap-folder.ts';
 import { killedRedo, refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
@@ -78,12 +75,12 @@ async function restore(
 ): Promise<RestoreResult> {
   requireAllowed(found, 'restore');
   refuseRedo(found, request.by);
-  const prepared = await prepare(session, found, request);
-  const { start, changed, warnings, known } = await bringBack(session, prepared, request);
+  const start = await prepare(session, found, request);
+  const { changed, warnings } = await bringBack(session, start, request);
+  await bringSubmodulesBack(session.repository, start.record);
   failurePoint('restore: brought back');
-  const verified = await captureAndVerify(session, start, request, known);
+  const verified = await captureAndVerify(session, start, request);
   failurePoint('restore: compared');
-  if (known !== undefined) await warmUp(session.repository, start.record);
   return {
     record: complete(session, start.begun, 'restore', request.now),
     snapshot: start.snapshot,
@@ -99,8 +96,6 @@ interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore. */
   readonly begun: SessionRecord;
   readonly snapshot: Snapshot;
-  /** To be swapped for the session folder, if that is possible. */
-  readonly nearest: NearestMoment | undefined;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -143,10 +138,8 @@ async function prepare(
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   const isIgnored = before === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
-  const planned =
-    before === undefined
-      ? undefined
-      : await planRestore(repository, record, before, { wanted, scope, isIgnored });
+  const way = { captured: before?.commit, wanted, scope, isIgnored };
+  const plan = before === undefined ? undefined : await requireRoom(repository, record, way);
   const begun = await beginWith(session, found, snapshot, request);
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
@@ -156,8 +149,7 @@ async function prepare(
     snapshot,
     wanted,
     before,
-    plan: planned?.plan,
-    nearest: planned?.nearest,
+    plan,
     isIgnored,
     taking: await filesToTake(repository, record, snapshot.commit),
     ambiguous: await readAmbiguousFolders(repository.git, trees),
@@ -205,28 +197,14 @@ async function lastSnapshotKeeps(
   return head.commit === commit || head.work === commit;
 }
 
-interface BroughtBack {
-  /** With the metadata of the folder that is in place now. */
-  readonly start: RestoreStart;
-  readonly changed: number;
-  readonly warnings: string[];
-  readonly known?: KnownFolder;
-}
-
 /** Restores the folder and, if the sandbox is in the scope, its git directory. */
 async function bringBack(
   session: LockedSession,
-  prepared: RestoreStart,
+  start: RestoreStart,
   request: RestoreRequest,
-): Promise<BroughtBack> {
-  const swapped = await swapFolder(session, prepared);
-  const start = swapped?.start ?? prepared;
+): Promise<{ readonly changed: number; readonly warnings: string[] }> {
   const { record, snapshot, wanted, before, ambiguous } = start;
-  const {
-    changed,
-    warnings: notRestored,
-    whole,
-  } = swapped ?? (await restoreFiles(session, prepared, request));
+  const { changed, warnings: notRestored, whole } = await restoreFiles(session, start, request);
   const notCaptured = (before?.failed ?? []).map(
     ({ path, reason }) =>
       `${relativeToSandbox(path, ambiguous)} was not restored, because agt could not capture it before (${reason})`,
@@ -235,11 +213,10 @@ async function bringBack(
   if (request.scope.includes('sandbox') && !isAttached(record)) {
     const hasTime = () => false;
     const written = whole && (await examineWritten(session.repository, record, whole, { hasTime }));
-    const isCloned = swapped !== undefined;
-    const known = { statOf: written?.statOf, isCloned };
-    warnings.push(...(await restoreGitDir(session.repository, record, snapshot, wanted, known)));
+    const restored = await restoreGitDir(session.repository, record, snapshot, wanted, written?.statOf);
+    warnings.push(...restored);
   }
-  return { start, changed, warnings, ...(swapped && { known: swapped.known }) };
+  return { changed, warnings };
 }
 
 /** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
@@ -248,15 +225,14 @@ async function restoreGitDir(
   record: SessionRecord,
   snapshot: Snapshot,
   wanted: SnapshotMetadata,
-  { statOf, isCloned }: { readonly statOf: StatOf | undefined; readonly isCloned: boolean },
+  statOf: StatOf | undefined,
 ): Promise<string[]> {
   const { git } = repository;
   const sandbox = record.checkout ?? record.sandbox;
   const branches = workBranches(repository, record, snapshot);
   const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
   failurePoint('restore: head moved');
-  const isReplaced = await restoreIndex(git, wanted, sandbox, statOf);
-  if (isReplaced && isCloned) settleIndexTime(sandbox, wanted.commit.length / 2);
+  await restoreIndex(git, wanted, sandbox, statOf);
   return [...warnings, ...(await restoreGitDirFiles(git, requireGitDir(sandbox), wanted, branches))];
 }
 
@@ -272,13 +248,11 @@ async function captureAndVerify(
   session: LockedSession,
   start: RestoreStart,
   { now, by, scope }: RestoreRequest,
-  known: KnownFolder | undefined,
 ): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
   const { repository } = session;
   const { record, snapshot, wanted, taking, ambiguous } = start;
   const restored = { commit: snapshot.commit, by };
-  const options = { now, restored, ...taking, ...(known && { known }) };
-  const { commit = '', failed } = await captureSession(session, record, options);
+  const { commit = '', failed } = await captureSession(session, record, { now, restored, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
   const branches = workBranches(repository, record, snapshot);
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, {

@@ -73,7 +73,7 @@ function matchingRoot(
 
 function trackedFiles({ git }: Repository, root: string): ReadonlySet<string> {
   if (gitDirOf(root) === undefined) return new Set();
-  const listed = askGitSync(inDirectory(git, root), ['-c', 'core.fsmonitor=false', 'ls-files', '-z']);
+  const listed = askGitSync(inDirectory(git, root), ['ls-files', '-z']);
   return new Set(listed?.toString('latin1').split('\0'));
 }
 

@@ -1,7 +1,8 @@
 /**
  * `agt session undo` and `redo` work as in an editor: autocommits and restores are steps; an undo goes one step back and a
  * redo one step forward, until something new is done. agt replays the history of the session to find the current step.
- * There is no other record of it that could be wrong.
+ * There is no other record of it that could be wrong. With `--turn` both go to the next step that holds a prompt: a turn
+ * of an agent is everything from one prompt of its user to the next, whichever agent that is.
  */
 
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
@@ -10,7 +11,7 @@ import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { commandToList, commandToRestore } from '../../session/advised-commands.ts';
+import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { shownId } from '../../session/attached/store.ts';
 import { isAttached, type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxPlace } from '../../session/sandbox-place.ts';
@@ -19,12 +20,13 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { promptIn } from '../../snapshot/own-labels.ts';
 import { changesFiles } from './changes-files.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
 
 interface UndoHistory {
   /** Oldest first. */
-  readonly steps: readonly Snapshot[];
+  readonly steps: readonly Step[];
   /** The index of the current step; -1 if there is none. */
   readonly current: number;
   /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
@@ -51,6 +53,10 @@ interface Step {
   snapshot: Snapshot;
   /** All snapshots of the step: those that changed nothing after the first. */
   readonly commits: string[];
+  /** The first words of the newest prompt in it: a turn of the agent begins here. */
+  prompt: string | undefined;
+  /** A person has restored a snapshot. */
+  readonly isRestore: boolean;
 }
 
 /** A snapshot that changed nothing, such as one with a label alone, is no step. It takes no redo away, and names the step. */
@@ -69,16 +75,15 @@ export async function replayHistory(
     else if (step !== undefined && (await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
+      step.prompt = promptIn(snapshot) ?? step.prompt;
     } else {
       steps.splice(current + 1);
-      current = steps.push({ snapshot, commits: [snapshot.commit] }) - 1;
+      const isRestore = snapshot.restoredBy === 'restore';
+      const commits = [snapshot.commit];
+      current = steps.push({ snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
   }
-  return {
-    steps: steps.map((step) => step.snapshot),
-    current,
-    isBetween: history[0]?.unfinished !== undefined,
-  };
+  return { steps, current, isBetween: history[0]?.unfinished !== undefined };
 }
 
 /** After an unfinished restore, every snapshot is a step: it holds what the restore left. */
@@ -96,19 +101,25 @@ export interface Position {
   /** Counted from 1, the oldest. */
   readonly step: number;
   readonly of: number;
+  /** The prompt of the turn that an undo to this step takes back, or a redo to it brings back. */
+  readonly turn: string | undefined;
 }
 
 /** Undefined before the first autocommit. */
 export async function readPosition(
   repository: Repository,
   record: SessionRecord,
+  by: 'undo' | 'redo',
 ): Promise<Position | undefined> {
   const { steps, current } = await readSteps(
     repository,
     await requireHistory(repository.git, snapshotRefs(record)),
   );
-  const snapshot = steps[current];
-  return snapshot && { snapshot, step: current + 1, of: steps.length };
+  const step = steps[current];
+  const begin = by === 'undo' ? step : steps.slice(0, current).findLast(({ prompt }) => prompt !== undefined);
+  const isOfRestore = (by === 'undo' ? steps[current + 1] : step)?.isRestore === true;
+  const turn = isOfRestore ? undefined : begin?.prompt;
+  return step && { snapshot: step.snapshot, step: current + 1, of: steps.length, turn };
 }
 
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
@@ -120,6 +131,17 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
   return ahead < 0 ? -1 : current + ahead;
 }
 
+/** A turn, or one step of it. Without any prompt in the history, a turn is one step. */
+export type Distance = 'step' | 'turn';
+
+/** The steps at which an undo or a redo stops. A restore, too, is an act of a person, and one undo takes it back. */
+function stops(steps: readonly Step[], distance: Distance): ReadonlySet<Step> {
+  const isByTurn = distance === 'turn' && steps.some(({ prompt }) => prompt !== undefined);
+  const isStop = ({ prompt, isRestore }: Step, i: number) =>
+    prompt !== undefined || isRestore || steps[i + 1]?.isRestore === true;
+  return new Set(isByTurn ? steps.filter(isStop) : steps);
+}
+
 /**
  * The snapshot that an undo goes to: the nearest earlier one to which a restore would change something. `hasUncaptured`:
  * the folder differs from its last snapshot, so that the last snapshot is one step back. So it is where the sandbox is
@@ -129,37 +151,56 @@ export async function findUndoTarget(
   repository: Repository,
   record: SessionRecord,
   hasUncaptured: boolean,
+  distance: Distance,
 ): Promise<Snapshot> {
   const history = await requireHistory(repository.git, snapshotRefs(record));
   const { steps, current, isBetween } = await readSteps(repository, history);
   const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
-  if (isBack && steps[current] !== undefined) return steps[current];
-  for (const step of steps.slice(0, Math.max(0, current)).reverse()) {
-    if (await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? '')) continue;
-    if (await changesFiles(repository, record, history[0], step)) return step;
+  const earlier = steps.slice(0, Math.max(0, isBack ? current + 1 : current)).reverse();
+  const stopping = stops(steps, distance);
+  for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
+    if (isBack) return snapshot;
+    if (await isSameSnapshot(repository, snapshot.commit, steps[current]?.snapshot.commit ?? '')) continue;
+    if (await changesFiles(repository, record, history[0], snapshot)) return snapshot;
   }
   const id = shownId(record);
+  const hints = [`see: ${commandToList(record)}`];
+  if (distance === 'turn' && earlier.length > 0) {
+    throw new AgtError(`nothing to undo: no earlier turn in "${id}" changed anything`, {
+      hints: [...hints, `to go one step back: ${commandToMove(record, 'undo')}`],
+    });
+  }
   const reason =
     current < 1
       ? `"${id}" has no earlier snapshot`
       : isAttached(record)
         ? `no earlier snapshot of "${id}" would change a file`
         : `all earlier snapshots of "${id}" equal the current one`;
-  throw new AgtError(`nothing to undo: ${reason}`, { hints: [`see: ${commandToList(record)}`] });
+  throw new AgtError(`nothing to undo: ${reason}`, { hints });
 }
 
-/** The snapshot that a redo goes to: the one that the last undo left. @throws AgtError if something new was done since. */
+/**
+ * The snapshot that a redo goes to: the one that the last undo left; for a turn, the next prompt or the end.
+ * @throws AgtError if something new was done since.
+ */
 export async function findRedoTarget(
   repository: Repository,
   record: SessionRecord,
   hasUncaptured: boolean,
+  distance: Distance,
 ): Promise<Snapshot> {
   const history = await requireHistory(repository.git, snapshotRefs(record));
   const { steps, current, isBetween } = await readSteps(repository, history);
+  const stopping = stops(steps, distance);
+  let target: Snapshot | undefined;
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
-    if (!(await isSameSnapshot(repository, step.commit, steps[current]?.commit ?? ''))) return step;
+    const { snapshot } = step;
+    if (await isSameSnapshot(repository, snapshot.commit, steps[current]?.snapshot.commit ?? '')) continue;
+    target = snapshot;
+    if (stopping.has(step)) break;
   }
+  if (target !== undefined) return target;
   const id = shownId(record);
   const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
   const reason = isLast
@@ -184,6 +225,7 @@ async function isSameSnapshot(repository: Repository, a: string, b: string): Pro
       head: { ...manifest.head, ref: isOnWorkBranch(prefixes, manifest) ? '' : manifest.head.ref },
       git_dir_digest: '',
       skipped: [],
+      ignored: [],
       session: '',
       label: null,
       tool: null,

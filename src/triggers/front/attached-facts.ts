@@ -14,10 +14,13 @@ import { CannotTell, type FactLines } from './fact-lines.ts';
 /** Settings that name other files, whose changes agt would not see. */
 const NAMES_FILES = /include|excludesfile/i;
 
+/** Variables of the user that name other settings files. agt itself sets those that are left out here, always alike. */
+const OTHER_CONFIG = /^GIT_CONFIG(?!_(COUNT|KEY_\d+|VALUE_\d+)$)/;
+
 /** Returns the settings files of agt that count for the folder. */
 export function noteIgnoreRules(facts: FactLines, store: Repository, folder: string): string {
   const { env } = store.git;
-  if (Object.keys(env).some((name) => name.startsWith('GIT_CONFIG'))) throw new CannotTell();
+  if (Object.keys(env).some((name) => OTHER_CONFIG.test(name))) throw new CannotTell();
   const own = gitDirOf(folder);
   const gitDir = own ?? store.commonDir;
   const common = resolve(gitDir, readSmallFile(join(gitDir, 'commondir')) ?? '.');

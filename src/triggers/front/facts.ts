@@ -31,7 +31,6 @@ import { readHeadFile } from '../../git/files/head-file.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
-import { packed } from '../../process/invocation.ts';
 import {
   areaFile,
   frontDirectory,
@@ -134,7 +133,7 @@ function noteLastChanged(
 }
 
 function noteMachine(facts: FactLines, { git }: Repository): void {
-  const [own] = ownFiles(packed);
+  const [own] = ownFiles();
   if (own === undefined) throw new CannotTell();
   facts.in('/proc/sys/kernel/random').same('boot_id');
   facts.check(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`).look(`root ${own}`);

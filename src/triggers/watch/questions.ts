@@ -89,7 +89,7 @@ function isAnswered(agtDir: string): boolean {
   try {
     const [pid, fd] = (readFileSync(watcherFile(agtDir), 'utf8').split('\n', 1)[0] ?? '').split(' ');
     const pipe = statSync(questionsPipe(agtDir));
-    const [own = ''] = ownFiles(packed);
+    const [own = ''] = ownFiles();
     return (
       statSync(`/proc/${pid}/fd/${fd}`).ino === pipe.ino &&
       statSync(`/proc/${pid}/exe`).ino === statSync(own).ino

@@ -14,6 +14,7 @@ import {
   runsAsGit,
   write,
 } from '../../harness/world.ts';
+import { shell } from './shell.ts';
 
 /** A git that only prints its arguments, byte for byte. */
 function recorder(): { path: string; env: Record<string, string> } {
@@ -21,18 +22,6 @@ function recorder(): { path: string; env: Record<string, string> } {
   write(path, '#!/bin/sh\nprintf "%s\\0" "$@"\n');
   chmodSync(path, 0o755);
   return { path, env: runsAsGit(path) };
-}
-
-/** Runs a shell script with git mode as $GIT; latin1 in and out, so that every byte can be written. */
-function shell(script: string, cwd: string, env: Record<string, string> = {}) {
-  const path = join(makeTempDir('script'), 'script.sh');
-  write(path, Buffer.from(script, 'latin1'));
-  const result = spawnSync('bash', [path], {
-    cwd,
-    encoding: 'latin1',
-    env: { ...process.env, AGT_GIT_PATH: REAL_GIT, GIT: GIT_MODE, REAL: REAL_GIT, ...env },
-  });
-  return { stdout: result.stdout, stderr: result.stderr, exitCode: result.status };
 }
 
 let project: string;
@@ -79,11 +68,11 @@ describe('the environment reaches git unchanged', () => {
     chmodSync(path, 0o755);
     return runsAsGit(path);
   };
-  // The sh of the spy sets these itself.
+  // The sh of the spy sets these itself, and agt leaves a mark.
   const entries = (text: string) =>
     text
       .split('\0')
-      .filter((entry) => !/^(_|PWD|OLDPWD|SHLVL)=/.test(entry))
+      .filter((entry) => !/^(_|PWD|OLDPWD|SHLVL|AGT_STARTED_GIT)=/.test(entry))
       .sort();
 
   test.each([

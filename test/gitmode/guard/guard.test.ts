@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
-import { copiesOf, makeSession, type TestSession } from '../../harness/session.ts';
+import { copyOf, makeSession, newSession, type TestSession } from '../../harness/session.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { words } from '../../twin/compare.ts';
 
@@ -17,8 +17,10 @@ beforeAll(() => {
 });
 
 /** Its sandbox has a commit on top of main, a stash, a branch `x`, and untracked and ignored files. */
-const sessionWithWork = copiesOf(() => {
-  const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
+const sessionWithWork = () => copyOf('with-work', makeWork);
+
+function makeWork(): TestSession {
+  const session = newSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
   const put = (path: string, text: string) => writeFileSync(join(session.sandbox, path), text);
   git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
   git(session.sandbox, 'branch', 'x');
@@ -28,7 +30,7 @@ const sessionWithWork = copiesOf(() => {
   put('new', 'untracked\n');
   put('x.o', 'ignored\n');
   return session;
-});
+}
 
 const subject = ({ repository }: TestSession) =>
   git(repository, 'log', '-1', '--format=%s', 'agtsessions/s1');
@@ -192,17 +194,18 @@ describe.each([
  * the sandbox x.o is ignored. `d/x.o` is ignored on every branch.
  */
 describe('the guard captures an ignored file before', () => {
-  const sessionWithIgnoredFiles = copiesOf(() => {
-    const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
-    const { sandbox } = session;
-    const setUp = `
+  const sessionWithIgnoredFiles = () =>
+    copyOf('with-ignored-files', () => {
+      const session = makeSession({ a: 'a\n', 'd/b': 'b\n', '.gitignore': '*.o\n' });
+      const { sandbox } = session;
+      const setUp = `
       git checkout -q -b other; echo theirs >x.o; git add -f x.o; git commit -q -m 'adds x.o'
       git rm -q x.o; git commit -q -m 'removes x.o'; git branch removed; git reset -q --hard HEAD^
       git checkout -q agt/s1; echo mine >c; git add c; git commit -q -m mine
       echo precious >x.o; echo precious >d/x.o`;
-    expect(run('sh', ['-euc', setUp], { cwd: sandbox }).stderr).toBe('');
-    return session;
-  });
+      expect(run('sh', ['-euc', setUp], { cwd: sandbox }).stderr).toBe('');
+      return session;
+    });
 
   test.each([
     ['merge -q other', 'x.o'],
@@ -262,4 +265,20 @@ describe('the guard captures an ignored file before', () => {
     expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('own\n');
     expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/a')).toBe('solved');
   });
+});
+
+test('the guard names a repository in the sandbox that a command can delete, and no other', () => {
+  const { sandbox } = makeSession({ a: 'a\n' });
+  const setUp = `
+    git checkout -q -b other; echo theirs >tool; git add tool; git commit -q -m 'a file'; git checkout -q agt/s1
+    git init -q tool; echo n >tool/n; git -C tool add n; git -C tool commit -q -m 'only here'`;
+  expect(run('sh', ['-euc', setUp], { cwd: sandbox }).stderr).toBe('');
+  const warning =
+    /^warning: agt: this command can delete the repository tool, and no snapshot holds its commits$/m;
+  const stderrOf = (line: string) => run(GIT_MODE, words(line), { cwd: sandbox }).stderr;
+  for (const line of ['clean -fdx', 'reset --hard HEAD', 'restore a', 'checkout -q -f agt/s1'])
+    expect(stderrOf(line)).toBe('');
+  expect(existsSync(join(sandbox, 'tool/.git'))).toBe(true);
+  for (const line of ['checkout -q other', 'clean -f -d -f']) expect(stderrOf(line)).toMatch(warning);
+  expect(existsSync(join(sandbox, 'tool'))).toBe(false);
 });

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
-import { copiesOf, makeSession, sessionIn, type TestSession } from '../../harness/session.ts';
+import { makeSession, sessionIn, type TestSession } from '../../harness/session.ts';
 import {
   AGT,
   agtOk,
@@ -32,7 +32,7 @@ const subject = ({ repository, id }: TestSession) =>
 const stored = ({ repository, id }: TestSession, path: string) =>
   git(repository, 'show', `agtsessions/${id}:sandbox/${path}`);
 
-const sessionWithA = copiesOf(() => makeSession({ a: 'a\n' }));
+const sessionWithA = () => makeSession({ a: 'a\n' });
 
 function sessionWithEdit(session = sessionWithA()): TestSession {
   writeFileSync(join(session.sandbox, 'a'), 'work\n');

@@ -45,6 +45,26 @@ test('another XDG_CONFIG_HOME has another configuration', async () => {
   expect(await startedFor(twin, ['log --oneline'], subject)).toEqual(['log --oneline']);
 });
 
+test('GIT_CONFIG_NOSYSTEM has facts of its own', async () => {
+  const twin = await twinWithFacts('linear');
+  const subject = { ...notingShim(), env: { ...env, GIT_CONFIG_NOSYSTEM: '1' } };
+  expect(await startedFor(twin, ['log --oneline --decorate'], subject)).toHaveLength(1);
+  expect(await startedFor(twin, LINES, subject)).toEqual([]);
+});
+
+test('a setting by -c reaches git, also in a list', async () => {
+  const twin = await twinWithFacts('linear');
+  const lines = ['branch', 'branch -a', 'tag -l', 'for-each-ref', 'rev-list --all', 'log --all --oneline'];
+  const set =
+    '-c color.branch=always -c branch.sort=-committerdate -c tag.sort=-refname -c log.decorate=short';
+  expect(
+    await startedFor(
+      twin,
+      lines.map((line) => `${set} ${line}`),
+    ),
+  ).toHaveLength(lines.length);
+});
+
 test.each([
   ['push.default', 'matching'],
   ['remote.origin.push', 'refs/heads/*:refs/heads/*'],

@@ -15,6 +15,13 @@ test('the executable is gone: real git runs, after a warning', () => {
   const outcome = run(join(other, 'git'), ['branch', '--list', 'main'], { cwd: repository, env });
   expect(outcome.stdout).toBe('* main\n');
   expect(outcome.stderr).toMatch(/^warning: agt: .* is gone/);
+
+  const front = join(other, 'agt');
+  write(front, readFileSync(front, 'utf8').replaceAll(AGT, '/nonexistent/agt'), 0o755);
+  const hook = run(front, ['hook', 'claude'], { cwd: repository, env, input: '{}' });
+  expect([hook.exitCode, hook.stdout]).toEqual([0, '']);
+  expect(hook.stderr).toMatch(/^warning: agt: \/nonexistent\/agt is gone; nothing is captured/);
+  expect(run(front, ['autocommit'], { cwd: repository, env }).exitCode).toBe(127);
 });
 
 test('agt shim uninstall removes what agt shim install wrote, and nothing else', () => {

@@ -42,6 +42,7 @@ export function stubView(facts: Facts = {}): View {
     isHiddenWorktree: () => false,
     config: (key) => facts.config?.[key] ?? [],
     remotes: () => [...remotes],
+    submodulesKnow: () => true,
     hasVisibleAgentCommits: () => facts.hasVisibleAgentCommits ?? false,
     canReplaceRefs: () => false,
     hasPcre: () => facts.hasPcre ?? true,

@@ -130,15 +130,15 @@ test('a creation that fails leaves everything as it was', () => {
   const repository = busyCheckout();
   const before = look(repository);
   const hook = join(makeTempDir('bin'), 'git');
-  // A git that cannot check out.
+  // A git that cannot check out the branch of the session.
   writeFileSync(
     hook,
-    `#!/bin/sh\nfor a; do [ "$a" = agt/s1 ] && [ "$4" != worktree ] && case "$*" in *"checkout --force"*) echo "fatal: disk full" >&2; exit 128;; esac; done\nexec ${REAL_GIT} "$@"\n`,
+    `#!/bin/sh\ncase "$*" in *symbolic-ref*HEAD*agt/s1*) echo "fatal: disk full" >&2; exit 128;; esac\nexec ${REAL_GIT} "$@"\n`,
   );
   chmodSync(hook, 0o755);
   const env = { AGT_GIT_PATH: hook, PATH: `${join(hook, '..')}:${process.env['PATH']}` };
   const outcome = run(AGT, ['session', 'new', 's1', '--working-copy', 'in-place'], { cwd: repository, env });
-  expect(outcome.stderr).toMatch(/^error: git could not check out agt\/s1 in .*\nhint: fatal: disk full\n/);
+  expect(outcome.stderr).toMatch(/^error: git symbolic-ref failed: disk full\n/);
   expect(look(repository)).toEqual(before);
   expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
@@ -232,7 +232,7 @@ test('work that could not be put back stays under its ref until the printed comm
   const before = look(repository);
   const refused = agt(repository, 'session', 'new', 's1', '--working-copy', 'in-place');
   const list = `git stash show --include-untracked --name-only ${ref}`;
-  const apply = `git stash apply ${ref} && agt git update-ref -d ${ref}`;
+  const apply = `git stash apply --index ${ref} && agt git update-ref -d ${ref}`;
   expect(refused).toMatchObject({
     exitCode: 1,
     stderr:

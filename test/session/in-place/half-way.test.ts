@@ -1,5 +1,5 @@
 /** A session in place whose beginning fails or is killed half way. */
-import { chmodSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../../harness/privileges.ts';
@@ -22,18 +22,18 @@ const KILLABLE = join(import.meta.dirname, '../../../dist/failure-points/main.cj
 const BEGIN = ['session', 'new', 's1', '--working-copy', 'in-place'];
 
 test.skipIf(permissionsProblem() !== undefined)(
-  'git cannot write into a folder: the user has everything as before',
+  'agt may not write into a folder: the user has everything as before',
   () => {
     const repository = makeRepository(FILES);
     write(join(repository, 'dir/d'), 'work\n');
     write(join(repository, 'a'), 'staged\n');
     git(repository, 'add', 'a');
     write(join(repository, 'untracked'), 'untracked\n');
-    chmodSync(join(repository, 'dir'), 0o555);
+    chownSync(join(repository, 'dir'), 54_321, 54_321);
     const before = look(repository);
     const outcome = agtWithPermissions(repository, ...BEGIN);
     expect(outcome.stderr).toMatch(
-      /^error: git could not check out agt\/s1 in .*\nhint: .*dir\/d.*Permission denied\n$/,
+      /^error: agt could not set dir\/d aside in .*\nhint: cannot be replaced: permission denied/,
     );
     expect(look(repository)).toEqual(before);
     expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
@@ -45,17 +45,17 @@ test('where agt cannot go back, session and work stay, and agt says how to go on
   const repository = busyCheckout();
   const before = look(repository);
   const broken = join(makeTempDir('bin'), 'git');
-  // A git that fails after the checkout, and cannot return either.
+  // A git that cannot change HEAD.
   writeFileSync(
     broken,
-    `#!/bin/sh\ncase "$*" in *symbolic-ref*-m*) exit 128;; *"checkout --force"*) ${REAL_GIT} "$@"; echo "fatal: disk full" >&2; exit 128;; esac\nexec ${REAL_GIT} "$@"\n`,
+    `#!/bin/sh\ncase "$*" in *symbolic-ref*-m*) echo "fatal: disk full" >&2; exit 128;; esac\nexec ${REAL_GIT} "$@"\n`,
     { mode: 0o755 },
   );
   const outcome = run(AGT, BEGIN, { cwd: repository, env: runsAsGit(broken) });
   expect(outcome).toMatchObject({
     exitCode: 128,
     stderr:
-      `error: git could not check out agt/s1 in ${repository}\nhint: fatal: disk full\n` +
+      'error: git symbolic-ref failed: disk full\n' +
       `hint: agt could not undo the steps before in ${repository}; session "s1" and its branches stay\n` +
       'hint: your uncommitted work is safe under refs/agt/stash/s1\n' +
       'hint: remove the cause, then let agt return to your branch and put your work back: agt doctor --fix\n',
@@ -122,7 +122,7 @@ test('killed while it writes a file of the user: agt deletes the temporary file 
   const before = look(repository);
   agtOk(repository, ...BEGIN);
   write(join(repository, 'a'), 'by the agent\n');
-  killedAt('in place: file written', repository, 'reject', 's1');
+  killedAt('checkout: file written', repository, 'reject', 's1');
   const left = () =>
     globSync('{.,**}/.agt-*.tmp', { cwd: repository }).filter((path) => !path.startsWith('.git/'));
   expect(left()).toHaveLength(1);
@@ -134,35 +134,38 @@ test('killed while it writes a file of the user: agt deletes the temporary file 
   expect(look(repository)).toEqual(before);
 });
 
-test.each(['agt doctor --fix', 'the same command'])(
-  'a git that was killed while it switched the branch: %s writes its half-written files again',
-  (how) => {
-    const repository = busyCheckout();
-    const before = look(repository);
-    killedAt('in place: untracked files removed', repository, ...BEGIN);
-    // So git leaves a checkout: those that the user had changed, and clean ones.
-    for (const path of ['a', 'b', 'e.crlf', '.gitignore']) write(join(repository, path), '');
-    rmSync(join(repository, '.gitattributes'));
-    write(join(repository, '.git/index.lock'), '');
-    if (how === 'agt doctor --fix')
-      expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
-    else {
-      agtOk(repository, ...BEGIN);
-      expect(git(repository, 'status', '--porcelain')).toBe('');
-      agtOk(repository, 'session', 'remove', 's1');
-    }
-    expect(look(repository)).toEqual(before);
-  },
-);
-
 test('killed before it set anything aside: what the user has emptied or deleted stays so', () => {
   const repository = busyCheckout();
   write(join(repository, '.gitignore'), '');
   rmSync(join(repository, 'a'));
+  write(join(repository, 'c/in'), 'a directory in the place of a file\n');
   const before = look(repository);
-  for (const point of ['in place: captured', 'in place: set aside', 'in place: untracked files removed']) {
+  for (const point of [
+    'in place: captured',
+    'in place: set aside',
+    'in place: files set aside',
+    'checkout: file in place',
+  ]) {
     killedAt(point, repository, ...BEGIN);
     expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
     expect(look(repository), point).toEqual(before);
   }
+});
+
+test('killed between index and HEAD, and the user stages something: both indexes are kept', () => {
+  const repository = busyCheckout();
+  const before = look(repository);
+  killedAt('in place: index replaced', repository, ...BEGIN);
+  write(join(repository, 'later'), 'later\n');
+  git(repository, 'add', 'later');
+  const { stdout } = agt(repository, 'doctor', '--fix');
+  expect(git(repository, 'diff', '--cached', '--name-only')).toBe('later');
+  const after = look(repository);
+  after.files.delete('project/later');
+  expect(after.files).toEqual(before.files);
+  const [, options = '', ref = ''] =
+    /agt left your index as it is now; .* "s1": git (-C \S+ )read-tree (\S+) /.exec(stdout) ?? [];
+  expect(options).toContain(repository);
+  git(repository, 'read-tree', ref);
+  expect(git(repository, 'diff', '--cached', '--name-status')).toBe('M\tb\nD\tdir/d\nA\tstaged');
 });

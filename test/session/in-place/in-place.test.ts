@@ -81,7 +81,7 @@ test('new commits on the user branch: what was set aside comes back on top, or s
   expect(outcome.exitCode).toBe(1);
   expect(outcome.stderr).toBe(
     `error: your uncommitted work of before session "s2" could not be put back\nhint: in the way: a\n` +
-      `hint: it is safe; to get it, first move those away, then: git -C ${repository} stash apply refs/agt/stash/s2 ` +
+      `hint: it is safe; to get it, first move those away, then: git -C ${repository} stash apply --index refs/agt/stash/s2 ` +
       `&& agt git -C ${repository} update-ref -d refs/agt/stash/s2\n`,
   );
   expect(metadata(repository, 's2').state).toBe('removed');

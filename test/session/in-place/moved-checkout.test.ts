@@ -34,14 +34,14 @@ function expectWhole(checkout: string): void {
 test.each([
   ['with its session folder', true],
   ['alone', false],
-])('moved %s: commands change nothing, and doctor --fix connects it', (_, together) => {
+])('moved %s: commands that end or go back change nothing, and doctor --fix connects it', (_, together) => {
   const repository = working();
   const place = join(makeTempDir('moved'), 'project');
   renameSync(repository, place);
   if (together) renameSync(`${repository}.agt`, `${place}.agt`);
   const [found] = findings(place);
   expect(found).toMatchObject({ problem: `its checkout has moved to ${place}`, mend: 'agt doctor --fix' });
-  for (const words of [['autocommit'], ['session', 'remove'], ['reject'], ['session', 'undo']]) {
+  for (const words of [['session', 'remove'], ['reject'], ['session', 'undo']]) {
     expect(agt(place, ...words, ...ID)).toMatchObject({
       exitCode: 1,
       stderr: expect.stringMatching(/^error: the checkout of "s1" is gone or has moved: /),
@@ -81,7 +81,7 @@ test('a linked worktree that is gone: the session can end, and agt says where th
   });
   const ended = agt(repository, 'session', 'remove', ...ID);
   expect(ended.stderr).toContain(`error: ${linked} is gone, so your uncommitted work of before session "s1"`);
-  expect(ended.stderr).toContain('git stash apply refs/agt/stash/s1');
+  expect(ended.stderr).toContain('git stash apply --index refs/agt/stash/s1');
   expect(metadata(repository)).toMatchObject({ state: 'removed', working_copy: 'worktree' });
   git(repository, 'worktree', 'prune');
   git(repository, 'stash', 'apply', '-q', 'refs/agt/stash/s1');

@@ -120,3 +120,13 @@ test('a file in a session that agt did not finish creating survives its removal'
   agtOk(repository, 'session', 'remove', 's2', '--delete-branch', '--force');
   expect(agt(repository, 'session', 'show', 's2').exitCode).not.toBe(0);
 });
+
+test('a restore deletes no file of somebody else beside the sandbox', () => {
+  const { repository, sandbox } = makeSession();
+  const notes = join(sandbox, '../.agt-worktree/notes');
+  write(join(sandbox, 'kept'), 'kept\n');
+  agtOk(repository, 'autocommit', '--session-id', 's1');
+  write(notes, 'mine\n');
+  agtOk(repository, 'session', 'restore', 's1', '--to', '@');
+  expect(readFileSync(notes, 'utf8')).toBe('mine\n');
+});

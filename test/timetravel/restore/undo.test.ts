@@ -35,6 +35,8 @@ describe('the current step is in brackets after', () => {
     ['no snapshot', [], ''],
   ])('%s', async (_, history, expected) => {
     const { steps, current } = await replayHistory(history.map(snapshot).reverse(), isSame);
-    expect(steps.map(({ commit }, i) => (i === current ? `[${commit}]` : commit)).join(' ')).toBe(expected);
+    expect(
+      steps.map(({ snapshot: { commit } }, i) => (i === current ? `[${commit}]` : commit)).join(' '),
+    ).toBe(expected);
   });
 });

@@ -131,6 +131,7 @@ export const HISTORIES: Record<string, readonly string[]> = {
     -s --format='%h %D' main`,
     ),
     'whatchanged -2',
+    'log --git-completion-helper',
     'whatchanged --all --oneline',
     ...expand(
       'reflog',
@@ -144,6 +145,7 @@ export const HISTORIES: Record<string, readonly string[]> = {
     --decorate
     show --format='%h %d %gs' --all
     exists refs/heads/main
+    --git-completion-helper-all
     expire --dry-run --expire=now refs/heads/main`,
     ),
     '-c log.decorate=full log --oneline --all',

@@ -1,15 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EXIT, systemReason, usageError } from '../../../errors.ts';
+import { UNTRACKED } from '../../../config/values.ts';
+import { AgtError, EXIT, systemReason, usageError } from '../../../errors.ts';
 import { acceptSession } from '../../../landing/accept.ts';
+import type { UntrackedFile } from '../../../landing/accept-request.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { ask } from '../../ask.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, WAIT_OPTION } from '../../command-line/command.ts';
+import { parseDuration } from '../../command-line/duration.ts';
 import {
   givenSession,
   OLD_SESSION_OPTIONS,
   SESSION_ARGUMENT,
   SESSION_OPTION,
 } from '../../command-line/session-argument.ts';
+import type { Context } from '../../context.ts';
+import { fileSize, showPath, table } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printAccept } from '../../output/landing.ts';
 
@@ -44,6 +50,11 @@ export const sessionAccept = defineCommand({
     },
     exclude: { ...MANY, describe: 'leave out changes of paths that match a glob' },
     'committed-only': { type: 'boolean', default: false, describe: 'leave out uncommitted files' },
+    untracked: {
+      type: 'string',
+      choices: UNTRACKED,
+      describe: 'what to do with untracked files (default: agt.untracked)',
+    },
     'with-failed': {
       type: 'boolean',
       default: false,
@@ -51,6 +62,7 @@ export const sessionAccept = defineCommand({
     },
     keep: { type: 'boolean', default: false, describe: 'let the session go on' },
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
+    wait: WAIT_OPTION,
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
@@ -77,9 +89,12 @@ export const sessionAccept = defineCommand({
       include: args.include ?? [],
       exclude: args.exclude ?? [],
       committedOnly: args['committed-only'],
+      untracked: args.untracked,
+      askUntracked: context.interactive && !args.json && !args['dry-run'] ? askOnce(context) : undefined,
       withFailed: args['with-failed'],
       keep: args.keep,
       verify: args.verify,
+      waitMs: parseDuration('wait', args.wait),
       dryRun: args['dry-run'],
       now: context.now(),
     };
@@ -91,6 +106,42 @@ export const sessionAccept = defineCommand({
     return EXIT.done;
   },
 });
+
+/** agt plans once more if the branch has moved meanwhile. */
+function askOnce(context: Context): (files: readonly UntrackedFile[]) => Promise<'all' | 'none'> {
+  let answer: Promise<'all' | 'none'> | undefined;
+  return (files) => {
+    answer ??= askUntracked(context, files);
+    return answer;
+  };
+}
+
+async function askUntracked(context: Context, files: readonly UntrackedFile[]): Promise<'all' | 'none'> {
+  const sorted = files.toSorted((a, b) => Number(b.doubt !== undefined) - Number(a.doubt !== undefined));
+  const lines = sorted
+    .slice(0, LISTED)
+    .map(({ path, size, doubt }) => [
+      fileSize(size),
+      showPath(path),
+      doubt === undefined ? '' : `! ${doubt}`,
+    ]);
+  const more = files.length > LISTED ? `  … and ${files.length - LISTED} more\n` : '';
+  context.err(`untracked files of the sandbox:\n${table(lines, '  ')}${more}`);
+  const isDoubtful = sorted[0]?.doubt !== undefined;
+  const usual = isDoubtful ? 'q' : 'y';
+  const choices = ['y', 'n', 'q']
+    .map((letter) => (letter === usual ? letter.toUpperCase() : letter))
+    .join('/');
+  const answer = (await ask(`Take them? y: yes, n: accept without them, q: quit [${choices}] `)) || usual;
+  if (/^y/i.test(answer)) return 'all';
+  if (/^n/i.test(answer)) return 'none';
+  throw new AgtError('you accepted nothing, and nothing has changed', {
+    hints: ['leave some out: --exclude PATTERN, or take all or none: --untracked=all, --untracked=none'],
+  });
+}
+
+/** Files that the question lists. */
+const LISTED = 20;
 
 interface GivenOptions {
   readonly message: readonly string[] | undefined;

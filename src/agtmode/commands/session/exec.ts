@@ -11,10 +11,12 @@ import {
   commandArgument,
   directoryFor,
   environmentFor,
+  IF_REPO_OPTION,
   PROFILE_OPTION,
   reportNotRecorded,
   requireRunnable,
   requireTool,
+  runUnrecorded,
   TOOL_OPTIONS,
 } from '../../running.ts';
 
@@ -34,6 +36,7 @@ export const sessionExec = defineCommand({
     ...TOOL_OPTIONS,
     'if-changed': { type: 'boolean', default: false, describe: 'record the call only if files have changed' },
     profile: PROFILE_OPTION,
+    'if-repo': IF_REPO_OPTION,
   },
   runsLong: true,
   examples: [
@@ -46,6 +49,8 @@ export const sessionExec = defineCommand({
     const words = commandArgument(args, 'agt session exec --tool Bash -- npm test');
     const tool = requireTool(args.tool);
     const waitMs = parseDuration('wait', args.wait);
+    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
+      return runUnrecorded(context, words);
     const repository = await context.repository();
     const record = findSession(repository, givenSession(args), context.cwd);
     await requireRunnable(context, record);

@@ -27,6 +27,7 @@ export const sessionList = defineCommand({
   options: {
     all: { type: 'boolean', alias: 'a', default: false, describe: 'include sessions that have ended' },
     sort: { type: 'string', describe: `sort by ${SORT_KEYS.join(', ')}; with - before it, in reverse` },
+    failed: { type: 'boolean', default: false, describe: 'only sessions that have failed' },
     state: { type: 'string', describe: `only sessions in these states: ${STATES.join(', ')}` },
     json: JSON_OPTION,
   },
@@ -37,7 +38,7 @@ export const sessionList = defineCommand({
     ['agt list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
   run: async (args, context) => {
-    const states = parseStates(args.state);
+    const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
     const compare = comparison(args.sort);
     const repository = await context.repositoryIfAny();
     if (repository === undefined) return printNoSessions(context, args.json);

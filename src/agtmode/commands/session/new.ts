@@ -32,7 +32,7 @@ export const sessionNew = defineCommand({
     setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
     quiet: QUIET_OPTION,
     'working-copy': {
-      choices: ['worktree', 'in-place', 'cow-overlay'],
+      choices: ['auto', 'worktree', 'in-place', 'cow-overlay'],
       describe:
         'in-place: work in your own checkout; cow-overlay: commands of agt session run see the sandbox at the path of ' +
         'your checkout (default: fs.workingCopy)',

@@ -23,11 +23,12 @@ export const sessionReject = defineCommand({
   options: {
     session: SESSION_OPTION,
     reason: { type: 'string', describe: 'why; agt session show prints it' },
+    running: { type: 'boolean', default: false, describe: 'also while a command of agt run works there' },
     force: {
       type: 'boolean',
       alias: 'f',
       default: false,
-      describe: 'also while a command of agt run works there, and with files that agt could not capture',
+      describe: 'as --running, and also with files that agt could not capture',
     },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
@@ -45,11 +46,12 @@ export const sessionReject = defineCommand({
         hints: [`bring it back: agt undo ${id}`],
       });
     }
-    const options = { reason: args.reason, force: args.force, dryRun: args['dry-run'], now: context.now() };
+    const { reason, running, force, 'dry-run': dryRun } = args;
+    const options = { reason, running, force, dryRun, now: context.now() };
     const rejected = await interruptible(context, repository, record, () =>
       rejectSession(repository, record, options),
     );
-    printReject(context, record, { ...rejected, reason: args.reason }, args);
+    printReject(context, record, { ...rejected, reason }, args);
     return EXIT.done;
   },
 });

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { AgtError, EXIT, listSome } from '../../../errors.ts';
@@ -15,7 +16,7 @@ import {
 } from '../../../session/lifecycle/remove.ts';
 import { undoCreation } from '../../../session/lifecycle/undo-creation.ts';
 import { unsavedWork } from '../../../session/lifecycle/unsaved-work.ts';
-import { readRecord, type SessionRecord } from '../../../session/record.ts';
+import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import {
@@ -67,6 +68,15 @@ export const sessionRemove = defineCommand({
       if (await removeHalfMade(context, repository, found, args)) return EXIT.done;
     }
     const record = readRecord(repository, found.session_id) ?? found;
+    if (record.state === 'removed' && !args['delete-branch'] && !existsSync(sessionFolder(record))) {
+      const plan = await planRemoval(repository, record, false);
+      const nothing = { dryRun: args['dry-run'], unsaved: [], deleted: { ignored: [], uncaptured: [] } };
+      const more = `to delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`;
+      context.out(
+        args.json ? json(planJson(plan, nothing)) : `${record.session_id}: removed before; ${more}\n`,
+      );
+      return EXIT.done;
+    }
     if (isEnded(record) && !args['delete-branch']) {
       throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
         hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],

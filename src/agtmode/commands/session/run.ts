@@ -18,11 +18,14 @@ import {
   commandArgument,
   directoryFor,
   environmentFor,
+  IF_REPO_OPTION,
   PROFILE_OPTION,
   reportNotRecorded,
   requireRunnable,
+  runUnrecorded,
 } from '../../running.ts';
 import { runSetup } from '../../setup.ts';
+import { reportFailure } from '../../sweeping.ts';
 
 export const sessionRun = defineCommand({
   usage: 'session run [ids..]',
@@ -33,7 +36,8 @@ export const sessionRun = defineCommand({
     "Run the command after -- in the sandbox, with agt's git first on PATH. Its input, output, signals and exit code are " +
     'its own. Autocommit every --every seconds, and when the command has ended, by a signal too. The session names the ' +
     'command as its owner meanwhile. With several sessions, run the command in all of them at once, print each line of ' +
-    'output after the id of its session, and exit with the highest exit code. AGT_SESSION and AGT_SANDBOX name the ' +
+    'output after the id of its session, and exit with the highest exit code. If the command is killed (SIGKILL, no ' +
+    'memory), the session is failed at once, and reverted if agt.autoRevert says so. AGT_SESSION and AGT_SANDBOX name the ' +
     'session and its sandbox. XDG_DATA_HOME and XDG_CONFIG_HOME stay as they are, unless a profile in your settings sets ' +
     'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen and pi keep the ' +
     'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
@@ -57,11 +61,12 @@ export const sessionRun = defineCommand({
     },
     profile: PROFILE_OPTION,
     'working-copy': {
-      choices: ['worktree', 'cow-overlay'],
+      choices: ['auto', 'worktree', 'cow-overlay'],
       describe:
-        'cow-overlay: the command sees the sandbox at the path of your checkout, and nobody else does (default: as the ' +
-        'session was created)',
+        'cow-overlay: the command sees the sandbox at the path of your checkout, and nobody else does (default, and ' +
+        'auto: as the session was created)',
     },
+    'if-repo': IF_REPO_OPTION,
     every: {
       type: 'string',
       default: '60',
@@ -78,6 +83,8 @@ export const sessionRun = defineCommand({
     const words = commandArgument(args, 'agt session run fix-login -- my-agent');
     const everyMs = parseDuration('every', args.every);
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
+    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
+      return runUnrecorded(context, words);
     const repository = await context.repository();
     const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
     const records = args.new
@@ -98,6 +105,8 @@ export const sessionRun = defineCommand({
         prefix,
         everyMs: everyMs === 0 ? undefined : everyMs,
         now: context.now,
+        onKilled: (killed: SessionRecord, reason: string) =>
+          reportFailure(context, repository, killed, reason),
         onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
       };
       sessions.push({ record, request });
@@ -129,7 +138,8 @@ async function namespaceFor(
   record: SessionRecord,
   asked: string | undefined,
 ): Promise<Namespace | undefined> {
-  if ((asked ?? record.working_copy) !== 'cow-overlay') return undefined;
+  const wanted = asked === 'auto' ? record.working_copy : (asked ?? record.working_copy);
+  if (wanted !== 'cow-overlay') return undefined;
   const path = record.stands_at ?? (await usersPath(repository, context.cwd));
   return prepareNamespace(repository, record, path);
 }

@@ -1,9 +1,10 @@
 import { EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
+import { gitAnswer } from '../../../git/run/git.ts';
 import { isThere, listMoments, type Moment } from '../../../providers/moment.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
-import { listWaiting } from '../../../session/workspace/waiting.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import {
   givenSession,
@@ -35,8 +36,8 @@ export const sessionShow = defineCommand({
       context.out(
         table([
           ...describeSession(view, context.now()),
+          ...(await describeCommit(repository, view)),
           ...describeMoment(moment, context.now()),
-          ...describeWaiting(listWaiting(repository, view.record).length),
         ]),
       );
     return EXIT.done;
@@ -53,8 +54,18 @@ function describeMoment(moment: Moment | undefined, now: Date): [string, string]
   return [['last frozen', `${age(new Date(made), now)}, snapshot ${shortOid(commit)}: ${token.path}`]];
 }
 
-function describeWaiting(count: number): [string, string][] {
-  return count === 0 ? [] : [['not captured yet', plural(count, 'frozen moment')]];
+/** For a session in place: the user sees that branch checked out. */
+async function describeCommit({ git }: Repository, { record }: SessionStatus): Promise<[string, string][]> {
+  if (record.checkout === undefined) return [];
+  const commit = await gitAnswer(git, [
+    'log',
+    '-1',
+    '--no-show-signature',
+    '--format=%h %s',
+    record.work_branch,
+    '--',
+  ]);
+  return commit === undefined ? [] : [['last commit', commit]];
 }
 
 function sandboxText({ record: { sandbox }, sandboxPresent, isOutOfSight }: SessionStatus): string {
@@ -69,7 +80,7 @@ function describeSession(view: SessionStatus, now: Date): [string, string][] {
   const startCommit = shortOid(record.from_commit);
   return [
     ['session', record.session_id],
-    ['state', record.state],
+    ['state', record.state_reason === undefined ? record.state : `${record.state}: ${record.state_reason}`],
     ['folder', view.folder],
     ['sandbox', sandboxText(view)],
     ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
@@ -77,6 +88,14 @@ function describeSession(view: SessionStatus, now: Date): [string, string][] {
     ['last autocommit', lastAutocommitAge(view, now)],
     ['user branch', userBranch === undefined ? 'none (started from a commit)' : shortBranch(userBranch)],
     ['start commit', record.from === undefined ? startCommit : `${startCommit} from session ${record.from}`],
+    ...(record.landed === undefined
+      ? []
+      : [
+          ['landed', `${shortOid(record.landed.commit)} on ${shortBranch(record.landed.onto)}`] as [
+            string,
+            string,
+          ],
+        ]),
     ['created', record.created_at],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],

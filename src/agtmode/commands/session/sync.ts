@@ -1,7 +1,8 @@
 import { EXIT } from '../../../errors.ts';
 import { syncSession } from '../../../landing/sync.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, WAIT_OPTION } from '../../command-line/command.ts';
+import { parseDuration } from '../../command-line/duration.ts';
 import {
   givenSession,
   OLD_SESSION_OPTIONS,
@@ -28,6 +29,7 @@ export const sessionSync = defineCommand({
       describe: 'rebase the commits of the sandbox instead of merging',
     },
     from: { type: 'string', describe: 'the branch to bring in (default: the user branch)' },
+    wait: WAIT_OPTION,
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
@@ -39,7 +41,13 @@ export const sessionSync = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const record = findSession(repository, givenSession(args), context.cwd);
-    const request = { rebase: args.rebase, from: args.from, dryRun: args['dry-run'], now: context.now() };
+    const request = {
+      rebase: args.rebase,
+      from: args.from,
+      waitMs: parseDuration('wait', args.wait),
+      dryRun: args['dry-run'],
+      now: context.now(),
+    };
     const result = await interruptible(context, repository, record, () =>
       syncSession(repository, record, request),
     );

@@ -1,0 +1,108 @@
+/** A call of `agt hook`: its environment, the place that it is about, and work that the agent does not wait for. */
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { isActive } from '../../filter/session-file.ts';
+import type { HookEvent } from '../../integrations/event.ts';
+import { logFailure } from '../../integrations/hooks-log.ts';
+import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
+import { findIntegration } from '../../integrations/tools.ts';
+import { ownCommand } from '../../process/invocation.ts';
+import { hasStore } from '../../session/attached/store.ts';
+import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
+import { type Context, openContext } from '../context.ts';
+import { folderHere } from '../session-here.ts';
+
+/** agt calls itself with this word for such work. */
+export const IN_BACKGROUND = '--background';
+
+export interface HookCall {
+  readonly tool: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly isInBackground: boolean;
+  /** Removes the file that tells of this hook if it is killed. */
+  readonly forget: () => void;
+}
+
+/**
+ * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
+ * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository. AGT_OFF
+ * counts where no project can have set it.
+ */
+export function withoutProjectVariables(env: NodeJS.ProcessEnv, tool: string): NodeJS.ProcessEnv {
+  const isOff = (name: string) => name === 'AGT_OFF' && findIntegration(tool)?.loadsDotEnv !== true;
+  for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name) && !isOff(name)) delete env[name];
+  for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME']) {
+    const place = env[name];
+    if (place !== undefined && isOfProject(place, env['HOME'])) delete env[name];
+  }
+  return env;
+}
+
+/** HOME itself may be a repository. */
+function isOfProject(path: string, home: string | undefined): boolean {
+  if (!isAbsolute(path)) return true;
+  if (path === home || path === dirname(path)) return false;
+  return existsSync(join(path, '.git')) || isOfProject(dirname(path), home);
+}
+
+export function about({ name, cwd }: HookEvent) {
+  return { at: new Date().toISOString(), event: name, cwd };
+}
+
+/**
+ * Undefined where agt has nothing to do: hooks are switched off, or the session here has ended. `isAbove`: the agent was
+ * in a directory below this one; in a folder that agt does not know, that says nothing of this one.
+ */
+export async function placeOf(context: Context, isAbove: boolean): Promise<Place | undefined> {
+  const { user, folder } = await folderHere(context);
+  const access = context.folderAccess();
+  const settings = user?.settings ?? access.readSettings(undefined);
+  if (!settings.hooks) return undefined;
+  const session = user && sessionContaining(user, context.cwd);
+  if (user !== undefined && session === undefined) refuseMoved(user, context.cwd);
+  if (user === undefined || session === undefined) {
+    const isKnown = user?.worktree !== undefined || hasStore(access, folder);
+    return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings.readOnlyTools);
+  }
+  return isActive(session) ? sessionPlace(user, session) : undefined;
+}
+
+/** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */
+export async function openTolerantly({ tool, env }: HookCall, { name: event }: HookEvent): Promise<Context> {
+  const cwd = process.cwd();
+  const context = openContext(cwd, env);
+  try {
+    await context.repositoryIfAny();
+    return context;
+  } catch (error) {
+    logFailure(env, { at: new Date().toISOString(), tool, event, cwd }, error);
+    return openContext(cwd, env, true);
+  }
+}
+
+/** The other agt reads the event from a file without a name, so it may outlive this process. */
+export function continueInBackground({ tool, env }: HookCall, event: HookEvent): void {
+  const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
+  const { reading, writing } = namelessFile(JSON.stringify(event));
+  const child = spawn(program, args, {
+    cwd: process.cwd(),
+    env,
+    detached: true,
+    stdio: [reading, 'ignore', 'ignore'],
+  });
+  for (const fd of [reading, writing]) closeSync(fd);
+  child.on('error', (error) => logFailure(env, { ...about(event), tool }, error));
+  child.unref();
+}
+
+/** For another process of agt, which may outlive this one. The file goes with the last of them. */
+export function namelessFile(content = ''): { readonly reading: number; readonly writing: number } {
+  const directory = mkdtempSync(join(tmpdir(), 'agt-'));
+  const path = join(directory, 'file');
+  writeFileSync(path, content, { mode: 0o600 });
+  const file = { reading: openSync(path, 'r'), writing: openSync(path, 'a') };
+  rmSync(directory, { recursive: true });
+  return file;
+}

@@ -1,0 +1,121 @@
+/**
+ * Indexes of git that agt makes for one command: a copy in which the files of a worktree are added as git would commit
+ * them, or a tree in which some entries are others. The index of the worktree stays as it is.
+ */
+import { copyFileSync, lstatSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { statOrUndefined } from '../../disk/read-file.ts';
+import { submoduleHead } from '../files/submodule-head.ts';
+import { gitDirOf } from '../files/worktree-git-dir.ts';
+import { withSettings } from '../run/environment.ts';
+import { FSYNC_ARGS, type Git, type GitRun, gitBytes, gitText, resolveObject, runGit } from '../run/git.ts';
+
+/** The user's settings change neither the kind of index nor what is added. */
+const SETTINGS = {
+  'core.splitIndex': 'false',
+  'index.sparse': 'false',
+  'add.ignoreErrors': 'false',
+  'advice.addEmbeddedRepo': 'false',
+};
+
+/** A git whose index is the file. */
+export function withIndex(git: Git, file: string): Git {
+  return withSettings({ ...git, env: { ...git.env, GIT_INDEX_FILE: file } }, SETTINGS);
+}
+
+/**
+ * A git whose index is a copy of the one in `gitDir`. The copy is not younger: git reads a file again if it changed in
+ * the second of the index or later. Without an index the copy has the entries of HEAD.
+ */
+export async function copyIndex(git: Git, gitDir: string | undefined, copy: string): Promise<Git> {
+  const original = gitDir === undefined ? undefined : join(gitDir, 'index');
+  const stat = original === undefined ? undefined : statOrUndefined(original);
+  if (original === undefined || stat === undefined) return headIndex(git, copy);
+  copyFileSync(original, copy);
+  const seconds = Math.floor(stat.mtimeMs / 1000);
+  utimesSync(copy, seconds, seconds);
+  return withIndex(git, copy);
+}
+
+/** A git with a new index that has the entries of HEAD; empty before the first commit. */
+export async function headIndex(git: Git, file: string): Promise<Git> {
+  rmSync(file, { force: true });
+  const index = withIndex(git, file);
+  if ((await resolveObject(git, 'HEAD')) !== undefined) await gitText(index, ['read-tree', 'HEAD']);
+  return index;
+}
+
+/**
+ * Adds every file that git does not ignore, those outside of a sparse checkout too. `git add` would run `git status` in
+ * each submodule, by the filters of its own settings; so agt itself reads which commit a submodule has checked out.
+ * `options` are of `git add`.
+ */
+export async function addAll(index: Git, options: readonly string[] = ['--all']): Promise<GitRun> {
+  const submodules = await listSubmodules(index);
+  // Of a literal path, git would also refuse a directory above it that a rule ignores.
+  const excluded = submodules.map(
+    ({ path }) => `:(top,exclude,glob)${path.replace(/^.|[*?[\\]/gs, '\\$&')}\0`,
+  );
+  const args = ['add', '--sparse', ...options, '--pathspec-from-file=-', '--pathspec-file-nul'];
+  const input = Buffer.from([':/\0', ...excluded].join(''), 'latin1');
+  const added = await runGit(index, [...FSYNC_ARGS, ...args], { input });
+  await editIndex(
+    index,
+    submodules.flatMap(({ path, head }): IndexEdit[] => (head ? [[path, `160000 ${head}`]] : [])),
+  );
+  return added;
+}
+
+/** Those whose directory is there. `head`: what is checked out, if it is not the commit of the index. */
+async function listSubmodules(index: Git): Promise<{ path: string; head: string | undefined }[]> {
+  const listed = (await gitBytes(index, ['ls-files', '--stage', '--full-name', '-z', ':/'])).toString(
+    'latin1',
+  );
+  const root = Buffer.from(`${index.cwd}/`).toString('latin1');
+  const found: { path: string; head: string | undefined }[] = [];
+  for (const line of listed.split('\0')) {
+    const [, oid = '', path = ''] = /^160000 (\w+) 0\t(.*)$/s.exec(line) ?? [];
+    const directory = Buffer.from(root + path, 'latin1');
+    if (path === '' || !lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
+    const head = submoduleHead(directory.toString()) ?? (await askForHead(index, directory.toString()));
+    found.push({ path, head: head === oid ? undefined : head });
+  }
+  return found;
+}
+
+/** For a submodule whose refs only git can read. */
+async function askForHead(index: Git, submodule: string): Promise<string | undefined> {
+  const env = { ...index.env, GIT_DIR: gitDirOf(submodule), GIT_INDEX_FILE: undefined };
+  if (env.GIT_DIR === undefined) return undefined;
+  return resolveObject({ ...index, env: { ...env, GIT_OBJECT_DIRECTORY: undefined } }, 'HEAD^{commit}');
+}
+
+/** `mode oid` of a path, or undefined to remove its entry. Paths hold one byte per character. */
+export type IndexEdit = readonly [path: string, entry: string | undefined];
+
+/** Also for the index of a worktree. `oidLength` counts hexadecimal digits; only removals need it. */
+export async function editIndex(index: Git, edits: Iterable<IndexEdit>, oidLength = 0): Promise<void> {
+  const removal = `0 ${'0'.repeat(oidLength)}`;
+  const lines = Array.from(edits, ([path, entry]) => `${entry ?? removal}\t${path}\0`);
+  if (lines.length === 0) return;
+  const input = Buffer.from(lines.join(''), 'latin1');
+  await gitText(index, ['update-index', '-z', '--index-info'], { input });
+}
+
+/** The tree with other entries, which goes into the directory `prefix`: '' or a path with a slash at its end. */
+export async function editTree(
+  index: Git,
+  { tree, prefix = '' }: { readonly tree: string; readonly prefix?: string },
+  edits: Iterable<IndexEdit>,
+): Promise<string> {
+  rmSync(index.env['GIT_INDEX_FILE'] ?? '', { force: true });
+  const into = prefix === '' ? [] : [`--prefix=${prefix}`];
+  await gitText(index, ['read-tree', ...into, `${tree}^{tree}`]);
+  await editIndex(index, edits, tree.length);
+  return writeTree(index, ['--missing-ok']);
+}
+
+/** The objects and the tree are on disk afterwards. */
+export function writeTree(index: Git, options: readonly string[] = []): Promise<string> {
+  return gitText(index, [...FSYNC_ARGS, 'write-tree', ...options]);
+}

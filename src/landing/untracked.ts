@@ -1,0 +1,122 @@
+/**
+ * Untracked files of a sandbox. Nobody has decided yet that they belong into a commit, and a key, a dump of a database or
+ * a directory of dependencies that no .gitignore names would land with the rest. A person is asked; without a terminal,
+ * accept refuses the files that look so, by name, size and number.
+ */
+import { lstatSync } from 'node:fs';
+import { systemPath } from '../disk/long-path.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { gitBytes, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
+import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
+
+/** Of new files, those that the index of the sandbox lacks; paths hold one byte per character. */
+export async function untrackedAmong(
+  { git }: Repository,
+  { sandbox }: SessionRecord,
+  changes: readonly DiffEntry[],
+): Promise<string[]> {
+  const added = changes.filter(({ before, after }) => before === undefined && after !== undefined);
+  if (added.length === 0) return [];
+  const output = await gitBytes(inDirectory(git, sandbox), [...PLAIN_INDEX, 'ls-files', '-z']);
+  const tracked = new Set(output.toString('latin1').split('\0'));
+  return [...new Set(added.map(({ path }) => path))].filter((path) => !tracked.has(path));
+}
+
+/** Which of these untracked files stay out. @throws AgtError if agt must not take them, and nobody says what to do. */
+export async function untrackedToLeaveOut(
+  repository: Repository,
+  record: SessionRecord,
+  paths: readonly string[],
+  { untracked = repository.settings.untracked, include, askUntracked }: AcceptRequest,
+): Promise<ReadonlySet<string>> {
+  // The patterns name the files.
+  if (untracked === 'all' || include.length > 0 || paths.length === 0) return new Set();
+  if (untracked === 'none') return new Set(paths);
+  const files = judge(record.sandbox, paths);
+  if (askUntracked !== undefined) return (await askUntracked(files)) === 'all' ? new Set() : new Set(paths);
+  const doubtful = files.filter(({ doubt }) => doubt !== undefined);
+  if (doubtful.length > 0) throw refusal(record, doubtful);
+  return new Set();
+}
+
+/** A key or a login, by the name of the file. Examples and public keys are none. */
+const SECRET = new RegExp(
+  [
+    '\\.env(\\.(?!example|sample|template|dist|defaults?)[^.]+)*',
+    'id_(rsa|dsa|ecdsa|ed25519)(_sk)?',
+    '.*\\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)',
+    '(credentials?|secrets?|service[-_]account.*)(\\.(json|ya?ml|toml|ini|env|txt|csv))?',
+    '[._](netrc|pgpass|pypirc|htpasswd)',
+    '\\.(git-credentials|my\\.cnf)',
+  ]
+    .map((name) => `^${name}$`)
+    .join('|'),
+  'i',
+);
+
+/** Directories that only a package manager or a build fills. */
+const DEPENDENCIES =
+  /^(node_modules|bower_components|\.venv|venv|virtualenv|site-packages|__pycache__|\.tox)$/;
+/** Directories that may hold sources, too: only with many new files. */
+const MAYBE_DEPENDENCIES = /^(vendor|target|build|dist|out|deps|third_party|\.gradle|\.cargo|pods)$/i;
+const MANY_FILES = 100;
+
+const MIB = 2 ** 20;
+
+function judge(sandbox: string, paths: readonly string[]): UntrackedFile[] {
+  const below = new Map<string, number>();
+  for (const path of paths)
+    for (const directory of parentDirectories(path)) below.set(directory, (below.get(directory) ?? 0) + 1);
+  const top = Buffer.from(`${sandbox}/`).toString('latin1');
+  return paths.map((path) => {
+    const size = lstatSync(systemPath(top + path), { throwIfNoEntry: false })?.size ?? 0;
+    return { path: displayPath(path), size, doubt: doubtOf(path, size, below) };
+  });
+}
+
+function doubtOf(path: string, size: number, below: ReadonlyMap<string, number>): string | undefined {
+  const isFilled = (directory: string) => {
+    const name = nameOf(directory);
+    const count = below.get(directory) ?? 0;
+    return DEPENDENCIES.test(name) || (MAYBE_DEPENDENCIES.test(name) && count >= MANY_FILES);
+  };
+  const directory = parentDirectories(path).find(isFilled);
+  if (directory !== undefined) return `in ${displayPath(directory)}/, which looks like dependencies`;
+  if (SECRET.test(nameOf(path))) return 'looks like a key or a login';
+  return size > MIB ? `has ${(size / MIB).toFixed(1)} MiB` : undefined;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Lines of a message. */
+const LISTED = 10;
+
+/** One line for each directory, and for each other file. */
+function refusal({ session_id: id }: SessionRecord, files: readonly UntrackedFile[]): AgtError {
+  const found = new Map(
+    files.map(({ path, doubt = '' }): [string, string] => {
+      const directory = /^in (.*)\/, which (.*)$/.exec(doubt);
+      return directory === null ? [path, doubt] : [`${directory[1]}/`, `${directory[2]}`];
+    }),
+  );
+  const count = files.length === 1 ? '1 untracked file' : `${files.length} untracked files`;
+  const listed = [...found].slice(0, LISTED);
+  const more = found.size > LISTED ? [`and ${found.size - LISTED} more`] : [];
+  const excluded = listed.map(([path]) => ` --exclude ${shellQuote(path)}`).join('');
+  return new AgtError(`${count} of session "${id}" may not be meant to land, and nothing has changed`, {
+    hints: [
+      ...listed.map(([path, doubt]) => `${path}: ${doubt}`),
+      ...more,
+      `leave them out: agt accept ${id}${more.length > 0 ? ' --untracked=none' : excluded}`,
+      'or take them all: --untracked=all; or name those to take: --include PATTERN',
+    ],
+  });
+}

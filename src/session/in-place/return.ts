@@ -1,0 +1,117 @@
+/**
+ * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
+ * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
+ */
+import { failurePoint } from '../../disk/failure-point.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { AgtError } from '../../errors.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
+import { gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import { isUnder } from '../../snapshot/folders.ts';
+import { captureSession } from '../capture-session.ts';
+import type { SessionRecord } from '../record.ts';
+import { deleteLater, type Move, move, planMove } from './bring.ts';
+import { dropOperation, headBranch, type InPlace, putHead, splitPaths } from './checkout.ts';
+import { withHeldByGit } from './held-by-git.ts';
+import { directoryOf, putRepositoryBack } from './nested.ts';
+import { notPutBack, shown } from './set-aside.ts';
+import { planTarget, type Target } from './target.ts';
+import { indexedPaths, requireUsersSide, type UsersSide } from './users-side.ts';
+
+/** How often agt captures the checkout again if other programs change it meanwhile. */
+const ATTEMPTS = 3;
+
+/**
+ * The last snapshot holds everything of the agent's.
+ * @returns why something of the user's is not as before. Then the ref of what was set aside stays.
+ */
+export async function returnToUser(place: InPlace, now: Date): Promise<AgtError | undefined> {
+  const { git, record, userBranch } = place;
+  const side = await requireUsersSide(git, record);
+  const tip = await gitText(git, ['rev-parse', '--verify', `${userBranch}^{commit}`]);
+  const wanted = await planTarget(place, side, { tip, withWork: true });
+  const { conflicts } = wanted;
+  const target = conflicts.length === 0 ? wanted : await planTarget(place, side, { tip, withWork: false });
+  const inTheWay: string[] = [];
+  if ((await headBranch(place)) !== userBranch) {
+    inTheWay.push(...(await bringFilesBack(place, side, target, now)));
+    failurePoint('in place: files put back');
+    for (const one of side.repositories) {
+      if (target.submodules.has(one.path) || (await putRepositoryBack(place, one))) continue;
+      inTheWay.push(`sandbox/${one.path}/.git`);
+    }
+    dropOperation(place);
+    await putHead(place, userBranch, target.index);
+    failurePoint('in place: returned');
+  }
+  await deleteAgentFiles(place, side, target);
+  failurePoint('in place: agent files removed');
+  if (conflicts.length > 0) return notPutBack(record, conflicts.map(displayPath));
+  return inTheWay.length === 0 ? undefined : notAsBefore(record, side, inTheWay);
+}
+
+/** @returns the paths that could not be brought back, in the session folder. */
+async function bringFilesBack(place: InPlace, side: UsersSide, target: Target, now: Date): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    const planned = await planReturn(place, side, target);
+    const { changed, refused } = await move(place, planned);
+    if (changed.length === 0 || attempt === ATTEMPTS)
+      return [...new Set([...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)])];
+    const active = { ...place.record, state: 'active' as const };
+    await captureSession(place.session, active, { now, label: 'before the return' });
+  }
+}
+
+interface Return extends Move {
+  /** Paths of the agent's index. */
+  readonly tracked: ReadonlySet<string>;
+}
+
+async function planReturn(place: InPlace, side: UsersSide, target: Target): Promise<Return> {
+  const { git, record } = place;
+  const last = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
+  const tracked = await indexedPaths(git, last);
+  const move = await planMove(place, {
+    ...(await withHeldByGit(place, last, target)),
+    // A build, a cache or a database goes on as the agent leaves it, unless the agent has committed or deleted it.
+    stays: (path, isChange) =>
+      isUnder(inside(path), [...target.submodules]) ||
+      (isChange && side.ignored.has(inside(path)) && !tracked.has(inside(path))),
+    // What is built from a source must not become younger than the source.
+    mtimeOf: (path) => side.ignored.get(inside(path)),
+  });
+  return { ...move, tracked };
+}
+
+function inside(path: string): string {
+  return path.slice('sandbox/'.length);
+}
+
+/** New files of the agent's. By now the rules are the user's again, so that those that they ignore stay. */
+async function deleteAgentFiles(place: InPlace, side: UsersSide, target: Target): Promise<void> {
+  const { git, checkout } = place;
+  const planned = await planReturn(place, side, target);
+  if (planned.later.length === 0) return;
+  const going = new Set(planned.later.filter((path) => planned.tracked.has(inside(path))));
+  for (const { path } of [{ path: '' }, ...side.repositories]) {
+    if (!planned.later.some((one) => path === '' || inside(one).startsWith(`${path}/`))) continue;
+    const others = inDirectory(git, directoryOf(checkout, path));
+    const listed = await gitBytes(others, ['ls-files', '--others', '--exclude-standard', '-z']);
+    for (const one of splitPaths(listed)) going.add(`sandbox/${path === '' ? '' : `${path}/`}${one}`);
+  }
+  await deleteLater(
+    place,
+    planned,
+    planned.later.filter((path) => going.has(path)),
+  );
+}
+
+function notAsBefore({ session_id: id, checkout }: SessionRecord, side: UsersSide, paths: readonly string[]) {
+  const [one = ''] = paths;
+  return new AgtError(`agt could not bring back ${paths.map(shown).join(', ')} in ${checkout}`, {
+    hints: [
+      `as before the session: agt session cat ${id} ${shellQuote(`${side.first.slice(0, 10)}:${shown(one)}`)}`,
+    ],
+  });
+}

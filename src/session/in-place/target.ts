@@ -1,0 +1,188 @@
+/**
+ * The state that the checkout is to have, as a snapshot and an index. The first snapshot is the user's state, byte for
+ * byte. For the agent's beginning the uncommitted work is out of it; at the end new commits of the branch are in it. git
+ * makes index and files of both in a directory of its own, so that agt writes all that is in the checkout by one plan.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { withIndexCopy } from '../../autocommit/index-copy.ts';
+import { parseIndex } from '../../git/files/index-file.ts';
+import { readObject } from '../../git/objects/object-reader.ts';
+import type { DiffEntry } from '../../git/objects/raw-diff.ts';
+import { parseRawDiff } from '../../git/objects/raw-diff.ts';
+import { editIndex, editTree, withIndex } from '../../git/objects/scratch-index.ts';
+import { type Git, gitBytes, gitText } from '../../git/run/git.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotTree, type TreeEntry } from '../../snapshot/tree.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
+import { gitDir, type InPlace } from './checkout.ts';
+import type { UsersSide } from './users-side.ts';
+
+export interface Target {
+  /** Its tree is no commit. */
+  readonly snapshot: SnapshotMetadata;
+  /** Undefined if there was none. */
+  readonly index: Buffer | undefined;
+  /** Submodules that the new commits change: they stay as the agent leaves them. */
+  readonly submodules: ReadonlySet<string>;
+  /** The user's paths that the new commits change as well. */
+  readonly conflicts: readonly string[];
+}
+
+const SUBMODULE = '160000';
+const LINK = '120000';
+const SKIP_WORKTREE = 0x4000;
+
+/** `tip`: the commit of the branch. `withWork`: with the user's uncommitted work. */
+export async function planTarget(
+  place: InPlace,
+  side: UsersSide,
+  { tip, withWork }: { readonly tip: string; readonly withWork: boolean },
+): Promise<Target> {
+  const { git, record } = place;
+  const first = await readSnapshotMetadata(git, side.first);
+  const raw = (await readObject(git, `${side.first}:_/index`))?.content ?? Buffer.alloc(0);
+  const base = record.from_commit;
+  const landed = tip === base ? [] : await diff(git, ['diff-tree', '-r', base, tip]);
+  const submodules = new Set(landed.filter(isSubmodule).map(({ path }) => path));
+  if (withWork && landed.length === 0)
+    return { snapshot: first, index: raw.length === 0 ? undefined : raw, submodules, conflicts: [] };
+  return withIndexCopy(gitDir(place), raw, async (copy) => {
+    const worktree = join(dirname(copy), 'worktree');
+    mkdirSync(worktree);
+    const scratch = inScratch(git, gitDir(place), copy, worktree);
+    if (raw.length === 0) await gitText(scratch, ['read-tree', '--empty']);
+    if (!withWork) {
+      await gitText(scratch, ['read-tree', '--reset', base]);
+      await forgetStat(scratch, copy, base.length / 2, side.changed);
+    } else {
+      const staged = await diff(scratch, ['diff-index', '--cached', base]);
+      const conflicts = stagedConflicts(staged, landed);
+      if (conflicts.length > 0) return { snapshot: first, index: undefined, submodules, conflicts };
+    }
+    // The worktree is empty, which git takes for unchanged. It heeds a sparse checkout this way.
+    if (landed.length > 0)
+      await gitText(scratch, ['read-tree', '-m', '-u', '--no-recurse-submodules', base, tip]);
+    const index = readFileSync(copy);
+    const changed = withWork ? [] : [...side.changed, ...side.untracked];
+    const paths = [...changed, ...landed.filter((one) => !isSubmodule(one)).map(({ path }) => path)];
+    const files = await writtenFiles(scratch, index, base.length / 2, paths);
+    const conflicts = withWork ? await fileConflicts(git, side, files) : [];
+    return { snapshot: await edited(git, first, files, copy), index, submodules, conflicts };
+  });
+}
+
+/** git takes a file of another size than the entry for changed, even where only its line ends are others. */
+async function forgetStat(
+  scratch: Git,
+  index: string,
+  oidLength: number,
+  paths: readonly string[],
+): Promise<void> {
+  const known = new Set(paths);
+  const entries = paths.length === 0 ? [] : parseIndex(readFileSync(index), oidLength).entries;
+  const fresh = entries.filter(({ path, flags }) => known.has(path) && (flags & SKIP_WORKTREE) === 0);
+  await editIndex(
+    scratch,
+    fresh.map(({ path, mode, oid }) => [path, `${mode.toString(8)} ${oid}`]),
+  );
+}
+
+type Files = ReadonlyMap<string, TreeEntry | undefined>;
+
+function isSubmodule({ before, after }: DiffEntry): boolean {
+  return before?.mode === SUBMODULE || after?.mode === SUBMODULE;
+}
+
+async function diff(git: Git, [command = '', ...args]: readonly string[]): Promise<DiffEntry[]> {
+  const output = await gitBytes(git, [command, '-z', '--raw', '--no-renames', '--abbrev=64', ...args, '--']);
+  return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
+}
+
+export function inScratch(git: Git, directory: string, index: string, worktree: string): Git {
+  const { env, ...scratch } = withIndex(git, index);
+  return { ...scratch, cwd: worktree, env: { ...env, GIT_DIR: directory, GIT_WORK_TREE: worktree } };
+}
+
+/** The files as git writes them into the checkout: by the attributes and filters of that index. */
+export async function writtenFiles(
+  scratch: Git,
+  index: Buffer,
+  oidLength: number,
+  paths: readonly string[],
+): Promise<Files> {
+  const wanted = new Set(paths);
+  const files = new Map<string, TreeEntry | undefined>(paths.map((path) => [path, undefined]));
+  const regular = new Map<string, string>();
+  for (const { path, mode, oid, flags } of parseIndex(index, oidLength).entries) {
+    if (!wanted.has(path) || (flags & SKIP_WORKTREE) !== 0) continue;
+    const octal = mode.toString(8);
+    if (octal === LINK) files.set(path, { mode: octal, oid });
+    else if (octal !== SUBMODULE) regular.set(path, octal);
+  }
+  if (regular.size === 0) return files;
+  const input = Buffer.from([...regular.keys()].map((path) => `${path}\0`).join(''), 'latin1');
+  const listed = await gitBytes(scratch, ['checkout-index', '--temp', '-z', '--stdin'], { input });
+  const temporary = listed
+    .toString('latin1')
+    .split('\0')
+    .filter((line) => line !== '')
+    .map((line) => [line.slice(0, line.indexOf('\t')), line.slice(line.indexOf('\t') + 1)] as const);
+  const names = temporary.map(([name]) => `${name}\n`).join('');
+  const hashed = await gitText(scratch, ['hash-object', '-w', '--no-filters', '--stdin-paths'], {
+    input: names,
+  });
+  const oids = hashed.split('\n');
+  for (const [i, [, path]] of temporary.entries())
+    files.set(path, { mode: regular.get(path) ?? '100644', oid: oids[i] ?? '' });
+  return files;
+}
+
+/** The snapshot with other files. */
+export async function edited(
+  git: Git,
+  snapshot: SnapshotMetadata,
+  files: Files,
+  copy: string,
+): Promise<SnapshotMetadata> {
+  if (files.size === 0) return snapshot;
+  const removals = [...files].filter(([, entry]) => entry === undefined);
+  const edits = [...removals, ...[...files].filter(([, entry]) => entry !== undefined)].map(
+    ([path, entry]) => [encodePath(`sandbox/${path}`), entry && `${entry.mode} ${entry.oid}`] as const,
+  );
+  const tree = await editTree(withIndex(git, `${copy}-tree`), { tree: snapshot.commit }, edits);
+  const others = new Map(snapshot.modes.others);
+  for (const path of files.keys()) others.delete(`sandbox/${path}`);
+  return { ...snapshot, commit: tree, modes: { ...snapshot.modes, others } };
+}
+
+/** The user has staged something, and the new commits have something else there. */
+function stagedConflicts(staged: readonly DiffEntry[], landed: readonly DiffEntry[]): string[] {
+  const newer = new Map(landed.map(({ path, after }) => [path, after]));
+  return staged
+    .filter(({ path, after }) => newer.has(path) && !isSame(after, newer.get(path)))
+    .map(({ path }) => path);
+}
+
+function isSame(a: Partial<TreeEntry> | undefined, b: Partial<TreeEntry> | undefined): boolean {
+  return a?.oid === b?.oid && a?.mode === b?.mode;
+}
+
+/** `landed`: as git would write them. A file may also be where the other side has a directory. */
+async function fileConflicts(git: Git, side: UsersSide, landed: Files): Promise<string[]> {
+  const { files } = await readSnapshotTree(git, side.first);
+  const found = new Set<string>();
+  for (const path of [...side.changed, ...side.untracked]) {
+    const own = files.get(`sandbox/${path}`);
+    if (landed.has(path) && !isSame(own, landed.get(path))) found.add(path);
+    const above = parentDirectories(path).find((parent) => landed.get(parent) !== undefined);
+    if (own !== undefined && above !== undefined) found.add(above);
+  }
+  const work = new Set([...side.changed, ...side.untracked].filter((path) => files.has(`sandbox/${path}`)));
+  for (const [path, entry] of landed) {
+    const above = entry && parentDirectories(path).find((parent) => work.has(parent));
+    if (above !== undefined) found.add(above);
+  }
+  return [...found].sort();
+}

@@ -1,0 +1,49 @@
+/** The words of agt session show, of doctor about new sessions, and the fields that metadata always have. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+
+test('show names the reason of an end, and in place the last commit; new says that the checkout is shared', () => {
+  const repository = makeRepository();
+  const made = agtOk(repository, 'session', 'new', 'here', '--working-copy', 'in-place');
+  expect(made).toMatch(/^shared {3}your checkout is the sandbox/m);
+  write(join(repository, 'a'), 'agent\n');
+  git(repository, 'add', 'a');
+  git(repository, 'commit', '-q', '-m', 'Change a');
+  const info = agtOk(repository, 'session', 'info', 'here');
+  expect(info).toMatch(/^last commit +[0-9a-f]+ Change a$/m);
+  agtOk(repository, 'session', 'reject', 'here', '--reason', 'wrong file');
+  expect(agtOk(repository, 'session', 'show', 'here')).toMatch(/^state +rejected: wrong file$/m);
+  write(join(repository, 'mine'), 'mine\n');
+  const second = agtOk(repository, 'session', 'new', 'again', '--working-copy', 'in-place');
+  expect(second).toMatch(/^aside /m);
+  expect(second).not.toMatch(/^shared/m);
+});
+
+test('metadata always have profile, from and from_spec; list --failed; doctor says what new sessions get', () => {
+  const repository = makeRepository();
+  const fields = { profile: null, from: null, from_spec: null };
+  expect(JSON.parse(agtOk(repository, 'session', 'new', 's1', '--json'))).toMatchObject(fields);
+  const file = () => JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8'));
+  expect(file()).toMatchObject(fields);
+  agtOk(repository, 'session', 'fork', 's1', '--id', 'f1');
+  expect(JSON.parse(agtOk(repository, 'session', 'show', 'f1', '--json'))).toMatchObject({
+    profile: null,
+    from: 's1',
+  });
+  agtOk(repository, 'session', 'fail', 's1', '--reason', 'tests are red');
+  const failed = JSON.parse(agtOk(repository, 'session', 'list', '--failed', '--json'));
+  expect(failed.map(({ session_id }: { session_id: string }) => session_id)).toEqual(['s1']);
+  expect(agtOk(repository, 'session', 'show', 's1')).toMatch(/^state +failed: tests are red$/m);
+  const { stdout } = agt(repository, 'doctor', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    new_session: { provider: expect.any(String), working_copy: 'worktree' },
+    cow_overlay: { works: expect.any(Boolean), text: expect.any(String) },
+  });
+  agtOk(repository, 'config', 'set', 'fs.workingCopy', 'in-place');
+  agtOk(repository, 'config', 'set', 'fs.snapshots', 'git');
+  expect(agt(repository, 'doctor').stdout).toMatch(
+    /^new session {2}provider git, working copy in-place\ncow-overlay {2}(works|cannot work)/m,
+  );
+});

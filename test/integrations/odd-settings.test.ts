@@ -1,0 +1,34 @@
+/** Settings of agents that are no regular file, or that held hooks of agt before. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { AGT, run, write } from '../harness/world.ts';
+import { Home } from './home.ts';
+
+test('a named pipe in place of settings is named, and nothing waits for it', () => {
+  const home = new Home();
+  const file = join(home.dir, '.claude/settings.json');
+  write(join(home.dir, '.claude/other'), '');
+  run('mkfifo', [file], { cwd: home.dir });
+  const inTime = (...args: string[]) =>
+    run('timeout', ['60', AGT, ...args], { cwd: home.dir, env: { HOME: home.dir } });
+  const problem = `cannot read ${file}: it is not a regular file`;
+  for (const command of ['install', 'uninstall'])
+    expect(inTime('hooks', command, 'claude-code')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(problem),
+    });
+  const [status] = JSON.parse(inTime('hooks', 'status', 'claude-code', '--json').stdout);
+  expect(status).toMatchObject({ state: 'unknown', problem });
+  for (const command of ['status', 'doctor']) expect([0, 1]).toContain(inTime(command).exitCode);
+});
+
+test('uninstall leaves a file that was there before agt knew it, although it had only hooks of agt', () => {
+  const home = new Home();
+  const file = join(home.dir, '.claude/settings.json');
+  home.ok('install', 'claude-code');
+  rmSync(join(home.dir, '.local/state/agt'), { recursive: true }); // as with settings from another machine
+  home.ok('install', 'claude-code');
+  home.ok('uninstall', 'claude-code');
+  expect(readFileSync(file, 'utf8')).toBe('{}\n');
+});

@@ -1,0 +1,124 @@
+/** Untracked files of a sandbox: what lands without a question, what does not, and who is asked. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+
+let session: TestSession;
+const put = (path: string, content: string | Buffer) => write(join(session.sandbox, path), content);
+const accept = (...options: string[]) => agt(session.repository, 'accept', 's1', ...options);
+const landed = () => git(session.repository, 'ls-tree', '-r', '--name-only', 'main').split('\n');
+
+beforeEach(() => {
+  session = makeSession({ a: 'a\n', '.gitignore': '*.log\n' });
+  put('src/new.ts', 'new\n');
+});
+
+function addDoubtful(): void {
+  put('.env', 'TOKEN=1\n');
+  put('deploy/id_rsa', 'key\n');
+  put('dump.sql', Buffer.alloc(3 * 2 ** 20));
+  for (let i = 0; i < 3; i++) put(`web/node_modules/m${i}/index.js`, 'm\n');
+  put('x.log', 'ignored\n');
+}
+
+test('without a terminal, sources land, and keys, large files and dependencies are refused with a way out', () => {
+  for (const path of ['.env.example', 'id_rsa.pub', 'credentials.ts', 'vendor/one.go']) put(path, 'x\n');
+  expect(accept('--keep', '-m', 'Sources').stdout).toContain('A src/new.ts  (untracked)\n');
+  expect(landed()).toContain('credentials.ts');
+  addDoubtful();
+  for (let i = 0; i < 100; i++) put(`target/${i}`, `${i}\n`);
+  const before = git(session.repository, 'rev-parse', 'main');
+  for (const option of ['--dry-run', '--keep']) {
+    const refused = accept(option);
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toBe(
+      'error: 106 untracked files of session "s1" may not be meant to land, and nothing has changed\n' +
+        'hint: .env: looks like a key or a login\n' +
+        'hint: deploy/id_rsa: looks like a key or a login\n' +
+        'hint: dump.sql: has 3.0 MiB\n' +
+        'hint: target/: looks like dependencies\n' +
+        'hint: web/node_modules/: looks like dependencies\n' +
+        'hint: leave them out: agt accept s1 --exclude .env --exclude deploy/id_rsa --exclude dump.sql --exclude target/ --exclude web/node_modules/\n' +
+        'hint: or take them all: --untracked=all; or name those to take: --include PATTERN\n',
+    );
+  }
+  expect(git(session.repository, 'rev-parse', 'main')).toBe(before);
+  put('src/more.ts', 'more\n');
+  // The way out that the hint names, with a path that needs no quotes.
+  const words = / (--exclude .*)$/m.exec(accept('-n').stderr)?.[1]?.split(' ') ?? [];
+  expect(JSON.parse(accept('-n', '--json', ...words).stdout).untracked).toEqual(['src/more.ts']);
+  agtOk(session.repository, 'accept', 's1', '--keep', '-m', 'One key', '--include', '.env');
+  expect(landed()).toEqual(expect.arrayContaining(['.env']));
+  expect(landed()).not.toContain('dump.sql');
+  // What has landed is no longer in question; a sync leaves the rest in the sandbox, untracked.
+  agtOk(session.repository, 'sync', 's1');
+  expect(git(session.sandbox, 'status', '--porcelain')).toContain('?? dump.sql');
+  expect(accept('-n').stderr).not.toContain('.env');
+  expect(accept('--untracked=none').stderr).toMatch(
+    /^error: nothing to accept: only untracked files are left/,
+  );
+});
+
+test('what the agent has added or committed is no question, and the setting decides otherwise', () => {
+  addDoubtful();
+  git(session.sandbox, 'add', '.env');
+  git(session.sandbox, 'add', 'dump.sql');
+  git(session.sandbox, 'commit', '-q', '-m', 'by the agent', 'dump.sql');
+  agtOk(session.repository, 'config', 'set', 'agt.untracked', 'none');
+  agtOk(session.repository, 'accept', 's1', '--keep', '-m', 'Tracked');
+  expect(landed()).toEqual(['.env', '.gitignore', 'a', 'dump.sql']);
+  agtOk(session.repository, 'accept', 's1', '-m', 'All', '--untracked', 'all');
+  expect(landed()).toContain('web/node_modules/m0/index.js');
+  expect(landed()).not.toContain('x.log');
+  expect(agt(session.repository, 'config', 'set', 'agt.untracked', 'some').exitCode).not.toBe(0);
+});
+
+test('steps are asked about in the same way', () => {
+  autocommit(session, '--label', 'sources');
+  put('.env', 'TOKEN=1\n');
+  put('a', 'changed\n');
+  put('src/later.ts', 'later\n');
+  put('x.log', 'ignored\n');
+  autocommit(session, '--label', 'with a key');
+  const refused = accept('--commits', 'with a key');
+  expect(refused.stderr).toMatch(/^error: 1 untracked file .*\nhint: \.env: looks like a key or a login\n/);
+  agtOk(session.repository, 'accept', 's1', '--keep', '--commits', 'with a key', '--untracked=none');
+  expect(landed()).toEqual(['.gitignore', 'a']);
+  expect(git(session.repository, 'show', 'main:a')).toBe('changed');
+});
+
+test('on a terminal agt lists the files and asks', () => {
+  addDoubtful();
+  const answer = (text: string, ...options: string[]) => {
+    const line = [AGT, 'accept', 's1', '-m', 'Work', ...options].join(' ');
+    return run('script', ['-qec', line, '/dev/null'], { cwd: session.repository, input: text });
+  };
+  const quit = answer('\n');
+  expect(quit.stdout).toMatch(/ 8 +\.env +! looks like a key or a login\r?\n/);
+  expect(quit.stdout).toMatch(/ src\/new\.ts *\r?\n/);
+  expect(quit.stdout).toContain('[y/n/Q]');
+  expect(quit.exitCode).toBe(1);
+  expect(landed()).toEqual(['.gitignore', 'a']);
+  expect(answer('n\n', '--keep', '--onto', 'main').stdout).toContain('only untracked files are left');
+  const { stdout } = answer('y\n');
+  expect(stdout).toContain('accepted s1');
+  expect(landed()).toContain('dump.sql');
+  expect(existsSync(session.folder)).toBe(false);
+});
+
+test('a step that empties the sandbox lands, and so does the next one', () => {
+  git(session.sandbox, 'add', '-A');
+  git(session.sandbox, 'commit', '-q', '-m', 'by the agent');
+  autocommit(session);
+  const exec = (script: string) =>
+    agt(session.repository, 'session', 'exec', 's1', '--tool', 'sh', '--', 'sh', '-c', script);
+  exec('rm -rf * .gitignore; false');
+  exec('echo new >new');
+  expect(agtOk(session.repository, 'accept', 's1', '--dry-run')).toContain('A new');
+  const steps = agtOk(session.repository, 'session', 'log', 's1', '--json');
+  const [newest, emptied] = (JSON.parse(steps) as { commit: string }[]).map(({ commit }) => commit);
+  agtOk(session.repository, 'accept', 's1', '--keep', '--commits', `${emptied} ${newest}`);
+  expect(landed()).toEqual(['new']);
+});

@@ -1,0 +1,172 @@
+/**
+ * What a user has to find in the checkout after a session in place, from the facts of before it. With docs/guide/agents.md:
+ *
+ * - Everything that git looks at is as before: files, modes, index. If the branch has moved, clean files follow it.
+ * - A file that git ignored stays as the agent left it: unchanged if the agent did not change it, and as before if the
+ *   agent committed it.
+ * - A repository inside stays as the agent left it, or is as before. If it is not as before, agt names it.
+ * - Of the agent's, only what git ignores stays.
+ */
+import { repositoriesIn } from '../checkout-facts.ts';
+import type { Facts } from '../facts.ts';
+import { changedPaths, dirtyPaths, isInside, withFlags } from '../paths.ts';
+import { zeroed } from '../worktree.ts';
+
+export interface End {
+  readonly root: string;
+  readonly start: Facts;
+  /** Just before the end. */
+  readonly final: Facts;
+  readonly after: Facts;
+  /** Paths of ignored files that agt took away at the start. */
+  readonly setAside: ReadonlySet<string>;
+  /** By the rules of the agent, or by those of the user. */
+  readonly ignoredAtEnd: ReadonlySet<string>;
+  /** Commits of main: at the start, and now. */
+  readonly base: string;
+  readonly tip: string;
+  /** Paths in the agent's commits that main did not have. */
+  readonly committed: ReadonlySet<string>;
+  /** Everything that agt has printed. */
+  readonly output: string;
+  /** The facts of a clean checkout of the new main. */
+  readonly clean: Facts;
+}
+
+/** The differences, as lines for people. */
+export function faultsOf(end: End): string[] {
+  const { start, final, after } = end;
+  const repositories = [...new Set([...repositoriesIn(start), ...repositoriesIn(final)])];
+  const { wanted, empty } = wantedFacts(end);
+  const visible = visiblePaths(end);
+  const faults: string[] = [];
+  const named = new Set<string>();
+  for (const key of new Set([...wanted.keys(), ...start.keys(), ...after.keys()])) {
+    const [want, found, left] = [wanted.get(key), after.get(key), final.get(key)];
+    const inside = repositories.find((path) => isInside(key, path));
+    const fault = (why: string) =>
+      faults.push(
+        `${JSON.stringify(key)}: ${why}; before ${show(start.get(key))}, left ${show(left)}, found ${show(found)}`,
+      );
+    if (inside !== undefined) {
+      if (found === start.get(key)) continue;
+      if (found !== left) fault('a repository inside is neither as before nor as the agent left it');
+      else if (start.has(`repo ${inside} .git`)) named.add(inside);
+    } else if (key === 'status' || key.startsWith('git ')) continue;
+    else if (key === 'rules' || key === 'config') {
+      if (found !== start.get(key) && found !== left) fault('neither as before nor as the agent left it');
+    } else if (!key.startsWith('file ')) {
+      if (found !== want) fault(`expected ${show(want)}`);
+    } else if (empty.has(key) && (found === undefined || found === want)) continue;
+    else if (visible.has(key) || (want !== undefined && !start.has(key))) {
+      if (found !== want) fault(`expected ${show(want)}`);
+    } else if (start.has(key)) {
+      const why = faultOfIgnored(key, end);
+      if (why !== undefined) fault(why);
+    } else if (!mayStay(key, end)) fault('left behind');
+  }
+  const words = end.output;
+  for (const path of named)
+    if (!words.includes(path))
+      faults.push(`the agent's changes in the repository ${path} stay, and agt does not say so`);
+  if (faults.length === 0 && isSame(start, after) && start.get('status') !== after.get('status'))
+    faults.push(
+      `git status says something else: before ${show(start.get('status'))}, found ${show(after.get('status'))}`,
+    );
+  return faults;
+}
+
+function isSame(start: Facts, after: Facts): boolean {
+  const keys = new Set([...start.keys(), ...after.keys()]);
+  keys.delete('status');
+  return [...keys].every((key) => start.get(key) === after.get(key));
+}
+
+function show(text: string | undefined): string {
+  return text === undefined ? 'nothing' : JSON.stringify(text.slice(0, 150));
+}
+
+/** Of a file that git ignored, or of a directory without any other. */
+function faultOfIgnored(key: string, { start, final, after, committed, tip, base }: End): string | undefined {
+  const [before, left, found] = [start.get(key), final.get(key), after.get(key)];
+  if (found === before) return undefined;
+  if (left === before) return 'agt changed an ignored file that the agent did not change';
+  const path = key.slice('file '.length);
+  if (committed.has(path) && tip === base) return 'an ignored file that the agent committed is not as before';
+  return found === left ? undefined : 'an ignored file is neither as before nor as the agent left it';
+}
+
+/** A file of the agent that git ignores, directories above such files, and empty ones. */
+function mayStay(key: string, { final, after, ignoredAtEnd }: End): boolean {
+  const found = after.get(key) as string;
+  const path = key.slice('file '.length);
+  if (!found.startsWith('directory')) return found === final.get(key) && ignoredAtEnd.has(path);
+  const below = (facts: Facts) => [...facts.keys()].filter((other) => other.startsWith(`${key}/`));
+  const isFile = (facts: Facts) => (other: string) => !facts.get(other)?.startsWith('directory');
+  if (below(after).some(isFile(after))) return true;
+  return below(final)
+    .filter(isFile(final))
+    .every((other) => ignoredAtEnd.has(other.slice('file '.length)));
+}
+
+/** Files that git tracks or shows as untracked, or that agt took away, and the directories above them, as keys. */
+function visiblePaths({ start, setAside }: End): Set<string> {
+  const paths = [...start.keys()].flatMap((key) => /^index \d (.*)$/s.exec(key)?.[1] ?? []);
+  const all = new Set([...paths, ...dirtyPaths(start), ...setAside]);
+  const keys = new Set<string>();
+  for (const path of all)
+    for (
+      let above = path;
+      above !== '';
+      above = above.includes('/') ? above.slice(0, above.lastIndexOf('/')) : ''
+    )
+      keys.add(`file ${above}`);
+  return keys;
+}
+
+interface Wanted {
+  readonly wanted: Facts;
+  /** Directories that may be there or not. */
+  readonly empty: ReadonlySet<string>;
+}
+
+/** Without what git ignores. If main has moved, clean files are as in a clean checkout of it. */
+function wantedFacts({ start, after, base, tip, root, clean }: End): Wanted {
+  const wanted = new Map(start);
+  // Refs are compared with those just before the end.
+  for (const key of [...wanted.keys()]) if (key.startsWith('ref ')) wanted.delete(key);
+  for (const [key, text] of after) if (key.startsWith('ref ')) wanted.set(key, text);
+  if (tip === base) return { wanted, empty: new Set() };
+  const dirty = new Set(dirtyPaths(start));
+  for (const path of changedPaths(root, base, tip)) {
+    const keys = dirty.has(path) ? [] : [`file ${path}`];
+    // A submodule that has another commit checked out stays so, and is no change of the index.
+    if (!dirty.has(path) || isUnstagedSubmodule(start, path)) keys.push(`index 0 ${path}`);
+    for (const key of keys) {
+      const text = withFlags(key.startsWith('index') ? wanted.get(key) : undefined, clean.get(key));
+      if (text === undefined) wanted.delete(key);
+      else wanted.set(key, text);
+    }
+  }
+  const empty = setDirectories(wanted, clean);
+  return { wanted, empty };
+}
+
+function isUnstagedSubmodule(start: Facts, path: string): boolean {
+  const line = /^1 \.\S+ S\S+ 160000 160000 160000 \S+ \S+ (.*)$/s;
+  return zeroed(start.get('status') ?? '').some((text) => line.exec(text)?.[1] === path);
+}
+
+/** Those above the files of main come with them. @returns those without a file, which may go with the last one. */
+function setDirectories(wanted: Map<string, string>, clean: Facts): Set<string> {
+  const empty = new Set<string>();
+  const files = [...wanted].filter(([key, text]) => key.startsWith('file ') && !text.startsWith('directory'));
+  for (const [key, text] of clean)
+    if (text.startsWith('directory') && !wanted.has(key)) wanted.set(key, text);
+  for (const [key, text] of [...wanted]) {
+    if (!text.startsWith('directory') || !key.startsWith('file ')) continue;
+    const isNeeded = files.some(([file]) => file.startsWith(`${key}/`));
+    if (!isNeeded) empty.add(key);
+  }
+  return empty;
+}

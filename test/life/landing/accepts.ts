@@ -1,0 +1,250 @@
+/** Accept, reject and unaccept, each compared with git's own merge and with what the user had. */
+import { has, isInProgress, isUnmerged, readCheckout } from '../checkout-facts.ts';
+import { differences } from '../compare.ts';
+import type { Facts } from '../facts.ts';
+import { type Content, commitsAreKept, readContent, snapshotHolds } from '../held.ts';
+import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
+import { ok, REAL_GIT } from '../programs.ts';
+import { chosen, commitOf, mergeBase, picked, squashed } from '../squash.ts';
+import { faultsAfter } from './follows.ts';
+import type { LandingLife, Session } from './landing-life.ts';
+
+/** Before a command. */
+export interface Scene {
+  readonly user: Facts;
+  readonly sandbox: Facts;
+  readonly content: Content;
+  /** HEAD of the sandbox and the work branch. */
+  readonly commits: readonly string[];
+}
+
+export function look(life: LandingLife, { id, sandbox }: Session): Scene {
+  const facts = readCheckout(sandbox);
+  const head = ok(REAL_GIT, ['rev-parse', 'HEAD'], sandbox).trim();
+  return {
+    user: readCheckout(life.root),
+    sandbox: facts,
+    content: readContent(sandbox, facts),
+    commits: [
+      head,
+      ...(life.user
+        .ask(['rev-parse', '-q', '--verify', `refs/heads/agt/${id}`])
+        ?.trim()
+        .split('\n') ?? []),
+    ],
+  };
+}
+
+export function report(faults: readonly string[], why: string): void {
+  if (faults.length > 0) throw new Error(`${why}:\n${faults.join('\n')}`);
+}
+
+/** @throws Error if a command changed something that it may not change. */
+export function nothingChanged(life: LandingLife, { sandbox }: Session, before: Scene, why: string): void {
+  report(differences(before.user, readCheckout(life.root)), `${why} changed what the user has`);
+  report(differences(before.sandbox, readCheckout(sandbox)), `${why} changed the sandbox`);
+}
+
+interface Way {
+  readonly weight: number;
+  readonly options: readonly string[];
+}
+
+const WAYS: readonly Way[] = [
+  { weight: 6, options: [] },
+  { weight: 1, options: ['--keep'] },
+  { weight: 1, options: ['--keep-commits'] },
+  { weight: 0.7, options: ['--committed-only'] },
+  { weight: 0.7, options: ['--exclude', 'src'] },
+  { weight: 0.7, options: ['--onto', 'side'] },
+  { weight: 0.7, options: ['--commits', 'HEAD'] },
+  { weight: 0.7, options: ['--untracked=none'] },
+];
+
+export function acceptAct(life: LandingLife, session: Session): void {
+  const { random, root } = life;
+  const { id, sandbox } = session;
+  const words = [...random.weighted(WAYS).options];
+  const before = look(life, session);
+  if (words[0] === '--commits') words[1] = before.commits[0] as string;
+  const branch = words[0] === '--onto' ? 'side' : 'main';
+  const from = life.commit(branch);
+  const expected = expectedTree(life, session, { words, branch, from });
+  if (random.chance(0.3)) {
+    life.agt('accept', id, ...words, '--dry-run');
+    nothingChanged(life, session, before, 'accept --dry-run');
+  }
+  const outcome = life.agt('accept', id, ...words);
+  const output = `${outcome.stdout}${outcome.stderr}`;
+  const to = life.commit(branch);
+  if (to === from) {
+    nothingChanged(life, session, before, 'a refused accept');
+    refusedRightly(life, before, { words, expected, from, output, session });
+    return;
+  }
+  life.counts.accepted++;
+  const tree = life.git('rev-parse', `${to}^{tree}`);
+  if (tree !== expected)
+    throw new Error(
+      `${branch} has another tree than git makes:\n${expected === undefined ? 'conflicts' : life.git('diff', '--stat', expected, tree)}`,
+    );
+  const [author, parents] = life.git('log', '-1', '--format=%an <%ae>%n%P', to).split('\n');
+  if (author !== 'Ann Author <ann@example.com>') throw new Error(`the commit is by ${author}`);
+  // The agent has the user's name here, and a branch may follow the agent's own commit.
+  if (words[0] !== '--keep-commits' && parents?.split(' ')[0] !== from && !before.commits.includes(to))
+    throw new Error(`the commit is on ${parents}`);
+  report(
+    faultsAfter({ root, branch, from, to }, before.user, readCheckout(root)),
+    'after accept the user finds something else',
+  );
+  snapshotHolds(root, id, before.content);
+  commitsAreKept(root, before.commits);
+  const isKept = words[0] === '--keep';
+  if (isKept)
+    report(
+      differences(before.sandbox, readCheckout(sandbox), (key) => key.startsWith('ref ')),
+      'accept --keep changed the sandbox',
+    );
+  const state = life.stateOf(id);
+  if (state !== (isKept ? 'active' : 'accepted')) throw new Error(`the session is ${state}: ${output}`);
+  if (isKept)
+    session.landed = {
+      commit: to,
+      source: commitOf({ worktree: sandbox, notTheirs: new Set(), committedOnly: false }) ?? '',
+    };
+  else {
+    life.session = undefined;
+    life.last = { id, branch, from, commit: to, content: before.content };
+  }
+}
+
+interface Wanted {
+  readonly words: readonly string[];
+  readonly branch: string;
+  readonly from: string;
+}
+
+/** Undefined if git reports conflicts, or cannot store the sandbox. */
+function expectedTree(
+  life: LandingLife,
+  session: Session,
+  { words, branch, from }: Wanted,
+): string | undefined {
+  const { root } = life;
+  const { sandbox, landed } = session;
+  if (words[0] === '--commits') return picked(root, branch, words[1] as string);
+  const committedOnly = words[0] === '--committed-only';
+  const trackedOnly = words[0] === '--untracked=none';
+  let theirs = commitOf({ worktree: sandbox, notTheirs: new Set(), committedOnly, trackedOnly });
+  if (theirs === undefined) return undefined;
+  const head = ok(REAL_GIT, ['rev-parse', 'HEAD'], sandbox).trim();
+  const isOn = (commit: string, tip: string) =>
+    life.user.ask(['merge-base', '--is-ancestor', commit, tip]) !== undefined;
+  const isAgain = landed !== undefined && isOn(landed.commit, from) && !isOn(landed.commit, head);
+  const base = isAgain ? landed.source : mergeBase(root, from, head);
+  if (words[0] === '--exclude') {
+    const takes = (path: string) =>
+      !path.startsWith('src/') && path !== 'src' && !path.includes('/src/') && !path.endsWith('/src');
+    const tree = chosen(root, base, theirs, takes);
+    theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
+  }
+  return isAgain ? squashed(root, branch, theirs, base) : squashed(root, branch, theirs);
+}
+
+interface Refusal {
+  readonly words: readonly string[];
+  readonly expected: string | undefined;
+  readonly from: string;
+  readonly output: string;
+  readonly session: Session;
+}
+
+/** The reason is true. */
+function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): void {
+  const { expected, from, output, session, words } = refusal;
+  const { counts, root } = life;
+  const tree = life.git('rev-parse', `${from}^{tree}`);
+  life.note(`  refused: ${output.split('\n')[0]}`);
+  if (/conflicts with/.test(output) && expected === undefined) counts.conflicts++;
+  else if (/would be overwritten/.test(output) && expected !== undefined) {
+    counts.overlaps++;
+    if (!overlap(changedPaths(root, tree, expected), ownPaths(before.user)))
+      throw new Error(`nothing of the user's is in the way: ${output}`);
+  } else {
+    counts.refused++;
+    const isElsewhere = before.sandbox.get('HEAD') !== `ref: refs/heads/agt/${session.id}`;
+    const isTrue =
+      (/nothing to accept/.test(output) && expected === tree) ||
+      (/git repository inside|nested repository/.test(output) && has(before.sandbox, /^repo /)) ||
+      (/in progress/.test(output) && (isInProgress(before.sandbox) || isInProgress(before.user))) ||
+      (/conflicts in its index/.test(output) && (isUnmerged(before.sandbox) || isUnmerged(before.user))) ||
+      (/which lacks .* of its work branch/.test(output) && isElsewhere) ||
+      (/matches no changed file|no changed file matches|only a part of a file/.test(output) &&
+        words[0] === '--exclude');
+    if (!isTrue) throw new Error(`accept refuses for no reason: ${output}`);
+  }
+}
+
+/** Paths that are not as the last commit has them, ignored ones included. */
+export function ownPaths(facts: Facts): string[] {
+  return [...dirtyPaths(facts), ...notTracked(facts)];
+}
+
+/** Files on disk that are not in the index. */
+function notTracked(facts: Facts): string[] {
+  const files = [...facts].filter(([key, text]) => key.startsWith('file ') && !text.startsWith('directory'));
+  return files.map(([key]) => key.slice('file '.length)).filter((path) => !facts.has(`index 0 ${path}`));
+}
+
+export function rejectAct(life: LandingLife, session: Session): void {
+  const { id } = session;
+  const before = look(life, session);
+  const outcome = life.agt('reject', id);
+  const output = `${outcome.stdout}${outcome.stderr}`;
+  if (life.stateOf(id) === 'active') {
+    nothingChanged(life, session, before, 'a refused reject');
+    const inside = [...before.sandbox.keys()].some((key) => key.startsWith('repo '));
+    if (!(inside && /cannot capture/.test(output))) throw new Error(`reject refuses: ${output}`);
+    life.counts.refused++;
+    life.agtOk('reject', id, '--force');
+  }
+  life.counts.rejected++;
+  life.session = undefined;
+  report(differences(before.user, readCheckout(life.root)), 'reject changed what the user has');
+  snapshotHolds(life.root, id, before.content);
+  commitsAreKept(life.root, before.commits);
+}
+
+export function unacceptAct(life: LandingLife): void {
+  const { last, root } = life;
+  if (last === undefined) return;
+  const before = readCheckout(root);
+  const tip = life.commit(last.branch);
+  const outcome = life.agt('session', 'unaccept', last.id);
+  if (outcome.exitCode !== 0) {
+    report(differences(before, readCheckout(root)), 'a refused unaccept changed what the user has');
+    const changed = changedPaths(root, last.commit, last.from);
+    const isTrue =
+      (/has newer commits|does not have the commit/.test(outcome.stderr) && tip !== last.commit) ||
+      (/would be overwritten/.test(outcome.stderr) && overlap(changed, ownPaths(before))) ||
+      (/in progress/.test(outcome.stderr) && isInProgress(before)) ||
+      (/conflicts in its index/.test(outcome.stderr) && isUnmerged(before));
+    if (!isTrue) throw new Error(`unaccept refuses for no reason: ${outcome.stderr}`);
+    life.counts.refused++;
+    if (tip !== last.commit) life.last = undefined;
+    return;
+  }
+  life.counts.unaccepted++;
+  const to = life.commit(last.branch);
+  if (to !== last.from) throw new Error(`${last.branch} is not back`);
+  report(
+    faultsAfter({ root, branch: last.branch, from: tip, to }, before, readCheckout(root)),
+    'after unaccept the user finds something else',
+  );
+  const sandbox = `${root}.agt/sessions/${last.id}/sandbox`;
+  const content = readContent(sandbox, readCheckout(sandbox));
+  const lost = [...last.content].filter(([path, what]) => content.get(path) !== what);
+  if (lost.length > 0) throw new Error(`unaccept does not bring back ${JSON.stringify(lost)}`);
+  life.last = undefined;
+  life.agtOk('session', 'remove', last.id, '--force');
+}

@@ -1,0 +1,67 @@
+/** What a user has to find in the checkout after a branch has moved: clean files follow, everything else is as before. */
+import { differences } from '../compare.ts';
+import type { Facts } from '../facts.ts';
+import { changedPaths, dirtyPaths, withFlags } from '../paths.ts';
+import { cleanCheckout } from '../squash.ts';
+
+export interface Move {
+  readonly root: string;
+  /** Short name. */
+  readonly branch: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The differences, as lines for people. */
+export function faultsAfter(move: Move, before: Facts, after: Facts): string[] {
+  const { root, branch, from, to } = move;
+  const wanted = new Map(before);
+  wanted.set(`ref refs/heads/${branch}`, to);
+  const isCheckedOut = before.get('HEAD') === `ref: refs/heads/${branch}`;
+  const ignore = new Set(isCheckedOut ? ['status', 'git ORIG_HEAD'] : []);
+  if (isCheckedOut && from !== to)
+    follow(wanted, before, changedPaths(root, from, to), cleanCheckout(root, branch), ignore);
+  return differences(wanted, after, (key) => ignore.has(key));
+}
+
+function follow(
+  wanted: Map<string, string>,
+  before: Facts,
+  changed: readonly string[],
+  clean: Facts,
+  ignore: Set<string>,
+): void {
+  const dirty = new Set(dirtyPaths(before));
+  const paths = changed.filter((path) => !dirty.has(path));
+  // Other attributes give other bytes; which ones git uses depends on the order in which it writes.
+  const hasAttributes = [...dirty, ...changed].some((path) => path.endsWith('.gitattributes'));
+  for (const path of paths) {
+    set(wanted, `file ${path}`, clean.get(`file ${path}`));
+    const key = `index 0 ${path}`;
+    set(wanted, key, withFlags(before.get(key), clean.get(key)));
+    if (hasAttributes) ignore.add(`file ${path}`);
+    // git leaves the folder of a submodule.
+    if (/ 160000 /.test(`${before.get(`index 0 ${path}`)} ${clean.get(`index 0 ${path}`)}`))
+      ignore.add(`file ${path}`);
+  }
+  for (const path of paths) {
+    for (let above = parent(path); above !== ''; above = parent(above)) {
+      const key = `file ${above}`;
+      const isNeeded = [...wanted].some(
+        ([other, text]) => other.startsWith(`${key}/`) && !text.startsWith('directory'),
+      );
+      const isFile = wanted.has(key) && !wanted.get(key)?.startsWith('directory');
+      if (isNeeded && !wanted.has(key)) set(wanted, key, clean.get(key));
+      else if (!isNeeded && !isFile) ignore.add(key);
+    }
+  }
+}
+
+function set(facts: Map<string, string>, key: string, text: string | undefined): void {
+  if (text === undefined) facts.delete(key);
+  else facts.set(key, text);
+}
+
+function parent(path: string): string {
+  return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
+}

@@ -1,0 +1,44 @@
+/** Paths that facts and commits name, in latin1. */
+import { createHash } from 'node:crypto';
+import type { Facts } from './facts.ts';
+import { ok, REAL_GIT } from './programs.ts';
+import { zeroed } from './worktree.ts';
+
+/** The paths that `git status` names, and those whose flag hides a change from it. */
+export function dirtyPaths(facts: Facts): string[] {
+  const lines = zeroed(facts.get('status') ?? '');
+  const shown = lines.map((line) => /^(?:1 (?:\S+ ){7}|u (?:\S+ ){9}|[?] )(.*)$/s.exec(line)?.[1] ?? line);
+  const flagged = [...facts].filter(
+    ([key, text]) => key.startsWith('index ') && /^[a-zS] /.test(text) && !isClean(facts, key, text),
+  );
+  return [...shown, ...flagged.map(([key]) => key.slice('index 0 '.length))];
+}
+
+export function changedPaths(root: string, from: string, to: string): string[] {
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to, '--'];
+  return zeroed(ok(REAL_GIT, args, root));
+}
+
+/** Whether a path of one list is one of the other, above one or below one. */
+export function overlap(one: readonly string[], other: readonly string[]): boolean {
+  return one.some((a) => other.some((b) => `${a}/`.startsWith(`${b}/`) || `${b}/`.startsWith(`${a}/`)));
+}
+
+/** Whether a fact is of the repository at that path inside. */
+export function isInside(key: string, path: string): boolean {
+  return key === `file ${path}` || key.startsWith(`file ${path}/`) || key.startsWith(`repo ${path} `);
+}
+
+function isClean(facts: Facts, key: string, entry: string): boolean {
+  const bytes = /^file \d+ (.*)$/s.exec(facts.get(key.replace('index 0', 'file')) ?? '')?.[1];
+  if (bytes === undefined) return false;
+  const content = Buffer.from(bytes, 'latin1');
+  const digest = createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
+  return entry.endsWith(` ${digest}`);
+}
+
+/** The index entry of another commit, with the flags that a person has set. */
+export function withFlags(before: string | undefined, other: string | undefined): string | undefined {
+  if (before === undefined || other === undefined) return other;
+  return [...before.split(' ').slice(0, 2), ...other.split(' ').slice(2)].join(' ');
+}

@@ -1,0 +1,153 @@
+/** The tree that `git merge --squash` makes of a session's work in a clean clone. */
+import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { gitDirOf, readCheckout } from './checkout-facts.ts';
+import type { Facts } from './facts.ts';
+import { makeDirectory, ok, REAL_GIT, run } from './programs.ts';
+import { zeroed } from './worktree.ts';
+
+export interface Work {
+  /** Where the agent works. */
+  readonly worktree: string;
+  /** Paths of repositories inside that are not the agent's work. */
+  readonly notTheirs: ReadonlySet<string>;
+  readonly committedOnly: boolean;
+  /** Without files that the agent has not added. */
+  readonly trackedOnly?: boolean;
+}
+
+/** A commit with the agent's commits and uncommitted files, on top of its HEAD. Undefined if git cannot add them. */
+export function commitOf({
+  worktree,
+  notTheirs,
+  committedOnly,
+  trackedOnly = false,
+}: Work): string | undefined {
+  const head = ok(REAL_GIT, ['rev-parse', 'HEAD'], worktree).trim();
+  if (committedOnly) return head;
+  const index = join(makeDirectory('index'), 'index');
+  const own = join(gitDirOf(worktree), 'index');
+  if (existsSync(own)) {
+    copyFileSync(own, index);
+    const { atimeMs, mtimeMs } = statSync(own);
+    utimesSync(index, atimeMs / 1000, Math.floor(mtimeMs / 1000));
+  }
+  const env = { GIT_INDEX_FILE: index };
+  if (
+    run(
+      REAL_GIT,
+      ['-c', 'advice.addEmbeddedRepo=false', 'add', trackedOnly ? '-u' : '-A', '--', ':/'],
+      worktree,
+      '',
+      env,
+    ).exitCode !== 0
+  )
+    return undefined;
+  for (const path of notTheirs) {
+    const entry = ok(REAL_GIT, ['ls-tree', '-z', 'HEAD', '--', path], worktree);
+    const line = entry === '' ? `0 ${'0'.repeat(40)}\t${path}\0` : entry;
+    run(REAL_GIT, ['update-index', '-z', '--index-info'], worktree, Buffer.from(line, 'latin1'), env);
+  }
+  const written = run(REAL_GIT, ['write-tree'], worktree, '', env);
+  if (written.exitCode !== 0) return undefined;
+  return ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'work', written.stdout.trim()], worktree).trim();
+}
+
+/** Undefined if git reports conflicts. `base` is for commits whose common history does not say what has landed. */
+export function squashed(
+  repository: string,
+  branch: string,
+  theirs: string,
+  base?: string,
+): string | undefined {
+  const clone = makeClone(repository, branch);
+  if (base !== undefined) {
+    const onBase = (commit: string) =>
+      ok(REAL_GIT, ['commit-tree', '-p', base, '-m', 'on base', `${commit}^{tree}`], clone).trim();
+    const [ours, other] = [onBase('HEAD'), onBase(theirs)];
+    ok(REAL_GIT, ['reset', '-q', '--hard', ours], clone);
+    return run(REAL_GIT, ['merge', '-q', '--squash', other], clone).exitCode === 0
+      ? writeTree(clone)
+      : undefined;
+  }
+  return run(REAL_GIT, ['merge', '-q', '--squash', theirs], clone).exitCode === 0
+    ? writeTree(clone)
+    : undefined;
+}
+
+/** The tree after a cherry-pick of one commit. Undefined if git reports conflicts. */
+export function picked(repository: string, branch: string, commit: string): string | undefined {
+  const clone = makeClone(repository, branch);
+  return run(REAL_GIT, ['cherry-pick', '--no-commit', commit], clone).exitCode === 0
+    ? writeTree(clone)
+    : undefined;
+}
+
+interface Bring {
+  readonly way: 'merge' | 'rebase';
+  readonly head: string;
+  readonly branch: string;
+}
+
+/** The tree after a merge of `branch` into `head`, or a rebase onto it. Undefined if git reports conflicts. */
+export function brought(repository: string, { way, head, branch }: Bring): string | undefined {
+  const clone = makeClone(repository, 'main');
+  ok(REAL_GIT, ['checkout', '-q', '-B', 'work', head], clone);
+  const args = way === 'merge' ? ['merge', '-q', '--no-edit', branch] : ['rebase', '-q', branch];
+  return run(REAL_GIT, args, clone).exitCode === 0
+    ? ok(REAL_GIT, ['rev-parse', 'HEAD^{tree}'], clone).trim()
+    : undefined;
+}
+
+export function mergeBase(repository: string, one: string, other: string): string {
+  return ok(REAL_GIT, ['merge-base', one, other], repository).trim();
+}
+
+function makeClone(repository: string, branch: string): string {
+  const clone = join(makeDirectory('clone'), 'clone');
+  ok(REAL_GIT, ['clone', '-q', '--shared', '-b', branch, repository, clone], repository);
+  return clone;
+}
+
+function writeTree(clone: string): string {
+  return ok(REAL_GIT, ['write-tree'], clone).trim();
+}
+
+/** `tree` with only those changes against `base` that the filter takes. */
+export function chosen(
+  repository: string,
+  base: string,
+  tree: string,
+  takes: (path: string) => boolean,
+): string {
+  const env = { GIT_INDEX_FILE: join(makeDirectory('index'), 'index') };
+  run(REAL_GIT, ['read-tree', base], repository, '', env);
+  const args = ['diff-tree', '-r', '-z', '--no-renames', base, tree];
+  const parts = zeroed(ok(REAL_GIT, args, repository));
+  const lines: string[] = [];
+  for (let i = 0; i + 1 < parts.length; i += 2) {
+    const [, mode, , oid] = (parts[i] as string).split(' ');
+    if (takes(parts[i + 1] as string))
+      lines.push(`${mode === '000000' ? '0' : mode} ${oid}\t${parts[i + 1]}\0`);
+  }
+  run(
+    REAL_GIT,
+    ['update-index', '-z', '--index-info'],
+    repository,
+    Buffer.from(lines.join(''), 'latin1'),
+    env,
+  );
+  const written = run(REAL_GIT, ['write-tree'], repository, '', env);
+  if (written.exitCode !== 0) throw new Error(written.stderr);
+  return written.stdout.trim();
+}
+
+/** The facts of a clean checkout of a branch. */
+export function cleanCheckout(repository: string, branch: string): Facts {
+  const clone = join(makeDirectory('clone'), 'project');
+  ok(REAL_GIT, ['clone', '-q', '--shared', '--no-checkout', '-b', branch, repository, clone], repository);
+  const fileMode = run(REAL_GIT, ['config', 'core.fileMode'], repository).stdout.trim();
+  ok(REAL_GIT, ['config', 'core.fileMode', fileMode || 'true'], clone);
+  ok(REAL_GIT, ['checkout', '-q', branch], clone);
+  return readCheckout(clone);
+}

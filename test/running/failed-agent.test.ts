@@ -1,0 +1,81 @@
+/** Agents that are killed, or that a harness calls failed; commands outside of repositories. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+
+const KILLED = ['--', 'sh', '-c', 'echo work > work; kill -9 $$'];
+
+const shown = (cwd: string, id: string) => JSON.parse(agtOk(cwd, 'session', 'show', id, '--json'));
+
+test('an agent that is killed: its session is failed at once, with all of its work', () => {
+  const { repository, sandbox } = makeSession();
+  const because = 'its command sh was ended by SIGKILL';
+  expect(agt(repository, 'run', 's1', ...KILLED)).toMatchObject({
+    exitCode: 137,
+    stderr: `s1: failed, because ${because}\n`,
+  });
+  expect(shown(repository, 's1')).toMatchObject({ state: 'failed', state_reason: because });
+  expect(agtOk(repository, 'session', 'cat', 's1', '@{0}:work')).toBe('work');
+  // An autocommit of cron says nothing of the agent.
+  write(join(sandbox, 'more'), '');
+  agtOk(repository, 'autocommit', 's1');
+  expect(shown(repository, 's1').state).toBe('failed');
+  // A shell around the agent ends as the agent did.
+  const inShell = agt(repository, 'run', 's1', '--', 'sh', '-c', 'sh -c "kill -9 \\$\\$"; exit $?');
+  expect(inShell).toMatchObject({ exitCode: 137, stderr: expect.stringContaining('s1: failed') });
+  // A signal that a person sends is no failure.
+  agtOk(repository, 'config', 'set', 'agt.autoRevert', 'always');
+  expect(agt(repository, 'run', 's1', '--', 'sh', '-c', 'exit 143').stderr).toBe('');
+  expect(existsSync(sandbox)).toBe(true);
+  expect(agt(repository, 'run', 's1', ...KILLED).stderr).toBe(
+    `s1: reverted, because it has failed: ${because}; bring it back: agt undo s1\n`,
+  );
+  expect(existsSync(sandbox)).toBe(false);
+});
+
+test('in your checkout, a killed agent leaves your branch and your files, unless agt.keepFailed', () => {
+  const repository = makeRepository({ a: 'a' });
+  write(join(repository, 'mine'), 'mine');
+  agtOk(repository, 'config', 'set', 'agt.keepFailed', 'true');
+  agtOk(repository, 'new', 'p', '--working-copy', 'in-place');
+  expect(agt(repository, 'run', 'p', ...KILLED).stderr).toMatch(/^p: failed/);
+  expect(git(repository, 'branch', '--show-current').trim()).toBe('agt/p');
+  agtOk(repository, 'config', 'unset', 'agt.keepFailed');
+  expect(agt(repository, 'session', 'fail', 'p', '--reason', 'no answer').stderr).toMatch(
+    /^p: reverted, because it has failed: no answer; bring it back/,
+  );
+  expect(git(repository, 'branch', '--show-current').trim()).toBe('main');
+  expect(readFileSync(join(repository, 'mine'), 'utf8')).toBe('mine');
+  expect(existsSync(join(repository, 'work'))).toBe(false);
+  agtOk(repository, 'undo', 'p');
+  expect(agtOk(repository, 'session', 'cat', 'p', '@{0}:work')).toBe('work');
+});
+
+test('agt session fail marks a sandbox, which stays, and needs a reason', () => {
+  const { repository, sandbox } = makeSession();
+  expect(agt(repository, 'session', 'fail', 's1').exitCode).toBe(2);
+  expect(agt(sandbox, 'session', 'fail', '--reason', 'no answer')).toMatchObject({
+    exitCode: 0,
+    stderr: 's1: failed, because no answer\n',
+  });
+  expect(shown(repository, 's1')).toMatchObject({ state: 'failed', state_reason: 'no answer' });
+  expect(existsSync(sandbox)).toBe(true);
+  agtOk(repository, 'remove', 's1');
+  expect(agt(repository, 'session', 'fail', 's1', '--reason', 'x').stderr).toMatch(/is already removed/);
+});
+
+test('outside a repository --if-repo runs the command, unrecorded', () => {
+  const cwd = makeTempDir();
+  for (const words of [['run'], ['session', 'exec', '--tool', 'Bash']]) {
+    const line = ['--', 'sh', '-c', 'echo out; echo err >&2; exit 3'];
+    expect(agt(cwd, ...words, ...line).stderr).toMatch(/^error: not in a git repository/);
+    expect(agt(cwd, ...words, '--if-repo', ...line)).toMatchObject({
+      exitCode: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+    });
+  }
+  expect(run('sh', ['-c', 'ls -A'], { cwd }).stdout).toBe('');
+});
