@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/build.ts'],
-    reporters: ['default', './test/harness/summary.ts'],
+    reporters: ['default', './test/harness/summary.ts', './test/harness/watchdog.ts'],
     setupFiles: ['test/harness/environment.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -22,14 +22,14 @@ test('commands that last show progress on a terminal alone', ({ skip }) => {
   expect(hidden).not.toContain('files');
   expect(onTerminal('session restore s1 --to before', { TERM: 'dumb' })).not.toContain('\u001b');
   write(join(sandbox, 'landed'), 'landed\n');
-  const accepted = onTerminal('accept s1 --keep');
+  const accepted = onTerminal('accept s1 --keep --untracked all');
   expect(accepted).toMatch(
     /\r(reading the sandbox|merging|bringing the worktree along) .*\r\u001b\[Kaccepted s1/s,
   );
   // An editor has the terminal alone.
   const editor = 'echo editor begins; sleep 0.3; echo editor ends; :';
   onTerminal('session unaccept s1');
-  const edited = onTerminal('accept s1 --keep --edit', { GIT_EDITOR: editor });
+  const edited = onTerminal('accept s1 --keep --untracked all --edit', { GIT_EDITOR: editor });
   expect(edited).toMatch(/\u001b\[Keditor begins\s+editor ends\s/);
   expect(onTerminal('du')).toMatch(/\rmeasuring histories: 1 of 1 /);
   expect(onTerminal('remove s1')).toMatch(/\rdeleting files: 1 .*\r\u001b\[Kremoved /s);

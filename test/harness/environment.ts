@@ -1,4 +1,5 @@
 /** The environment of every test file: no configuration of the user, a fixed identity and fixed dates. */
+import './child-deadline.ts';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

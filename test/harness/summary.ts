@@ -16,6 +16,11 @@ export default class Summary implements Reporter {
       if (tests.length === 0 && module.state() === 'failed') count.failed += 1;
     }
     const line = `${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped`;
-    writeFileSync(join(import.meta.dirname, '../../node_modules/.agt-test-summary'), `${line}\n`);
+    writeSummary(line);
   }
+}
+
+/** The line that scripts/test prints last. */
+export function writeSummary(line: string): void {
+  writeFileSync(join(import.meta.dirname, '../../node_modules/.agt-test-summary'), `${line}\n`);
 }
