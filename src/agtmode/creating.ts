@@ -89,18 +89,16 @@ async function createInPlace(
   repository: Repository,
   { checked, id, from, profile, withChanges, replace, snapshots: asked }: Wanted,
 ): Promise<Created> {
-  if (withChanges)
-    throw usageError('a session in place sets your uncommitted work aside', 'leave out --with-changes');
   if (from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
   if (['btrfs', 'zfs', 'overlay', 'agentfs'].includes(asked ?? ''))
     throw usageError('a session in place works in your checkout, which agt does not clone', NO_PROVIDER);
   const snapshots = asked ?? (await snapshotsSetting(context));
-  const request = { id, profile, replace, snapshots, now: context.now() };
+  const request = { id, profile, replace, withChanges, snapshots, now: context.now() };
   await checked;
-  const { record, replaced, setAside, kept } = await newSessionInPlace(repository, request);
+  const { record, replaced, work, kept } = await newSessionInPlace(repository, request);
   for (const line of kept) context.err(`${line}\n`);
   if (replaced !== undefined)
     context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
-  return { record, files: { ...NO_FILES, setAside } };
+  return { record, files: { ...NO_FILES, ...(withChanges ? { taken: work } : { setAside: work }) } };
 }

@@ -2,7 +2,7 @@
 import { formatError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent } from '../running/mark-failed.ts';
-import { type Swept, sweep } from '../running/sweep.ts';
+import { isHalfEnded, type Swept, sweep } from '../running/sweep.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Context } from './context.ts';
 
@@ -25,6 +25,8 @@ export async function reportFailure(
 
 export function sweptLine({ record, reason, error }: Swept): string {
   const id = record.session_id;
+  if (error === undefined && isHalfEnded(record))
+    return `${id}: agt has brought it to its end, because ${reason}\n`;
   if (error === undefined) return `${id}: reverted, because ${reason}; bring it back: agt undo ${id}\n`;
   return `warning: ${id}: not reverted, although ${reason}\n${formatError(error, false)}`;
 }

@@ -49,6 +49,11 @@ export function stashRef(sessionId: string): string {
   return `${STASHES}${sessionId}`;
 }
 
+/** In a repository inside of the user's checkout: the agent's commits there, of a session in place. */
+export function nestedRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}in-place/${sessionId}`;
+}
+
 /** All worktrees share this ref. */
 export const SHARED_STASH = 'refs/stash';
 

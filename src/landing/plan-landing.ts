@@ -17,7 +17,7 @@ import { isAncestor } from './recover.ts';
 import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
-import { SUBMODULE } from './users-side.ts';
+import { isUsersOwn, refuseHidden, SUBMODULE } from './users-side.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(
@@ -38,7 +38,8 @@ export async function planLanding(
   const added = await diffTrees(git, base, chosen.tree, {});
   const untracked = request.committedOnly ? [] : await untrackedAmong(repository, record, added);
   const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
-  const left = added.filter(({ path }) => unwanted.has(path));
+  const isUsers = await isUsersOwn(repository, record);
+  const left = added.filter((change) => unwanted.has(change.path) || isUsers(change));
   const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
   const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);
   const merged =
@@ -56,7 +57,10 @@ export async function planLanding(
     [target.tip, ...(landed === undefined ? [] : [landed])],
     content.head,
   );
-  if (request.keepCommits) await refuseSessionFolders(repository, commits);
+  if (request.keepCommits) {
+    await refuseSessionFolders(repository, commits);
+    refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
+  }
   return {
     target,
     tree: merged.tree,

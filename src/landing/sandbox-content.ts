@@ -20,7 +20,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { requireReadableSandbox } from '../session/sandbox-place.ts';
 import { refuseOperation } from './target.ts';
-import { isUsersRepository, SUBMODULE } from './users-side.ts';
+import { isUsersOwn, SUBMODULE } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
 
 export interface SandboxContent {
@@ -83,7 +83,7 @@ async function uncommittedWork(
 ): Promise<Omit<SandboxContent, 'head'>> {
   const tree = await treeOfFiles(inDirectory(repository.git, record.sandbox), bench);
   const changes = await diffTrees(bench.git, head, tree, {});
-  const isUsers = await isUsersRepository(repository, record);
+  const isUsers = await isUsersOwn(repository, record);
   const users = changes.filter(isUsers);
   if (users.length === 0) return { tree, uncommitted: changes };
   const edits = users.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]);

@@ -65,6 +65,11 @@ export function submodulesDirectory(agtDir: string, sessionId: string): string {
   return join(agtDir, 'modules', sessionId);
 }
 
+/** Copies of the git directories inside of the checkout in which a session works, while it does. */
+export function nestedDirectory(agtDir: string, sessionId: string): string {
+  return join(agtDir, 'nested', sessionId);
+}
+
 /** git's answers about the refs of a session at its last capture. */
 export function knownRefsFile(agtDir: string, sessionId: string): string {
   return join(agtDir, 'refs', sessionId);
@@ -138,6 +143,7 @@ export function questionsPipe(agtDir: string): string {
 export function sessionFiles(agtDir: string, sessionId: string): string[] {
   return [
     submodulesDirectory(agtDir, sessionId),
+    nestedDirectory(agtDir, sessionId),
     statCacheFile(agtDir, sessionId),
     knownRefsFile(agtDir, sessionId),
     timestampFile(agtDir, sessionId),

@@ -15,6 +15,7 @@ import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
 import { ownerIsGone } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isBusy } from '../session/retry.ts';
+import { isEnded } from '../session/state.ts';
 
 export interface Abandoned {
   readonly record: SessionRecord;
@@ -36,8 +37,7 @@ export async function findAbandoned(
   const found: Abandoned[] = [];
   for (const record of listRecords(repository).records) {
     if (only !== undefined && record.session_id !== only) continue;
-    if (!mayRevert(record, repository.settings.autoRevert)) continue;
-    const reason = await reasonToRevert(repository, record, now);
+    const reason = isHalfEnded(record) ? KILLED : await reasonToRevert(repository, record, now);
     if (reason !== undefined) found.push({ record, reason });
   }
   return found;
@@ -59,10 +59,17 @@ export async function sweep(repository: Repository, now: Date, only?: SessionId)
 
 function hasEnded(repository: Repository, { session_id: id }: SessionRecord): boolean {
   const record = readRecord(repository, id);
-  return record === undefined || !isActive(record);
+  return record === undefined || isEnded(record);
 }
 
-/** agt doctor first finishes an operation that was killed. */
+const KILLED = 'the agt that was ending it has died';
+
+/** Its lock tells whether that agt still works. An acceptance is finished by the same command. */
+export function isHalfEnded({ intent }: SessionRecord): boolean {
+  return intent?.operation === 'remove' && intent.outcome !== 'accepted';
+}
+
+/** agt doctor first finishes another operation that was killed. */
 function mayRevert(record: SessionRecord, policy: AutoRevert): boolean {
   if (!isActive(record) || record.intent !== undefined) return false;
   return policy === 'always' || (policy === 'in-place' && record.checkout !== undefined);
@@ -74,7 +81,8 @@ async function reasonToRevert(
   now: Date,
 ): Promise<string | undefined> {
   const { owner, state, state_reason: why } = record;
-  const { keepFailed, sessionTimeout } = repository.settings;
+  const { autoRevert, keepFailed, sessionTimeout } = repository.settings;
+  if (!mayRevert(record, autoRevert)) return undefined;
   const isOwned = owner !== undefined && !ownerIsGone(owner);
   if (isOwned) return undefined;
   if (state === 'failed')
@@ -122,5 +130,6 @@ function showTime(seconds: number): string {
 
 async function revert(repository: Repository, { record, reason }: Abandoned, now: Date): Promise<void> {
   const plan = await planRemoval(repository, record, false);
-  await removeSession(repository, plan, { force: false, now, outcome: 'reverted', reason });
+  const ending = isHalfEnded(record) ? {} : { outcome: 'reverted' as const, reason };
+  await removeSession(repository, plan, { force: false, now, ...ending });
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
 
 test('a filter fails during accept: the other files go back, and doctor ends the rest', () => {
   const repository = makeRepository({ a: 'a\n', 'x.bin': '1\n', '.gitattributes': '*.bin filter=f\n' });
@@ -29,14 +29,15 @@ test('a filter fails during accept: the other files go back, and doctor ends the
   expect(readFileSync(join(repository, 'x.bin'), 'utf8')).toBe('by the agent\n');
 });
 
-test('a hook refuses the merge of sync: agt says so, and undo goes back', () => {
+test('git cannot sign the merge of sync: agt says so, and undo goes back', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
   write(join(sandbox, 'a'), 'by the agent\n');
   git(sandbox, 'commit', '-q', '-a', '-m', 'by the agent');
   const head = git(sandbox, 'rev-parse', 'HEAD');
   write(join(repository, 'b'), 'by the user\n');
   git(repository, 'commit', '-q', '-a', '-m', 'by the user');
-  write(join(repository, '.git/hooks/commit-msg'), '#!/bin/sh\nexit 1\n', 0o755);
+  git(repository, 'config', 'commit.gpgSign', 'true');
+  git(repository, 'config', 'gpg.program', '/bin/false');
   const refused = agt(repository, 'sync', 's1');
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toContain(
@@ -51,8 +52,8 @@ test('accept, reject and remove leave a session in which a command runs; --force
   const { repository, sandbox, folder } = makeSession();
   write(join(sandbox, 'new'), 'by the agent\n');
   const script = ': >started; while [ ! -e stop ]; do sleep 0.05; done';
-  const run = spawn(AGT, ['run', 's1', '--', 'sh', '-c', script], { cwd: repository, stdio: 'ignore' });
-  const ended = new Promise((resolve) => run.on('exit', resolve));
+  const running = spawn(AGT, ['run', 's1', '--', 'sh', '-c', script], { cwd: repository, stdio: 'ignore' });
+  const ended = new Promise((resolve) => running.on('exit', resolve));
   const owner = () =>
     JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8')).owner as unknown;
   try {
@@ -114,13 +115,15 @@ test('in place: accept overlaps with work that was set aside: it says both, and 
   expect(accepted.exitCode).toBe(1);
   expect(accepted.stdout).toMatch(/^accepted s1: 1 file changed/);
   expect(accepted.stderr).toMatch(
-    /could not be put back\nhint: in the way: a\nhint: it is safe; to get it, first move those away, then: git /,
+    /^error: the branch has its own a now; yours, as before session "s1", is set aside, and all else of yours is back\n/,
   );
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('Taken');
-  expect(git(repository, 'show', 'refs/agt/stash/s1:a')).toBe('by the user');
+  const [, show = ''] = /^hint: see it: (.*)$/m.exec(accepted.stderr) ?? [];
+  expect(run('sh', ['-c', show], { cwd: '/' }).stdout).toBe('by the user\n');
   expect(agt(repository, 'doctor').stdout).toContain(
     'work of yours from before this session is still set aside',
   );
-  git(repository, 'update-ref', '-d', 'refs/agt/stash/s1');
+  const [, letGo = ''] = /^hint: when you need it no more: agt (.*)$/m.exec(accepted.stderr) ?? [];
+  expect(run('sh', ['-c', `${AGT} ${letGo}`], { cwd: '/' }).exitCode).toBe(0);
   expect(agt(repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
 });

@@ -153,7 +153,7 @@ async function beginInPlace(
   now: Date,
 ): Promise<boolean> {
   if (user?.worktree === undefined || record !== undefined || !user.settings.autoSession) return false;
-  await newSessionInPlace(user, { id: undefined, profile, now, replace: false });
+  await newSessionInPlace(user, { id: undefined, profile, now, replace: false, withChanges: false });
   return true;
 }
 

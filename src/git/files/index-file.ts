@@ -45,7 +45,8 @@ const STAT_LENGTH = 40;
 /** Offset of the mode in an entry. */
 const MODE_OFFSET = 24;
 const MODE_LENGTH = 4;
-const ASSUME_VALID = 0x8000;
+export const ASSUME_UNCHANGED = 0x8000;
+export const SKIP_WORKTREE = 0x4000;
 /** A second flag word follows. */
 const EXTENDED = 0x4000;
 /** In the second flag word. */
@@ -170,7 +171,7 @@ function readFlags(bytes: Buffer, offset: number, entry: CurrentEntry): number {
   const word = bytes.readUInt16BE(offset);
   const isExtended = (word & EXTENDED) !== 0;
   entry.stage = (word >> 12) & 3;
-  entry.flags = (word & ASSUME_VALID) | (isExtended ? bytes.readUInt16BE(offset + 2) : 0);
+  entry.flags = (word & ASSUME_UNCHANGED) | (isExtended ? bytes.readUInt16BE(offset + 2) : 0);
   return offset + (isExtended ? 4 : 2);
 }
 

@@ -15,17 +15,39 @@ export interface Pack {
 /** The packs of the repository itself, without alternates, sorted by name so that two lists can be compared. */
 export function listPacks(objectsDir: string): Pack[] {
   const dir = join(objectsDir, 'pack');
-  const names = namesIn(dir);
-  const all = new Set(names);
+  const all = new Set(namesIn(dir));
   const packs: Pack[] = [];
-  for (const name of names.filter((name) => /^pack-[0-9a-f]+\.pack$/.test(name)).sort()) {
+  for (const name of packNames(all)) {
     const stat = statIfThere(join(dir, name));
     // git has deleted the pack, or has not written its index yet.
-    if (stat === undefined || !all.has(name.replace(/pack$/, 'idx'))) continue;
+    if (stat === undefined || !hasIndex(name, all)) continue;
     const special = ['keep', 'promisor', 'bitmap'].some((end) => all.has(name.replace(/pack$/, end)));
-    packs.push({ name, bytes: stat.size, special, isPrivate: (stat.mode & 0o077) === 0 });
+    packs.push({ name, bytes: stat.size, special, isPrivate: isPrivate(stat) });
   }
   return packs;
+}
+
+/** A killed git leaves them. `git repack --cruft` fails over one. */
+export function packsWithoutIndex(objectsDir: string): { path: string; isPrivate: boolean }[] {
+  const dir = join(objectsDir, 'pack');
+  const all = new Set(namesIn(dir));
+  return packNames(all).flatMap((name) => {
+    const path = join(dir, name);
+    const stat = hasIndex(name, all) ? undefined : statIfThere(path);
+    return stat === undefined ? [] : [{ path, isPrivate: isPrivate(stat) }];
+  });
+}
+
+function packNames(all: ReadonlySet<string>): string[] {
+  return [...all].filter((name) => /^pack-[0-9a-f]+\.pack$/.test(name)).sort();
+}
+
+function hasIndex(pack: string, all: ReadonlySet<string>): boolean {
+  return all.has(pack.replace(/pack$/, 'idx'));
+}
+
+function isPrivate({ mode }: Stats): boolean {
+  return (mode & 0o077) === 0;
 }
 
 /** A repository from which a filter left objects out; git fetches them when somebody asks for one. */

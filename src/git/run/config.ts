@@ -1,12 +1,13 @@
 /** git's configuration as git itself reads it, from all files and includes, in one call. */
 import { type Git, gitBytes } from './git.ts';
+import { withUsersPrograms } from './programs.ts';
 
 /** Keys as git prints them: section and name in lower case. Every value of a key, in git's order. */
 export type GitConfig = ReadonlyMap<string, readonly string[]>;
 
 export async function readGitConfig(git: Git): Promise<GitConfig> {
   const values = new Map<string, string[]>();
-  const listed = (await gitBytes(git, ['config', '--null', '--list'])).toString();
+  const listed = (await gitBytes(withUsersPrograms(git), ['config', '--null', '--list'])).toString();
   for (const entry of listed.split('\0').filter((text) => text !== '')) {
     const end = entry.indexOf('\n');
     const key = end < 0 ? entry : entry.slice(0, end);

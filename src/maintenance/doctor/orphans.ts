@@ -5,7 +5,7 @@ import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
-import { applySetAside, listSetAside } from '../../session/in-place/set-aside.ts';
+import { aboutSetAside } from '../../session/in-place/set-aside.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { isEnded, type SessionState } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
@@ -43,7 +43,7 @@ export function setAsideWork(records: readonly SessionRecord[], refs: ReadonlySe
       level: 'warning',
       about: ref.slice(STASHES.length),
       problem: 'uncommitted work of yours from before this session is still set aside',
-      mend: `move away what is in the way of its files (${listSetAside(ref)}), then: ${applySetAside(ref)}`,
+      mend: aboutSetAside(ref).join('; '),
     }));
 }
 

@@ -1,5 +1,5 @@
 /** Rewrites packs with git-repack(1). The caller holds the pack lock (repository/layout.ts). */
-import { listPacks, type Pack } from '../../git/objects/object-store.ts';
+import { listPacks, type Pack, packsWithoutIndex } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 
 /** Options that apply whatever the user has configured. */
@@ -22,6 +22,8 @@ export async function rewritePacks(
   expire: string,
 ): Promise<void> {
   const cruft = ['--cruft', `--cruft-expiration=${expire}`];
+  for (const { path, isPrivate } of packsWithoutIndex(objectsDir))
+    await gitText(git, ['index-pack', path], { isPrivate });
   for (const isPrivate of [false, true]) {
     const names = chosen.filter((pack) => pack.isPrivate === isPrivate).map(({ name }) => name);
     if (names.length === 0) continue;

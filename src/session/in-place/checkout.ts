@@ -19,7 +19,6 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import { breakStaleLocks } from '../../git/files/ref-locks.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/run/git.ts';
-import { OPERATION_FILES } from '../../snapshot/git-dir-files.ts';
 import type { LockedSession } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
 
@@ -134,9 +133,4 @@ export function replaceIndex(worktree: string, content: Buffer | undefined, oidL
     closeSync(fd);
   }
   renameSync(lock, index);
-}
-
-/** A merge or rebase that the agent has begun; the last snapshot holds it. */
-export function dropOperation(place: InPlace): void {
-  for (const name of OPERATION_FILES) rmSync(join(gitDir(place), name), { recursive: true, force: true });
 }

@@ -30,7 +30,7 @@ import { requireSandbox } from '../sandbox-place.ts';
 import { gitDir, headBranch, type InPlace, inPlace, pointHead } from './checkout.ts';
 import { isCheckoutGone } from './relocate.ts';
 import { returnToUser } from './return.ts';
-import { applySetAside, dropStash, listSetAside } from './set-aside.ts';
+import { aboutSetAside, dropStash } from './set-aside.ts';
 
 export interface LeftCheckout {
   /** The caller completes the removal with it. If the session comes back later, it gets a sandbox of its own. */
@@ -110,10 +110,7 @@ async function keptWithoutCheckout(
   return new AgtError(
     `${checkout} is gone, so your uncommitted work of before session "${id}" could not be put back`,
     {
-      hints: [
-        `it is safe; see its files: ${listSetAside(ref)}`,
-        `to get it, in a checkout of ${shortBranch(branch)}: ${applySetAside(ref)}`,
-      ],
+      hints: [`it is safe, for a checkout of ${shortBranch(branch)}`, ...aboutSetAside(ref)],
     },
   );
 }

@@ -1,15 +1,28 @@
 /**
  * Repositories inside of the user's checkout: submodules and others. A snapshot holds their files but nothing of their
- * `.git`. So agt notes the HEAD and the index of each one, and puts them back at the end of a session. Commits that the
- * agent has made in one stay under a ref there.
+ * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
+ * has changed or deleted. Commits that the agent has made in one stay under a ref there.
  */
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { nestedRef } from '../../filter/agent-refs.ts';
+import { copyGitDir } from '../../git/files/copy-git-dir.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf, gitFileTarget } from '../../git/files/worktree-git-dir.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { nestedDirectory } from '../../repository/layout.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
 export interface NestedRepository {
@@ -23,11 +36,8 @@ export interface NestedRepository {
   readonly commit?: string | undefined;
   /** A blob, in the repository of the checkout, with the bytes of its index. */
   readonly index?: string | undefined;
-}
-
-/** Where the agent's commits in such a repository stay. */
-function keptIn(id: string): string {
-  return `refs/agt/in-place/${id}`;
+  /** It has another commit than the checkout's own names for it, or changes. */
+  readonly isChanged?: boolean;
 }
 
 /** As Node has it. */
@@ -55,28 +65,82 @@ export async function lookAtRepository(git: Git, checkout: string, path: string)
   };
 }
 
+export async function hasOwnWork(
+  { git, checkout, record }: InPlace,
+  { path, commit }: NestedRepository,
+): Promise<boolean> {
+  if (commit === undefined) return true;
+  const named = await gitAnswer(git, [
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    `${record.from_commit}:${Buffer.from(path, 'latin1')}`,
+  ]);
+  if (named !== commit) return true;
+  const inside = inDirectory(git, directoryOf(checkout, path));
+  return (await gitText(inside, ['status', '--porcelain'])) !== '';
+}
+
+/** Copies of the git directories, in the order of the list. Objects never change: a second name keeps them. */
+export function keepGitDirectories(place: InPlace, repositories: readonly NestedRepository[]): void {
+  const store = storeOf(place);
+  rmSync(store, { recursive: true, force: true });
+  for (const [i, { path }] of repositories.entries()) {
+    const gitDirectory = gitDirOf(directoryOf(place.checkout, path));
+    if (gitDirectory === undefined) continue;
+    makeDirectories(store);
+    copyGitDir(gitDirectory, join(store, String(i)));
+  }
+}
+
+export function dropGitDirectories(place: InPlace): void {
+  rmSync(storeOf(place), { recursive: true, force: true });
+}
+
+function storeOf({ session, record }: InPlace): string {
+  return nestedDirectory(session.repository.agtDir, record.session_id);
+}
+
+/** If the agent has deleted it. No link of the agent leads the way. */
+function bringGitDirectory(place: InPlace, { path, gitFile }: NestedRepository, number: number): void {
+  const directory = directoryOf(place.checkout, path);
+  mkdirSync(directory, { recursive: true });
+  if (realpathSync(directory) !== directoryOf(realpathSync(place.checkout), path)) return;
+  const dotGit = join(directory, '.git');
+  if (gitFile !== undefined && !existsSync(dotGit)) writeFileSync(dotGit, gitFile, { flag: 'wx' });
+  const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);
+  const copy = join(storeOf(place), String(number));
+  if (target === undefined || existsSync(join(target, 'HEAD')) || !existsSync(copy)) return;
+  const half = `${target}.agt-half`;
+  for (const left of [half, target]) rmSync(left, { recursive: true, force: true });
+  mkdirSync(dirname(target), { recursive: true });
+  copyGitDir(copy, half);
+  renameSync(half, target);
+  failurePoint('in place: git directory brought back');
+}
+
 async function storeIndex(git: Git, gitDir: string): Promise<string | undefined> {
   const index = join(gitDir, 'index');
   if (!existsSync(index)) return undefined;
   return gitText(git, ['hash-object', '-w', '--stdin'], { input: readFileSync(index) });
 }
 
-/** The files are back already. False if the agent has deleted its `.git`. */
-export async function putRepositoryBack(place: InPlace, before: NestedRepository): Promise<boolean> {
+/** The files are back already; `number` is its place in the list. False if agt could not bring its `.git` back. */
+export async function putRepositoryBack(
+  place: InPlace,
+  before: NestedRepository,
+  number: number,
+): Promise<boolean> {
   const { git, checkout, record } = place;
-  const directory = directoryOf(checkout, before.path);
-  const dotGit = join(directory, '.git');
   if (before.head === undefined) return true;
-  const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (before.gitFile !== undefined && isThere && !existsSync(dotGit))
-    writeFileSync(dotGit, before.gitFile, { flag: 'wx' });
-  const gitDir = gitDirOf(directory);
-  if (gitDir === undefined) return false;
+  bringGitDirectory(place, before, number);
+  const directory = directoryOf(checkout, before.path);
+  if (gitDirOf(directory) === undefined) return false;
   const now = await lookAtRepository(git, checkout, before.path);
   const inside = inDirectory(git, directory);
   if (now.head !== before.head || now.commit !== before.commit) {
     if (now.commit !== undefined && (await isNew(inside, now.commit, before.commit)))
-      await gitText(inside, ['update-ref', keptIn(record.session_id), now.commit]);
+      await gitText(inside, ['update-ref', nestedRef(record.session_id), now.commit]);
     failurePoint('in place: commits of a submodule kept');
     await putHeadBack(inside, before);
   }

@@ -17,7 +17,7 @@ import { undoCreation } from '../lifecycle/undo-creation.ts';
 import { listRecords, readRecord, type SessionRecord } from '../record.ts';
 import { retryWhileBusy } from '../retry.ts';
 import { inPlace } from './checkout.ts';
-import { applySetAside, enterCheckout, listSetAside } from './set-aside.ts';
+import { aboutSetAside, enterCheckout } from './set-aside.ts';
 
 /** Another agt captures the checkout and switches its branch. */
 const LONGEST_WAIT_MS = 60_000;
@@ -28,6 +28,8 @@ interface InPlaceRequest {
   readonly now: Date;
   /** Revert an earlier session in the same checkout. */
   readonly replace: boolean;
+  /** The agent goes on with the user's uncommitted work. */
+  readonly withChanges: boolean;
   /** A value of fs.snapshots. */
   readonly snapshots?: string | undefined;
 }
@@ -35,8 +37,8 @@ interface InPlaceRequest {
 export interface NewInPlace {
   readonly record: SessionRecord;
   readonly replaced: SessionRecord | undefined;
-  /** Readable paths of the user's uncommitted work, which comes back when the session ends. */
-  readonly setAside: readonly string[];
+  /** Readable paths of the user's uncommitted work. Unless the agent has it, it comes back when the session ends. */
+  readonly work: readonly string[];
   /** Where work is that somebody did after an earlier agt was killed. */
   readonly kept: readonly string[];
 }
@@ -75,7 +77,7 @@ async function begin(
   if (replaced !== undefined) await replace(repository, replaced, request);
   await requireQuiet(repository, checkout);
   const start = await resolveStartPoint(repository, undefined, checkout);
-  let setAside: readonly string[] = [];
+  let work: readonly string[] = [];
   const record = await createSession(repository, {
     id,
     workCommit: start.commit,
@@ -88,10 +90,10 @@ async function begin(
     snapshots: request.snapshots,
     showProgress: false,
     fill: async (created, session) => {
-      setAside = await enterCheckout(inPlace(session, created), request.now);
+      work = await enterCheckout(inPlace(session, created), request.now, request.withChanges);
     },
   });
-  return { record, replaced, setAside, kept };
+  return { record, replaced, work, kept };
 }
 
 /** An agt that was killed while it began or ended a session has left the checkout between two branches. */
@@ -113,11 +115,7 @@ async function requireNothingSetAside({ git }: Repository, id: string): Promise<
   const ref = stashRef(id);
   if ((await resolveObject(git, ref)) === undefined) return;
   throw new AgtError(`${ref} still has uncommitted work of yours from before an earlier session "${id}"`, {
-    hints: [
-      `see its files, and move away what is in their way: ${listSetAside(ref)}`,
-      `then get it back: ${applySetAside(ref)}`,
-      'or choose another id',
-    ],
+    hints: [...aboutSetAside(ref), 'or choose another id'],
   });
 }
 

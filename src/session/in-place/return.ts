@@ -2,22 +2,23 @@
  * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
  * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
  */
+import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { isUnder } from '../../snapshot/folders.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { captureSession } from '../capture-session.ts';
 import type { SessionRecord } from '../record.ts';
 import { deleteLater, type Move, move, planMove } from './bring.ts';
-import { dropOperation, headBranch, type InPlace, putHead, splitPaths } from './checkout.ts';
+import { gitDir, headBranch, type InPlace, putHead, splitPaths } from './checkout.ts';
 import { withHeldByGit } from './held-by-git.ts';
 import { directoryOf, putRepositoryBack } from './nested.ts';
-import { notPutBack, shown } from './set-aside.ts';
+import { replacedByBranch, shown } from './set-aside.ts';
 import { planTarget, type Target } from './target.ts';
-import { indexedPaths, requireUsersSide, type UsersSide } from './users-side.ts';
+import { indexOf, requireUsersSide, type UsersSide } from './users-side.ts';
 
 /** How often agt captures the checkout again if other programs change it meanwhile. */
 const ATTEMPTS = 3;
@@ -30,25 +31,34 @@ export async function returnToUser(place: InPlace, now: Date): Promise<AgtError 
   const { git, record, userBranch } = place;
   const side = await requireUsersSide(git, record);
   const tip = await gitText(git, ['rev-parse', '--verify', `${userBranch}^{commit}`]);
-  const wanted = await planTarget(place, side, { tip, withWork: true });
-  const { conflicts } = wanted;
-  const target = conflicts.length === 0 ? wanted : await planTarget(place, side, { tip, withWork: false });
+  const target = await planTarget(place, side, { tip, withWork: true });
   const inTheWay: string[] = [];
   if ((await headBranch(place)) !== userBranch) {
     inTheWay.push(...(await bringFilesBack(place, side, target, now)));
     failurePoint('in place: files put back');
-    for (const one of side.repositories) {
-      if (target.submodules.has(one.path) || (await putRepositoryBack(place, one))) continue;
+    for (const [i, one] of side.repositories.entries()) {
+      if (target.submodules.has(one.path) || (await putRepositoryBack(place, one, i))) continue;
       inTheWay.push(`sandbox/${one.path}/.git`);
     }
-    dropOperation(place);
+    await putGitFilesBack(place, side);
     await putHead(place, userBranch, target.index);
     failurePoint('in place: returned');
   }
   await deleteAgentFiles(place, side, target);
   failurePoint('in place: agent files removed');
-  if (conflicts.length > 0) return notPutBack(record, conflicts.map(displayPath));
-  return inTheWay.length === 0 ? undefined : notAsBefore(record, side, inTheWay);
+  const { conflicts } = target;
+  if (inTheWay.length > 0) return notAsBefore(record, side, inTheWay);
+  // What was given to the agent has landed with its work.
+  const isExpected = conflicts.length === 0 || (side.isGiven && record.landed !== undefined);
+  return isExpected ? undefined : replacedByBranch(record, conflicts);
+}
+
+/** A merge or rebase of the agent goes, and its sparse checkout. Before the index: git reads its marks by these. */
+async function putGitFilesBack(place: InPlace, { first }: UsersSide): Promise<void> {
+  const { git, userBranch } = place;
+  const before = await readSnapshotMetadata(git, first);
+  const branches = { workBranch: userBranch, snapshotWorkBranch: userBranch };
+  await restoreGitDirFiles(git, gitDir(place), before, branches);
 }
 
 /** @returns the paths that could not be brought back, in the session folder. */
@@ -71,7 +81,7 @@ interface Return extends Move {
 async function planReturn(place: InPlace, side: UsersSide, target: Target): Promise<Return> {
   const { git, record } = place;
   const last = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
-  const tracked = await indexedPaths(git, last);
+  const tracked = new Set((await indexOf(git, last)).map(({ path }) => path));
   const move = await planMove(place, {
     ...(await withHeldByGit(place, last, target)),
     // A build, a cache or a database goes on as the agent leaves it, unless the agent has committed or deleted it.
@@ -88,12 +98,28 @@ function inside(path: string): string {
   return path.slice('sandbox/'.length);
 }
 
-/** New files of the agent's. By now the rules are the user's again, so that those that they ignore stay. */
+/**
+ * New files of the agent's, and those that the user had deleted. By now the rules are the user's again, so that what they
+ * ignore stays. New rules of the agent's go first.
+ */
 async function deleteAgentFiles(place: InPlace, side: UsersSide, target: Target): Promise<void> {
+  await deleteUnignored(place, side, target, (path) => /(^|\/)\.gitignore$/.test(path));
+  await deleteUnignored(place, side, target, () => true);
+}
+
+async function deleteUnignored(
+  place: InPlace,
+  side: UsersSide,
+  target: Target,
+  isMeant: (path: string) => boolean,
+): Promise<void> {
   const { git, checkout } = place;
   const planned = await planReturn(place, side, target);
-  if (planned.later.length === 0) return;
-  const going = new Set(planned.later.filter((path) => planned.tracked.has(inside(path))));
+  if (!planned.later.some(isMeant)) return;
+  const changed = new Set(side.changed);
+  const going = new Set(
+    planned.later.filter((path) => planned.tracked.has(inside(path)) || changed.has(inside(path))),
+  );
   for (const { path } of [{ path: '' }, ...side.repositories]) {
     if (!planned.later.some((one) => path === '' || inside(one).startsWith(`${path}/`))) continue;
     const others = inDirectory(git, directoryOf(checkout, path));
@@ -103,15 +129,14 @@ async function deleteAgentFiles(place: InPlace, side: UsersSide, target: Target)
   await deleteLater(
     place,
     planned,
-    planned.later.filter((path) => going.has(path)),
+    planned.later.filter((path) => going.has(path) && isMeant(path)),
   );
 }
 
 function notAsBefore({ session_id: id, checkout }: SessionRecord, side: UsersSide, paths: readonly string[]) {
-  const [one = ''] = paths;
+  const one = paths.find((path) => !path.endsWith('/.git'));
+  const found = one === undefined ? '' : shellQuote(`${side.first.slice(0, 10)}:${shown(one)}`);
   return new AgtError(`agt could not bring back ${paths.map(shown).join(', ')} in ${checkout}`, {
-    hints: [
-      `as before the session: agt session cat ${id} ${shellQuote(`${side.first.slice(0, 10)}:${shown(one)}`)}`,
-    ],
+    hints: one === undefined ? [] : [`as before the session: agt session cat ${id} ${found}`],
   });
 }

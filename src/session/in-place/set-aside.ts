@@ -20,6 +20,7 @@ import { inPlaceFile } from '../../repository/layout.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { AFTER_THE_SWITCH, BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
 import { captureSession } from '../capture-session.ts';
 import { listPaths, nextTick } from '../lifecycle/delete-folder.ts';
 import type { LockedSession } from '../lock.ts';
@@ -35,11 +36,15 @@ import {
   isIndex,
   putHead,
 } from './checkout.ts';
-import { planTarget } from './target.ts';
+import { dropGitDirectories, keepGitDirectories } from './nested.ts';
+import { planTarget, type Target } from './target.ts';
 import { listUsersSide, readUsersSide, storeUsersSide, type UsersSide } from './users-side.ts';
 
-/** Afterwards the work branch is checked out, without any change. @returns readable paths of what it has set aside. */
-export async function enterCheckout(place: InPlace, now: Date): Promise<string[]> {
+/**
+ * Afterwards the work branch is checked out: without any change, unless the agent is to go on with those of the user.
+ * @returns readable paths of what was not committed
+ */
+export async function enterCheckout(place: InPlace, now: Date, withChanges: boolean): Promise<string[]> {
   const { git, record, session, checkout } = place;
   const active = { ...record, state: 'active' as const };
   await nextTick(sessionFolder(record));
@@ -48,11 +53,12 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<string[]
   const first = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
   const dirty = await dirtyPaths(git);
   await refuseUncaptured(place, first, dirty);
-  const side = await listUsersSide(place, first, dirty);
+  const side = await listUsersSide(place, first, dirty, withChanges);
+  keepGitDirectories(place, side.repositories);
   await writeStash(place, side);
   failurePoint('in place: set aside');
   writeFileAtomic(inPlaceFile(gitDir(place)), record.session_id);
-  const { snapshot, index } = await planTarget(place, side, { tip: record.from_commit, withWork: false });
+  const { snapshot, index } = await planBeginning(place, side);
   const planned = await planMove(place, { from: await readSnapshotMetadata(git, first), to: snapshot });
   for (const step of [() => move(place, planned), () => deleteLater(place, planned, planned.later)]) {
     const { changed, refused } = await step();
@@ -68,6 +74,11 @@ export async function enterCheckout(place: InPlace, now: Date): Promise<string[]
   // The first step of the agent starts from here, not from the user's uncommitted work.
   await captureSession(session, active, { now, label: AFTER_THE_SWITCH });
   return dirty.map(({ path }) => displayPath(path));
+}
+
+/** The agent's. */
+function planBeginning(place: InPlace, side: UsersSide): Promise<Target> {
+  return planTarget(place, side, { tip: place.record.from_commit, withWork: side.isGiven });
 }
 
 /** For a person: a path of the session folder. */
@@ -135,38 +146,58 @@ async function stashTrees(place: InPlace, { untracked }: UsersSide) {
   });
 }
 
-/** For a person: git names what is in the way only after it has put back the rest, and then it cannot try again. */
-export function listSetAside(ref: string): string {
-  return `git stash show --include-untracked --name-only ${ref}`;
+/** For a person: how to see it, to get what the checkout lacks of it, and to let go of it. */
+export function aboutSetAside(ref: string): string[] {
+  return [
+    `see which files it has: git stash show --include-untracked --name-only ${ref}`,
+    `get what your checkout lacks: git show ${ref}^4:sandbox/PATH >PATH; or all of it, where nothing else is changed: ` +
+      `git stash apply --index ${ref}`,
+    `when you need it no more: ${deleteSetAside(ref)}`,
+  ];
 }
 
-/** For a person, when nothing is in the way. The ref stays until git has put the work back. `options` are of git. */
-export function applySetAside(ref: string, options = ''): string {
-  return `git ${options}stash apply --index ${ref} && agt git ${options}update-ref -d ${ref}`;
+function deleteSetAside(ref: string, options = ''): string {
+  return `agt git ${options}update-ref -d ${ref}`;
 }
 
-export async function dropStash({ git, record }: InPlace): Promise<void> {
+export async function dropStash(place: InPlace): Promise<void> {
+  const { git, record } = place;
   const ref = stashRef(record.session_id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
+  dropGitDirectories(place);
 }
 
-export function notPutBack(record: SessionRecord, conflicts: readonly string[]): AgtError {
-  const { session_id: id } = record;
-  const command = applySetAside(stashRef(id), inCheckout(record));
-  return new AgtError(`your uncommitted work of before session "${id}" could not be put back`, {
-    hints: [
-      `in the way: ${conflicts.join(', ')}`,
-      `it is safe; to get it, first move those away, then: ${command}`,
-    ],
-  });
+export function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
+  return new AgtError(
+    `agt could not put back what you had not committed before session "${id}": ${paths.join(', ')} has changed`,
+    { hints: aboutSetAside(stashRef(id)) },
+  );
+}
+
+/** All else is back. */
+export function replacedByBranch(record: SessionRecord, paths: readonly string[]): AgtError {
+  const [one = ''] = paths;
+  const ref = stashRef(record.session_id);
+  const options = inCheckout(record);
+  const path = encodePath(`sandbox/${one}`);
+  return new AgtError(
+    `the branch has its own ${paths.map(displayPath).join(', ')} now; yours, as before session ` +
+      `"${record.session_id}", is set aside, and all else of yours is back`,
+    {
+      hints: [
+        `see it: git ${options}show ${shellQuote(`${ref}^4:${path}`)}`,
+        `when you need it no more: ${deleteSetAside(ref, options)}`,
+      ],
+    },
+  );
 }
 
 /** The files are back, and somebody has changed the index meanwhile. */
 function indexDiffers(record: SessionRecord): AgtError {
   const { session_id: id } = record;
   const [ref, options] = [stashRef(id), inCheckout(record)];
-  const command = `git ${options}read-tree ${ref}^2 && agt git ${options}update-ref -d ${ref}`;
+  const command = `git ${options}read-tree ${ref}^2 && ${deleteSetAside(ref, options)}`;
   return new AgtError(
     `agt left your index as it is now; to get the one of before session "${id}": ${command}`,
   );
@@ -204,11 +235,13 @@ async function putBack(place: InPlace): Promise<UndoneBeginning | undefined> {
   if (side === undefined) return { trouble: undefined };
   const isOnWork = (await headBranch(place)) === record.work_branch;
   if (isOnWork && (await resolveObject(git, userBranch)) !== base) return undefined;
-  const emptied = await planTarget(place, side, { tip: base, withWork: false });
+  const emptied = await planBeginning(place, side);
   const before = await planTarget(place, side, { tip: base, withWork: true });
   // agt knows by content which of the two states each file is in.
   const planned = await planMove(place, { from: emptied.snapshot, to: before.snapshot });
-  const staged = (await runGit(git, ['diff-index', '--cached', '--quiet', base, '--'])).exitCode !== 0;
+  const staged = side.isGiven
+    ? !isIndex(place, before.index)
+    : (await runGit(git, ['diff-index', '--cached', '--quiet', base, '--'])).exitCode !== 0;
   const inTheWay = changedSince(planned);
   if (isOnWork && (staged || inTheWay.length > 0)) return undefined;
   if (inTheWay.length > 0) return { trouble: notPutBack(record, inTheWay.map(shown)) };

@@ -6,11 +6,11 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/index-copy.ts';
-import { parseIndex } from '../../git/files/index-file.ts';
+import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import { parseRawDiff } from '../../git/objects/raw-diff.ts';
-import { editIndex, editTree, withIndex } from '../../git/objects/scratch-index.ts';
+import { editIndex, editTree, type IndexEdit, withIndex } from '../../git/objects/scratch-index.ts';
 import { type Git, gitBytes, gitText } from '../../git/run/git.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
@@ -24,15 +24,14 @@ export interface Target {
   readonly snapshot: SnapshotMetadata;
   /** Undefined if there was none. */
   readonly index: Buffer | undefined;
-  /** Submodules that the new commits change: they stay as the agent leaves them. */
+  /** Submodules that the new commits change, and the user had not: they stay as the agent leaves them. */
   readonly submodules: ReadonlySet<string>;
-  /** The user's paths that the new commits change as well. */
+  /** The user's paths that the new commits change as well: the target has those of the commits. */
   readonly conflicts: readonly string[];
 }
 
 const SUBMODULE = '160000';
 const LINK = '120000';
-const SKIP_WORKTREE = 0x4000;
 
 /** `tip`: the commit of the branch. `withWork`: with the user's uncommitted work. */
 export async function planTarget(
@@ -45,7 +44,9 @@ export async function planTarget(
   const raw = (await readObject(git, `${side.first}:_/index`))?.content ?? Buffer.alloc(0);
   const base = record.from_commit;
   const landed = tip === base ? [] : await diff(git, ['diff-tree', '-r', base, tip]);
+  const own = new Set(side.repositories.filter((one) => one.isChanged).map(({ path }) => path));
   const submodules = new Set(landed.filter(isSubmodule).map(({ path }) => path));
+  for (const path of own) submodules.delete(path);
   if (withWork && landed.length === 0)
     return { snapshot: first, index: raw.length === 0 ? undefined : raw, submodules, conflicts: [] };
   return withIndexCopy(gitDir(place), raw, async (copy) => {
@@ -53,13 +54,20 @@ export async function planTarget(
     mkdirSync(worktree);
     const scratch = inScratch(git, gitDir(place), copy, worktree);
     if (raw.length === 0) await gitText(scratch, ['read-tree', '--empty']);
+    const conflicts = new Set<string>();
     if (!withWork) {
       await gitText(scratch, ['read-tree', '--reset', base]);
       await forgetStat(scratch, copy, base.length / 2, side.changed);
     } else {
       const staged = await diff(scratch, ['diff-index', '--cached', base]);
-      const conflicts = stagedConflicts(staged, landed);
-      if (conflicts.length > 0) return { snapshot: first, index: undefined, submodules, conflicts };
+      const found = conflictsOf(entriesOf(staged), entriesOf(landed));
+      for (const path of found) conflicts.add(path);
+      const edits = staged.filter(({ path }) => found.has(path));
+      await editIndex(
+        scratch,
+        edits.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]),
+        base.length,
+      );
     }
     // The worktree is empty, which git takes for unchanged. It heeds a sparse checkout this way.
     if (landed.length > 0)
@@ -68,8 +76,10 @@ export async function planTarget(
     const changed = withWork ? [] : [...side.changed, ...side.untracked];
     const paths = [...changed, ...landed.filter((one) => !isSubmodule(one)).map(({ path }) => path)];
     const files = await writtenFiles(scratch, index, base.length / 2, paths);
-    const conflicts = withWork ? await fileConflicts(git, side, files) : [];
-    return { snapshot: await edited(git, first, files, copy), index, submodules, conflicts };
+    if (withWork) for (const path of await fileConflicts(git, side, files)) conflicts.add(path);
+    const wanted = new Map([...conflicts].map((path) => [path, undefined] as const));
+    const snapshot = await edited(git, first, new Map([...wanted, ...files]), copy);
+    return { snapshot, index, submodules, conflicts: [...conflicts].sort() };
   });
 }
 
@@ -157,32 +167,31 @@ export async function edited(
   return { ...snapshot, commit: tree, modes: { ...snapshot.modes, others } };
 }
 
-/** The user has staged something, and the new commits have something else there. */
-function stagedConflicts(staged: readonly DiffEntry[], landed: readonly DiffEntry[]): string[] {
-  const newer = new Map(landed.map(({ path, after }) => [path, after]));
-  return staged
-    .filter(({ path, after }) => newer.has(path) && !isSame(after, newer.get(path)))
-    .map(({ path }) => path);
+function entriesOf(changes: readonly DiffEntry[]): Files {
+  return new Map(changes.map(({ path, after }) => [path, after]));
+}
+
+/** Paths of the user's side that cannot stay beside what has landed: a file may be where the other has a directory. */
+function conflictsOf(own: Files, landed: Files): Set<string> {
+  const found = new Set<string>();
+  for (const [path, entry] of own) {
+    if (landed.has(path) && !isSame(entry, landed.get(path))) found.add(path);
+    if (entry !== undefined && parentDirectories(path).some((parent) => landed.get(parent) !== undefined))
+      found.add(path);
+  }
+  for (const [path, entry] of landed)
+    if (entry !== undefined)
+      for (const parent of parentDirectories(path)) if (own.get(parent) !== undefined) found.add(parent);
+  return found;
 }
 
 function isSame(a: Partial<TreeEntry> | undefined, b: Partial<TreeEntry> | undefined): boolean {
   return a?.oid === b?.oid && a?.mode === b?.mode;
 }
 
-/** `landed`: as git would write them. A file may also be where the other side has a directory. */
-async function fileConflicts(git: Git, side: UsersSide, landed: Files): Promise<string[]> {
+/** `landed`: as git would write them. */
+async function fileConflicts(git: Git, side: UsersSide, landed: Files): Promise<Set<string>> {
   const { files } = await readSnapshotTree(git, side.first);
-  const found = new Set<string>();
-  for (const path of [...side.changed, ...side.untracked]) {
-    const own = files.get(`sandbox/${path}`);
-    if (landed.has(path) && !isSame(own, landed.get(path))) found.add(path);
-    const above = parentDirectories(path).find((parent) => landed.get(parent) !== undefined);
-    if (own !== undefined && above !== undefined) found.add(above);
-  }
-  const work = new Set([...side.changed, ...side.untracked].filter((path) => files.has(`sandbox/${path}`)));
-  for (const [path, entry] of landed) {
-    const above = entry && parentDirectories(path).find((parent) => work.has(parent));
-    if (above !== undefined) found.add(above);
-  }
-  return [...found].sort();
+  const own = [...side.changed, ...side.untracked];
+  return conflictsOf(new Map(own.map((path) => [path, files.get(`sandbox/${path}`)])), landed);
 }

@@ -8,15 +8,16 @@ import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { jsonPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
-import { parseIndex } from '../../git/files/index-file.ts';
+import { ASSUME_UNCHANGED, type IndexEntry, parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitText } from '../../git/run/git.ts';
 import { statCacheFile } from '../../repository/layout.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { type SessionRecord, sessionFolder } from '../record.ts';
 import type { DirtyPath, InPlace } from './checkout.ts';
-import { lookAtRepository, type NestedRepository } from './nested.ts';
+import { hasOwnWork, lookAtRepository, type NestedRepository } from './nested.ts';
 
 /** Paths are relative to the checkout and hold one byte per character. */
 export interface UsersSide {
@@ -27,8 +28,12 @@ export interface UsersSide {
   readonly untracked: readonly string[];
   /** All other files that git does not track, with their mtime in seconds. */
   readonly ignored: ReadonlyMap<string, number>;
+  /** Tracked files that differ from the index, marked skip-worktree or assume-unchanged. The agent has them as they are. */
+  readonly hidden: readonly string[];
   /** Submodules too. */
   readonly repositories: readonly NestedRepository[];
+  /** The agent works on with what is not committed: none of it is set aside. */
+  readonly isGiven: boolean;
 }
 
 /** In the tree of a commit, which the commit of what is set aside has as its last parent. */
@@ -40,13 +45,20 @@ export async function listUsersSide(
   place: InPlace,
   first: string,
   dirty: readonly DirtyPath[],
+  isGiven: boolean,
 ): Promise<UsersSide> {
   const { git, session, record, checkout } = place;
   const { skipped } = await readSnapshotMetadata(git, first);
   const inside = skipped.filter((path) => path.startsWith(PREFIX) && path.endsWith('/.git'));
   const paths = inside.map((path) => path.slice(PREFIX.length, -'/.git'.length));
-  const repositories = await Promise.all(paths.map((path) => lookAtRepository(git, checkout, path)));
-  const tracked = await indexedPaths(git, first);
+  const repositories = await Promise.all(
+    paths.map(async (path) => {
+      const found = await lookAtRepository(git, checkout, path);
+      return { ...found, isChanged: await hasOwnWork(place, found) };
+    }),
+  );
+  const index = await indexOf(git, first);
+  const tracked = new Set(index.map(({ path }) => path));
   const others = new Set([...dirty.map(({ path }) => path), ...paths]);
   const files = readStatCache(statCacheFile(session.repository.agtDir, record.session_id))?.files;
   const ignored = new Map<string, number>();
@@ -61,7 +73,8 @@ export async function listUsersSide(
   }
   const untracked = dirty.filter(({ isUntracked }) => isUntracked).map(({ path }) => path);
   const changed = dirty.filter(({ isUntracked }) => !isUntracked).map(({ path }) => path);
-  return { first, changed, untracked, ignored, repositories };
+  const hidden = await hiddenChanges(git, first, index);
+  return { first, changed, untracked, ignored, hidden, repositories, isGiven };
 }
 
 /** The stat cache has no times of files that changed within the last tick of the clock. */
@@ -70,19 +83,31 @@ function mtimeOnDisk(record: SessionRecord, path: string): number {
   return lstatSync(Buffer.from(name, 'latin1'), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 }
 
-/** The paths of the index of a snapshot. */
-export async function indexedPaths(git: Git, snapshot: string): Promise<Set<string>> {
+/** The entries of the index of a snapshot. */
+export async function indexOf(git: Git, snapshot: string): Promise<IndexEntry[]> {
   const index = await readObject(git, `${snapshot}:_/index`);
-  if (index === undefined || index.content.length === 0) return new Set();
-  return new Set(parseIndex(index.content, snapshot.length / 2).entries.map(({ path }) => path));
+  if (index === undefined || index.content.length === 0) return [];
+  return parseIndex(index.content, snapshot.length / 2).entries;
+}
+
+/** git says nothing of a change in a file that is marked so. */
+async function hiddenChanges(git: Git, first: string, index: readonly IndexEntry[]): Promise<string[]> {
+  const marked = index.filter(({ flags }) => (flags & (ASSUME_UNCHANGED | SKIP_WORKTREE)) !== 0);
+  if (marked.length === 0) return [];
+  const { files } = await readSnapshotTree(git, first);
+  return marked
+    .filter(({ path, oid }) => (files.get(`sandbox/${path}`)?.oid ?? oid) !== oid)
+    .map(({ path }) => path);
 }
 
 /** @returns a tree that holds the list, and the indexes that it names. */
 export async function storeUsersSide(git: Git, side: UsersSide): Promise<string> {
   const list = {
+    isGiven: side.isGiven,
     changed: side.changed.map(jsonPath),
     untracked: side.untracked.map(jsonPath),
     ignored: Array.from(side.ignored, ([path, mtime]) => [jsonPath(path), mtime]),
+    hidden: side.hidden.map(jsonPath),
     repositories: side.repositories.map((one) => ({ ...one, path: jsonPath(one.path) })),
   };
   const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(list) });
@@ -105,9 +130,11 @@ export async function readUsersSide(
   const list = JSON.parse(found.content.toString());
   return {
     first: await gitText(git, ['rev-parse', '--verify', `${ref}^4`]),
+    isGiven: list.isGiven,
     changed: list.changed.map(pathFromJson),
     untracked: list.untracked.map(pathFromJson),
     ignored: new Map(list.ignored.map(([path, mtime]: [string, number]) => [pathFromJson(path), mtime])),
+    hidden: list.hidden.map(pathFromJson),
     repositories: list.repositories.map((one: NestedRepository) => ({
       ...one,
       path: pathFromJson(one.path),

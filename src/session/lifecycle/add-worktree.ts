@@ -1,9 +1,10 @@
-/** Registers the sandbox of a new session as a worktree of git. */
+/** Registers the sandbox of a new session as a worktree of git. It has the user's files, so the user's hooks run. */
 import { availableParallelism } from 'node:os';
 import { AgtError, EXIT } from '../../errors.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { mendWorktrees } from '../../git/files/worktree-registrations.ts';
 import type { GitConfig } from '../../git/run/config.ts';
+import { withUsersPrograms } from '../../git/run/programs.ts';
 import { runWorktree } from '../../git/run/run-worktree.ts';
 import type { LockedSession } from '../lock.ts';
 import type { SessionRecord } from '../record.ts';
@@ -28,7 +29,8 @@ export async function addWorktree(
   const workers = wanted.checkOut ? ownWorkers(config) : [];
   const tree = [record.sandbox, shortBranch(record.work_branch)];
   const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
-  const run = await runWorktree(repository.git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
+  const git = wanted.checkOut ? withUsersPrograms(repository.git) : repository.git;
+  const run = await runWorktree(git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
   if (run.exitCode !== 0) {
     throw new AgtError(`git could not create the sandbox ${record.sandbox}`, {
       hints: run.stderr.split('\n').filter((line) => line !== ''),

@@ -7,7 +7,7 @@ import { cleanCheckout } from '../squash.ts';
 import type { InPlaceLife, Stay } from './in-place-life.ts';
 import { type End, faultsOf } from './returned.ts';
 
-export const IN_THE_WAY = /could not be put back/;
+export const IN_THE_WAY = /the branch has its own /;
 
 /** Before the end. */
 export interface Last {
@@ -64,7 +64,7 @@ export function endOf(life: InPlaceLife, stay: Stay, last: Last, after: Facts, o
 }
 
 /** main has the same paths by now. The work is whole under its ref, and the user drops it here. */
-function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output }: End): void {
+function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, after }: End): void {
   const dirty = dirtyPaths(stay.start);
   if (tip === base || !overlap(dirty, changedPaths(root, base, tip)))
     throw new Error(`nothing is in the way, but agt did not put the work back: ${output}`);
@@ -74,6 +74,13 @@ function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output }: End):
     (path) => /^(file|link)/.test(stay.start.get(`file ${path}`) ?? '') && !held.has(path),
   );
   if (lost.length > 0) throw new Error(`${ref} lacks ${JSON.stringify(lost)}`);
+  const changed = changedPaths(root, base, tip);
+  const free = dirty.filter((path) => !overlap([path], changed));
+  const keys = free.flatMap((path) => [`file ${path}`, `index 0 ${path}`]);
+  report(
+    keys.filter((key) => after.get(key) !== stay.start.get(key)),
+    'nothing is in the way of these, and they are not as before',
+  );
   life.git('reset', '-q', '--hard');
   life.git('update-ref', '-d', ref);
 }

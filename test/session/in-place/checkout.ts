@@ -1,8 +1,9 @@
 /** A checkout of a user, an agent that works in it, and everything that must come back. */
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { snapshotFolder } from '../../harness/session.ts';
-import { agtOk, git, makeRepository, write } from '../../harness/world.ts';
+import { agtOk, git, makeRepository, REAL_GIT, run, write } from '../../harness/world.ts';
 
 export const FILES = {
   '.gitignore': '*.o\n',
@@ -78,4 +79,11 @@ export function work(repository: string): void {
   write(join(repository, 'left/over'), 'left over\n');
   rmSync(join(repository, 'b'));
   agtOk(repository, 'session', 'record', '--tool', 'Edit', '--summary', 'work');
+}
+
+const KILLABLE = join(import.meta.dirname, '../../../dist/failure-points/main.cjs');
+
+export function killedAt(point: string, repository: string, ...args: string[]): void {
+  const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, ...args], { cwd: repository, env }).exitCode).toBe(null);
 }

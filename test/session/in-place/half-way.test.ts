@@ -15,9 +15,7 @@ import {
   runsAsGit,
   write,
 } from '../../harness/world.ts';
-import { busyCheckout, FILES, look, metadata } from './checkout.ts';
-
-const KILLABLE = join(import.meta.dirname, '../../../dist/failure-points/main.cjs');
+import { busyCheckout, FILES, killedAt, look, metadata } from './checkout.ts';
 
 const BEGIN = ['session', 'new', 's1', '--working-copy', 'in-place'];
 
@@ -67,11 +65,6 @@ test('where agt cannot go back, session and work stay, and agt says how to go on
   expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
-function killedAt(point: string, repository: string, ...args: string[]): void {
-  const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
-  expect(run(process.execPath, [KILLABLE, ...args], { cwd: repository, env }).exitCode).toBe(null);
-}
-
 test('killed half way, and the user goes on: doctor loses no edit, and names the place of those that cannot stay', () => {
   const repository = busyCheckout();
   write(join(repository, 'clean'), 'clean\n');
@@ -111,7 +104,9 @@ test('killed half way, and the user goes on: doctor loses no edit, and names the
   // On the user's branch the edit stays, and the work of before waits.
   killedAt('in place: set aside', repository, ...BEGIN);
   write(join(repository, 'a'), 'edited\n');
-  expect(agt(repository, 'doctor', '--fix').stdout).toContain('could not be put back');
+  expect(agt(repository, 'doctor', '--fix').stdout).toMatch(
+    /agt could not put back what you had not committed before session "s1": a has changed/,
+  );
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('edited\n');
   expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);
   expect(git(repository, 'show', 'refs/agt/stash/s1:a')).toBe('changed');

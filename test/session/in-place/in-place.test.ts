@@ -80,15 +80,17 @@ test('new commits on the user branch: what was set aside comes back on top, or s
   const outcome = agt(repository, 'remove', 's2');
   expect(outcome.exitCode).toBe(1);
   expect(outcome.stderr).toBe(
-    `error: your uncommitted work of before session "s2" could not be put back\nhint: in the way: a\n` +
-      `hint: it is safe; to get it, first move those away, then: git -C ${repository} stash apply --index refs/agt/stash/s2 ` +
-      `&& agt git -C ${repository} update-ref -d refs/agt/stash/s2\n`,
+    'error: the branch has its own a now; yours, as before session "s2", is set aside, and all else of yours is back\n' +
+      `hint: see it: git -C ${repository} show refs/agt/stash/s2^4:sandbox/a\n` +
+      `hint: when you need it no more: agt git -C ${repository} update-ref -d refs/agt/stash/s2\n`,
   );
   expect(metadata(repository, 's2').state).toBe('removed');
-  expect(git(repository, 'status', '--porcelain')).toBe('');
+  const but = look(repository);
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('landed too\n');
-  run(REAL_GIT, ['stash', 'apply', 'refs/agt/stash/s2'], { cwd: repository });
-  expect(readFileSync(join(repository, 'new dir/untracked \n name'), 'utf8')).toBe('untracked\n');
+  expect(git(repository, 'show', 'refs/agt/stash/s2^4:sandbox/a')).toBe('changed');
+  for (const { files } of [after, but]) files.delete('project/a');
+  expect(but.files).toEqual(after.files);
+  expect(but.status).toBe(after.status.replace('M a\n', ''));
 });
 
 test('the agent leaves a merge in progress, another branch, or a file in the place of a directory', () => {

@@ -1,5 +1,6 @@
 import { AgtError, EXIT } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
+import { isHalfEnded } from '../../../running/sweep.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { defineCommand } from '../../command-line/command.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
@@ -21,7 +22,14 @@ export const sessionFail = defineCommand({
   run: async (args, context) => {
     const repository = await context.repository();
     const record = findSession(repository, givenSession(args), context.cwd);
-    if (!isActive(record)) throw new AgtError(`session "${record.session_id}" is already ${record.state}`);
+    if (!isActive(record) && !isHalfEnded(record)) {
+      throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
+        hints:
+          record.intent === undefined
+            ? []
+            : ['an agt was killed meanwhile; finish its work: agt doctor --fix'],
+      });
+    }
     await reportFailure(context, repository, record, args.reason);
     return EXIT.done;
   },
