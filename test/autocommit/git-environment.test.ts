@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, manifestOf, sessionIn, snapshotTree } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
 import { AGT, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { expectSound } from './expect-sound.ts';
 
@@ -36,7 +37,7 @@ describe('variables that point git elsewhere', () => {
     readFileSync(join(elsewhere, '.git/index')).toString('latin1'),
   ];
 
-  test.for([...Object.keys(VARIABLES), 'all of them'])('%s', (name) => {
+  test.for(ofToday([...Object.keys(VARIABLES), 'all of them']))('%s', (name) => {
     const session = makeSession({ 'a.txt': 'a\n' });
     autocommit(session);
     write(join(session.sandbox, 'a.txt'), 'aa\n');

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
 import { agtOk, git, run } from '../harness/world.ts';
 
 /** 4,200 bytes and more below the session folder: names as long as they can be, and as many as fit. */
@@ -33,7 +34,7 @@ const READ = `console.log(fs.readdirSync('.').sort().map((name) => {
   }).join(''));`;
 const WRITTEN = 'file 644 deep\nlink 777 fileprogram 755 #!/bin/sh\n\n';
 
-test.each(SHAPES)('%s', (_, names) => {
+test.each(ofToday(SHAPES))('%s', (_, names) => {
   const session = makeSession();
   const { sandbox, repository } = session;
   autocommit(session, '--label', 'before');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithOpenFiles } from '../harness/privileges.ts';
 import { makeSession } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
 import { agtOk, git, write } from '../harness/world.ts';
 
 /** With fewer, Node does not start. */
@@ -22,7 +23,7 @@ const COMMANDS = [
   ['gc', '--prune=now'],
 ];
 
-test.each(COMMANDS)('agt %s %s', { timeout: 120_000 }, (...command) => {
+test.each(ofToday(COMMANDS))('agt %s %s', { timeout: 120_000 }, (...command) => {
   const { repository, sandbox } = makeSession({ a: '0\n' });
   for (const state of [1, 2, 3]) {
     write(join(sandbox, 'a'), `${state}\n`);

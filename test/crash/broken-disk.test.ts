@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, snapshotTree, type TestSession } from '../harness/session.ts';
 import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
+import { ofToday } from '../harness/today.ts';
 import { AGT, agtOk, git, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
 import { leftovers } from './aftermath.ts';
 
@@ -32,11 +33,13 @@ function changed(): TestSession {
 const tip = ({ repository }: TestSession) => git(repository, 'rev-parse', 'agtsessions/s1');
 
 describe('a file that cannot be read keeps its last version, and agt names it', () => {
-  test.for([
-    ['a file', 'bad', ['read:error=EIO', 'pread64:error=EIO'], 'sandbox/bad', 'bad\n'],
-    ['the place of a file', 'bad', ['statx:error=EIO'], 'sandbox/bad', 'bad\n'],
-    ['a directory', 'd', ['getdents64:error=EIO'], 'sandbox/d', undefined],
-  ] as const)('%s', ([, path, rules, named, kept], { skip }) => {
+  test.for(
+    ofToday([
+      ['a file', 'bad', ['read:error=EIO', 'pread64:error=EIO'], 'sandbox/bad', 'bad\n'],
+      ['the place of a file', 'bad', ['statx:error=EIO'], 'sandbox/bad', 'bad\n'],
+      ['a directory', 'd', ['getdents64:error=EIO'], 'sandbox/d', undefined],
+    ] as const),
+  )('%s', ([, path, rules, named, kept], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
     // Makes agt list the directory again.
@@ -59,14 +62,16 @@ describe('a file that cannot be read keeps its last version, and agt names it', 
 });
 
 describe('a failed write leaves the old snapshot or the new one, and nothing else', () => {
-  test.for([
-    ['the lock', 'link', 1],
-    ['the pack', 'fsync', 1],
-    ['its index', 'fsync', 2],
-    ['the refs', 'fsync', 3],
-    ['the name of the first ref', 'rename', 1],
-    ['the name of the second', 'rename', 2],
-  ] as const)('%s', ([, call, n], { skip }) => {
+  test.for(
+    ofToday([
+      ['the lock', 'link', 1],
+      ['the pack', 'fsync', 1],
+      ['its index', 'fsync', 2],
+      ['the refs', 'fsync', 3],
+      ['the name of the first ref', 'rename', 1],
+      ['the name of the second', 'rename', 2],
+    ] as const),
+  )('%s', ([, call, n], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
     const before = tip(session);
@@ -83,11 +88,13 @@ describe('a failed write leaves the old snapshot or the new one, and nothing els
 });
 
 describe('a note for the next autocommit that cannot be written costs a warning', () => {
-  test.for([
-    ['the stat cache', 'scan/s1'],
-    ['the known refs', 'refs/s1'],
-    ['the timestamp', 'timestamps/s1'],
-  ] as const)('%s', ([what, path], { skip }) => {
+  test.for(
+    ofToday([
+      ['the stat cache', 'scan/s1'],
+      ['the known refs', 'refs/s1'],
+      ['the timestamp', 'timestamps/s1'],
+    ] as const),
+  )('%s', ([what, path], { skip }) => {
     skip(!straceWorks, NO_STRACE);
     const session = changed();
     const outcome = failing(
@@ -110,11 +117,13 @@ describe('a note for the next autocommit that cannot be written costs a warning'
   });
 });
 
-test.for([
-  ['a directory is made', 'mkdir', 1, /^warning: d.* was not restored: .*: i\/o error/m],
-  ['a file is renamed', 'rename', 5, /^warning: bad was not restored: .*: i\/o error/m],
-  ['its result is recorded', 'rename', 12, /^error: .*: i\/o error/m],
-] as const)('a restore that fails while %s succeeds the next time', ([, call, n, message], { skip }) => {
+test.for(
+  ofToday([
+    ['a directory is made', 'mkdir', 1, /^warning: d.* was not restored: .*: i\/o error/m],
+    ['a file is renamed', 'rename', 5, /^warning: bad was not restored: .*: i\/o error/m],
+    ['its result is recorded', 'rename', 12, /^error: .*: i\/o error/m],
+  ] as const),
+)('a restore that fails while %s succeeds the next time', ([, call, n, message], { skip }) => {
   skip(!straceWorks, NO_STRACE);
   const session = changed();
   const before = tip(session);
@@ -134,7 +143,7 @@ test.for([
   expect(agtOk(session.repository, 'doctor')).toContain('nothing is wrong');
 });
 
-test.for(['refs/heads/team', 'logs/refs/heads', 'worktrees'])(
+test.for(ofToday(['refs/heads/team', 'logs/refs/heads', 'worktrees']))(
   'agt gc deletes nothing if .git/%s cannot be listed',
   (path, { skip }) => {
     skip(!straceWorks, NO_STRACE);

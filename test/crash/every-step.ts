@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ofToday } from '../harness/today.ts';
 import { agt, makeTempDir } from '../harness/world.ts';
 import { attack, doctorMends, nextCommandsWork, Stage, storeIsWhole } from './aftermath.ts';
 import type { Place, Scene } from './scenes.ts';
@@ -37,7 +38,7 @@ export function sameCommandWorks({ repository }: Place, command: readonly string
 
 /** `wanted`: names of steps; other commands are killed at the others. */
 export function killAtEveryStep(scenes: readonly Scene[], wanted = /./): void {
-  test.each(scenes)('$name', { timeout: 300_000 }, async (scene) => {
+  test.each(ofToday(scenes))('$name', { timeout: 300_000 }, async (scene) => {
     const stage = new Stage(scene);
     const { place } = stage;
     const list = join(makeTempDir('points'), 'list');

@@ -1,5 +1,6 @@
 /** Every command killed at arbitrary times, also in the middle of a step: agt alone, or agt and git. */
 import { expect, test } from 'vitest';
+import { ofToday } from '../harness/today.ts';
 import { AGT } from '../harness/world.ts';
 import { attack, nextCommandsWork, recovers, Stage } from './aftermath.ts';
 import { LANDING_SCENES } from './landing-scenes.ts';
@@ -11,7 +12,7 @@ const MOST_ROUNDS = 20 * KILLS;
 /** No command does anything before this time. */
 const EARLIEST_MS = 60;
 
-test.each([...SCENES, ...LANDING_SCENES])(
+test.each(ofToday([...SCENES, ...LANDING_SCENES]))(
   `$name, killed ${KILLS} times`,
   { timeout: 300_000 },
   async (scene) => {

@@ -6,6 +6,7 @@ import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { NO_STRACE, straceWorks } from '../harness/strace.ts';
+import { ofToday } from '../harness/today.ts';
 import { makeTempDir, REAL_GIT, write } from '../harness/world.ts';
 import { attack, doctorMends, Stage, storeIsWhole } from './aftermath.ts';
 import { sameCommandWorks } from './every-step.ts';
@@ -94,7 +95,7 @@ function spread(positions: readonly Position[]): { readonly wanted: number; read
 
 beforeEach(({ skip }) => skip(!straceWorks, NO_STRACE));
 
-test.each<Scene>([...SCENES, ...LANDING_SCENES])('$name', { timeout: 3_600_000 }, async (scene) => {
+test.each<Scene>(ofToday([...SCENES, ...LANDING_SCENES]))('$name', { timeout: 3_600_000 }, async (scene) => {
   const stage = new Stage(scene);
   const { place } = stage;
   const git = new KillingGit();

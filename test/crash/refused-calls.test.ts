@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
+import { ofToday } from '../harness/today.ts';
 import { AGT, makeTempDir, type Outcome } from '../harness/world.ts';
 import { recovers, Stage } from './aftermath.ts';
 import { type Place, SCENES } from './scenes.ts';
@@ -34,7 +35,7 @@ function refused(
   return readFileSync(log, 'latin1').includes('(INJECTED)') ? outcome : undefined;
 }
 
-test.for(SCENES)('$name', { timeout: WANTED === 'all' ? 3_600_000 : 300_000 }, (scene, { skip }) => {
+test.for(ofToday(SCENES))('$name', { timeout: WANTED === 'all' ? 3_600_000 : 300_000 }, (scene, { skip }) => {
   const { command } = scene;
   skip(!straceWorks, NO_STRACE);
   const stage = new Stage(scene);

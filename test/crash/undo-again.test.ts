@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
 import { agt, agtOk, REAL_GIT, run, write } from '../harness/world.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
@@ -21,7 +22,7 @@ const CASES = (['undo', 'redo'] as const).flatMap((by) => [
   { point: IN_THE_MIDDLE, by, how: 'by doctor' },
 ]);
 
-test.each(CASES)('$by killed at "$point", finished $how', ({ point, by, how }) => {
+test.each(ofToday(CASES))('$by killed at "$point", finished $how', ({ point, by, how }) => {
   const { repository, sandbox } = makeSession();
   const isAt = (state: number) => {
     for (const name of ['a', 'b', 'c'])
@@ -67,12 +68,14 @@ test('a killed undo is finished only if nothing was captured since', () => {
 
 const HALVES = ['3\n', '2\n'];
 
-test.each([
-  ['checkout: file written#1', ['2\n', '2\n']],
-  [IN_THE_MIDDLE, HALVES],
-  ['restore: brought back#1', ['3\n', '3\n']],
-  ['restore: compared#1', ['3\n', '3\n']],
-])('after a redo killed at "%s", an undo goes back to where it began, and a redo does it', (point, left) => {
+test.each(
+  ofToday([
+    ['checkout: file written#1', ['2\n', '2\n']],
+    [IN_THE_MIDDLE, HALVES],
+    ['restore: brought back#1', ['3\n', '3\n']],
+    ['restore: compared#1', ['3\n', '3\n']],
+  ]),
+)('after a redo killed at "%s", an undo goes back to where it began, and a redo does it', (point, left) => {
   const { repository, sandbox } = makeSession();
   const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
   for (const text of ['1\n', '2\n', '3\n', '4\n']) {

@@ -1,10 +1,12 @@
 /**
- * Runs before all tests: builds dist/agt, and the bundle with failure points, unless they are newer than the sources.
+ * Runs before all tests: builds dist/agt, and the bundle with failure points, unless they are newer than the sources, and
+ * says which cases run today.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeep, today } from './today.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const KILLABLE = 'dist/failure-points/agtmode.cjs';
@@ -21,6 +23,12 @@ export default function setup(): () => void {
     const args = ['scripts/bundle.ts', '--failure-points'];
     execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   }
+  process.env['AGT_TEST_DAY'] = `${today()}`;
+  console.log(
+    isDeep
+      ? 'all cases of the long tests'
+      : `a seventh of the cases of the long tests; the same again: AGT_TEST_DAY=${today()}`,
+  );
   const home = join(tmpdir(), `agt-test-${process.pid}`);
   process.env['AGT_TEST_ROOT'] = home;
   return () => rmSync(home, { recursive: true, force: true });

@@ -1,18 +1,20 @@
 /**
- * Starts the test files that take minutes first, so that at the end no worker waits for another. The agents come last:
- * they are installed meanwhile.
+ * Starts the test files that lasted longest in the last run first, so that at the end no worker waits for another; before
+ * the first run, those of a list. The agents come last: they are installed meanwhile.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const LONG = /\/(killed-at-\w+(-\d)?|killed-landing|odd-lives|even-lives|twin)\.test\.ts$/;
+const LONG =
+  /\/(killed-(at-\w+(-\d)?|landing|git)|lives|twin|contract|safety|rewrites|shim|half-made-\w+)\.test\.ts$/;
 
 const AGENT = /\/test\/agents\//;
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+    const sorted = await super.sort(files); // by the durations that vitest has kept
+    const isFirstRun = !files.some((file) => this.ctx.cache.getTestSpecificationResult(file));
     const rank = ({ moduleId }: TestSpecification) =>
-      LONG.test(moduleId) ? 0 : AGENT.test(moduleId) ? 2 : 1;
+      AGENT.test(moduleId) ? 2 : isFirstRun && LONG.test(moduleId) ? 0 : 1;
     return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ofToday } from '../harness/today.ts';
 import { throughFront } from './front.ts';
 import { type Ended, type Kill, start } from './kill.ts';
 import { KillPlace } from './kill-place.ts';
@@ -21,7 +22,7 @@ const EARLIEST_MS = 50;
 /** The same program with failure points (src/disk/failure-point.ts). */
 const KILLABLE = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 
-const scenes = KILL_SCENES.filter(({ name }) => ONLY === undefined || ONLY === name);
+const scenes = ONLY === undefined ? ofToday(KILL_SCENES) : KILL_SCENES.filter(({ name }) => ONLY === name);
 
 test.each(scenes)(
   `$name, killed ${KILLS} times, does its work when run again`,

@@ -16,6 +16,7 @@ import {
   snapshotTree,
   type TestSession,
 } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
 import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
 const problem = fakeProblem();
@@ -175,7 +176,7 @@ describe.skipIf(problem !== undefined)(
     /** AGT_TEST_STEPS=all: every step. */
     const STEPS = EVERY_STEP.filter((_, n) => process.env['AGT_TEST_STEPS'] === 'all' || n % 3 === 2);
 
-    test.each(STEPS)('%s killed at "%s"', { timeout: 60_000 }, async (_, point, command) => {
+    test.each(ofToday(STEPS))('%s killed at "%s"', { timeout: 60_000 }, async (_, point, command) => {
       if (command === REMOVE) {
         agtOk(repository, ...FORK);
         write(join(sessionOf(repository, 'k').sandbox, 'a'), 'newest\n');

@@ -9,6 +9,7 @@ import { providerOf } from '../../src/providers/choose.ts';
 import { listMoments } from '../../src/providers/moment.ts';
 import { attack } from '../crash/aftermath.ts';
 import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
+import { ofToday } from '../harness/today.ts';
 import { agt, agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
@@ -75,7 +76,7 @@ describe.each(KINDS.filter(({ problem }) => problem === undefined))('$kind', ({ 
       .walk(directory)
       .map(({ path }) => path);
 
-  test.each(STEPS)('%s, at "%s"', { timeout: 60_000 }, async (_, point, command) => {
+  test.each(ofToday(STEPS))('%s, at "%s"', { timeout: 60_000 }, async (_, point, command) => {
     if (point.startsWith('template')) git(repository, 'commit', '-q', '--allow-empty', '-m', 'next');
     if (command === REMOVE) {
       agtOk(repository, ...FORK);
@@ -100,14 +101,16 @@ describe.each(KINDS.filter(({ problem }) => problem === undefined))('$kind', ({ 
   const frozenMoments = () =>
     readdirSync(join(`${repository}.agt`, 'frozen')).filter((name) => name.startsWith('moment'));
 
-  test.each([
-    ['lease: taken#1', AUTOCOMMIT],
-    ['moment: frozen#1', AUTOCOMMIT],
-    ['capture: refs moved#1', AUTOCOMMIT],
-    ['moment: recorded#1', AUTOCOMMIT],
-    ['moment: dropped#1', AUTOCOMMIT],
-    ['moments: dropped#1', ['session', 'remove', 's1']],
-  ])('frozen moments, at "%s"', { timeout: 60_000 }, async (point, command) => {
+  test.each(
+    ofToday([
+      ['lease: taken#1', AUTOCOMMIT],
+      ['moment: frozen#1', AUTOCOMMIT],
+      ['capture: refs moved#1', AUTOCOMMIT],
+      ['moment: recorded#1', AUTOCOMMIT],
+      ['moment: dropped#1', AUTOCOMMIT],
+      ['moments: dropped#1', ['session', 'remove', 's1']],
+    ]),
+  )('frozen moments, at "%s"', { timeout: 60_000 }, async (point, command) => {
     agtOk(repository, 'config', 'set', 'fs.keep', '1');
     const place = { repository, sandbox: join(sessions, 's1/sandbox') };
     for (const round of [0, 1]) {

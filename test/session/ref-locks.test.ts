@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
 import { AGT, agt, agtOk, GIT_MODE, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 function lock({ repository }: TestSession, ref: string): string {
@@ -14,7 +15,7 @@ function lock({ repository }: TestSession, ref: string): string {
 
 const REFS = ['refs/agt/tip/s1', 'refs/heads/agtsessions/s1', 'refs/heads/agt/s1'];
 
-describe.each(REFS)('a lock on %s', (ref) => {
+describe.each(ofToday(REFS))('a lock on %s', (ref) => {
   test.each([
     ['autocommit', ['autocommit', '--session-id', 's1']],
     ['session restore', ['session', 'restore', 's1', '--to', '@']],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isAtLeast, parseGitVersion } from '../../src/git/run/version.ts';
+import { ofToday } from '../harness/today.ts';
 import { GIT_MODE, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 import { compareLines, describeDifference } from './compare.ts';
 import { buildTwin, directoryOf, SHAPE_NAMES, SIDES } from './shapes.ts';
@@ -45,7 +46,7 @@ const version = parseGitVersion(git('/', 'version'));
 const isNew = version !== undefined && isAtLeast(version, 2, 54);
 
 describe.runIf(isNew)('with git 2.54 or newer', () => {
-  test.each(SHAPE_NAMES)(
+  test.each(ofToday(SHAPE_NAMES))(
     '%s: prints what git would without agents',
     async (name) => {
       const differences = await compareLines(buildTwin(name), LINES);
@@ -74,7 +75,7 @@ describe.runIf(isNew)('with git 2.54 or newer', () => {
 });
 
 describe.skipIf(isNew)('before git 2.54', () => {
-  test.each(SHAPE_NAMES)(
+  test.each(ofToday(SHAPE_NAMES))(
     '%s: --reflog shows what git would without agents',
     async (name) => {
       const lines = LINES.filter((line) => line.includes('--reflog') && !/^show|-g/.test(line));
@@ -84,7 +85,7 @@ describe.skipIf(isNew)('before git 2.54', () => {
     120_000,
   );
 
-  test.each(SHAPE_NAMES)(
+  test.each(ofToday(SHAPE_NAMES))(
     '%s: name-rev --all lists what git would without agents, perhaps in another order',
     (name) => {
       const twin = buildTwin(name);

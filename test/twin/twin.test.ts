@@ -1,10 +1,11 @@
 /** In a repository with agt's refs, git mode prints what real git prints in its twin without them. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ofToday } from '../harness/today.ts';
 import { compareLines, describeDifference } from './compare.ts';
 import { LINES, quarterOf } from './lines.ts';
 import { buildTwin, SHAPE_NAMES, type Twin, WRITTEN_SHAPES } from './shapes.ts';
 
-describe.each(SHAPE_NAMES)('%s', (name) => {
+describe.each(ofToday(SHAPE_NAMES))('%s', (name) => {
   let twin: Twin;
   beforeAll(() => {
     twin = buildTwin(name);

@@ -4,13 +4,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Front } from '../../harness/front.ts';
+import { ofToday } from '../../harness/today.ts';
 import { agtOk, git, makeRepository, write } from '../../harness/world.ts';
 
 const front = new Front();
 
 const FILES = 6_000;
 
-test.each(['worktree', 'in-place'])('a folder of thousands of files (%s)', (place) => {
+test.each(ofToday(['worktree', 'in-place']))('a folder of thousands of files (%s)', (place) => {
   const repository = makeRepository({ 'src/a': '' });
   for (let i = 0; i < FILES; i++) {
     const directory = join(repository, `src/d${i % 60}`, i % 3 === 0 ? 'deep/er' : '');

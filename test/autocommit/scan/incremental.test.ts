@@ -8,6 +8,7 @@ import {
   writeStatCache,
 } from '../../../src/autocommit/stat-cache/stat-cache.ts';
 import { autocommit, makeSession, onDisk, snapshotTree, type TestSession } from '../../harness/session.ts';
+import { ofToday } from '../../harness/today.ts';
 import { agtOk, git, run, write } from '../../harness/world.ts';
 
 /** Captures, deletes the stat cache, and captures again: the full scan must find nothing more. */
@@ -60,10 +61,12 @@ function forgetDirectoryTimes({ repository }: TestSession): void {
   writeStatCache(path, cache);
 }
 
-test.each([
-  ['has directory times', () => {}],
-  ['has no directory times', forgetDirectoryTimes],
-])('every change of directories, links and excluded entries is found if the cache %s', (_, prepare) => {
+test.each(
+  ofToday([
+    ['has directory times', () => {}],
+    ['has no directory times', forgetDirectoryTimes],
+  ]),
+)('every change of directories, links and excluded entries is found if the cache %s', (_, prepare) => {
   const session = makeSession({ 'a/x': 'x\n', 'a/deep/y': 'y\n', 'b/z': 'z\n', 'c/only': 'c\n', top: 't\n' });
   for (const [what, script] of STEPS) {
     autocommit(session);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
 import { copyOf, makeSession, newSession, type TestSession } from '../../harness/session.ts';
+import { ofToday } from '../../harness/today.ts';
 import { AGT, agtOk, GIT_MODE, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { words } from '../../twin/compare.ts';
 
@@ -43,19 +44,21 @@ describe.each([
   const call = (session: TestSession, line: string, more = {}) =>
     run(program(), words(line), { cwd: session.sandbox, env: { ...env(), ...more } });
 
-  test.each([
-    'reset --hard HEAD~1',
-    'clean -fdx',
-    'checkout -- a',
-    'checkout -f main~0',
-    'switch --discard-changes --detach main',
-    'restore a',
-    'stash',
-    'mv -f d/b a',
-    'checkout-index -f a',
-    'read-tree --reset -u HEAD',
-    'rm -rf a d',
-  ])('git %s: the guard captures the work, and agt session undo brings it back', (line) => {
+  test.each(
+    ofToday([
+      'reset --hard HEAD~1',
+      'clean -fdx',
+      'checkout -- a',
+      'checkout -f main~0',
+      'switch --discard-changes --detach main',
+      'restore a',
+      'stash',
+      'mv -f d/b a',
+      'checkout-index -f a',
+      'read-tree --reset -u HEAD',
+      'rm -rf a d',
+    ]),
+  )('git %s: the guard captures the work, and agt session undo brings it back', (line) => {
     const session = sessionWithWork();
     const twin = sessionWithWork();
     const outcome = call(session, line);
@@ -78,16 +81,18 @@ describe.each([
     expect(git(session.sandbox, 'log', '-1', '--format=%s')).toBe('by the agent');
   });
 
-  test.each([
-    ['stash drop', 'refs/worktree/stash@{0}'],
-    ['stash clear', 'refs/worktree/stash@{0}'],
-    ['tag -d only', 'only'],
-    ['branch -D x', 'x'],
-    ['update-ref -d refs/heads/x', 'x'],
-    ['checkout -q -B x main', 'x'],
-    ['switch -q -C x main', 'x'],
-    ['stash pop -q', 'refs/worktree/stash@{0}'],
-  ])('git %s: the commit that loses its ref stays reachable', (line, name) => {
+  test.each(
+    ofToday([
+      ['stash drop', 'refs/worktree/stash@{0}'],
+      ['stash clear', 'refs/worktree/stash@{0}'],
+      ['tag -d only', 'only'],
+      ['branch -D x', 'x'],
+      ['update-ref -d refs/heads/x', 'x'],
+      ['checkout -q -B x main', 'x'],
+      ['switch -q -C x main', 'x'],
+      ['stash pop -q', 'refs/worktree/stash@{0}'],
+    ]),
+  )('git %s: the commit that loses its ref stays reachable', (line, name) => {
     const session = sessionWithWork();
     git(session.sandbox, 'switch', '-q', 'x');
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'only on x');
@@ -207,15 +212,17 @@ describe('the guard captures an ignored file before', () => {
       return session;
     });
 
-  test.each([
-    ['merge -q other', 'x.o'],
-    ['pull -q --no-rebase . other', 'x.o'],
-    ['rebase -q other', 'x.o'],
-    ['cherry-pick other', 'x.o'],
-    ['revert --no-edit removed', 'x.o'],
-    ['bisect start removed main', 'x.o'],
-    ['sparse-checkout set nothing', 'd/x.o'],
-  ])('git %s', (line, path) => {
+  test.each(
+    ofToday([
+      ['merge -q other', 'x.o'],
+      ['pull -q --no-rebase . other', 'x.o'],
+      ['rebase -q other', 'x.o'],
+      ['cherry-pick other', 'x.o'],
+      ['revert --no-edit removed', 'x.o'],
+      ['bisect start removed main', 'x.o'],
+      ['sparse-checkout set nothing', 'd/x.o'],
+    ]),
+  )('git %s', (line, path) => {
     const session = sessionWithIgnoredFiles();
     const outcome = run(GIT_MODE, words(line), { cwd: session.sandbox });
     expect([outcome.exitCode, outcome.stderr.includes('warning: agt')]).toEqual([0, false]);
@@ -224,7 +231,7 @@ describe('the guard captures an ignored file before', () => {
     expect(git(session.repository, 'show', `agtsessions/s1:sandbox/${path}`)).toBe('precious');
   });
 
-  test.each(['submodule deinit -q -f sub', 'submodule update -q --force'])('git %s', (line) => {
+  test.each(ofToday(['submodule deinit -q -f sub', 'submodule update -q --force']))('git %s', (line) => {
     const library = makeSession({ file: 'library\n' }).repository;
     const session = sessionWithIgnoredFiles();
     const allow = ['-c', 'protocol.file.allow=always'];
@@ -236,11 +243,13 @@ describe('the guard captures an ignored file before', () => {
     expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/sub/file')).toBe('precious');
   });
 
-  test.each([
-    'reflog expire --expire=now --expire-unreachable=now --all',
-    'gc -q --prune=now',
-    'prune --expire=now',
-  ])('git %s: commits that are only in reflogs stay reachable', (line) => {
+  test.each(
+    ofToday([
+      'reflog expire --expire=now --expire-unreachable=now --all',
+      'gc -q --prune=now',
+      'prune --expire=now',
+    ]),
+  )('git %s: commits that are only in reflogs stay reachable', (line) => {
     const session = sessionWithIgnoredFiles();
     const replaced = git(session.sandbox, 'rev-parse', 'HEAD');
     git(session.sandbox, 'commit', '-q', '--amend', '-m', 'another');

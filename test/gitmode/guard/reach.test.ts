@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { identify } from '../../../src/disk/lock-owner.ts';
 import { makeSession, sessionIn, type TestSession } from '../../harness/session.ts';
+import { ofToday } from '../../harness/today.ts';
 import {
   AGT,
   agtOk,
@@ -78,10 +79,12 @@ describe.each([
     expect(stored(session, 'a')).toBe('work');
   });
 
-  test.each([
-    '-C REPO --work-tree=SANDBOX checkout -f',
-    '--git-dir=REPO/.git --work-tree SANDBOX reset -q --hard',
-  ])('from outside: git %s', (line) => {
+  test.each(
+    ofToday([
+      '-C REPO --work-tree=SANDBOX checkout -f',
+      '--git-dir=REPO/.git --work-tree SANDBOX reset -q --hard',
+    ]),
+  )('from outside: git %s', (line) => {
     const session = sessionWithEdit();
     const text = line.replace('SANDBOX', session.sandbox).replace('REPO', session.repository);
     if (program() !== AGT || !text.startsWith('-C')) expect(call('/', text).exitCode).toBe(0);
@@ -105,12 +108,14 @@ describe.each([
     expect(stored(session, 'a')).toBe('work');
   });
 
-  test.each([
-    'diff --output=FILE',
-    'log --output FILE',
-    'archive -o FILE HEAD',
-    'diff-tree --output=FILE HEAD',
-  ])('from outside: git %s, if it writes over a file of the session', (line) => {
+  test.each(
+    ofToday([
+      'diff --output=FILE',
+      'log --output FILE',
+      'archive -o FILE HEAD',
+      'diff-tree --output=FILE HEAD',
+    ]),
+  )('from outside: git %s, if it writes over a file of the session', (line) => {
     const session = sessionWithEdit();
     const file = join(session.sandbox, 'a');
     expect(call(session.repository, line.replace('FILE', `${file}.tar`)).exitCode).toBe(0);
@@ -134,14 +139,16 @@ describe.each([
     expect(stored(session, 'b')).toBe('mine');
   });
 
-  test.each([
-    'push -q . :x',
-    'push -q -f . main:x',
-    'fetch -q . +main:x',
-    'update-ref refs/heads/x main',
-    'update-ref -m why refs/heads/x main',
-    'rebase -q --onto main main x',
-  ])('git %s: the commit that the branch had stays reachable', (line) => {
+  test.each(
+    ofToday([
+      'push -q . :x',
+      'push -q -f . main:x',
+      'fetch -q . +main:x',
+      'update-ref refs/heads/x main',
+      'update-ref -m why refs/heads/x main',
+      'rebase -q --onto main main x',
+    ]),
+  )('git %s: the commit that the branch had stays reachable', (line) => {
     const session = sessionWithA();
     git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'base');
     git(session.sandbox, 'checkout', '-q', '-b', 'x', 'main');
@@ -153,7 +160,7 @@ describe.each([
     git(session.repository, 'merge-base', '--is-ancestor', commit, 'agtsessions/s1');
   });
 
-  test.each(['commit -q --amend --allow-empty -m other', 'reset -q --soft main', 'reset -q main'])(
+  test.each(ofToday(['commit -q --amend --allow-empty -m other', 'reset -q --soft main', 'reset -q main']))(
     'git %s: the commit that HEAD had stays reachable',
     (line) => {
       const session = sessionWithA();

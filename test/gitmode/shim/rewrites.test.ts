@@ -1,6 +1,7 @@
 /** The shim changes usual lines by itself: it prints what real git prints in the twin, and starts no executable. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ofToday } from '../../harness/today.ts';
 import { git } from '../../harness/world.ts';
 import { buildTwin, SIDES, type Twin } from '../../twin/shapes.ts';
 import { LISTS, SETS, TRANSFERS } from './lines.ts';
@@ -28,15 +29,17 @@ const twoRemotes = (): Twin => {
 };
 const inLinkedWorktree = (twin: Twin): Twin => ({ ...twin, cwd: 'mine' });
 
-test.each([
-  ['linear', 'no remote', (twin: Twin) => twin],
-  ['many branches', 'packed', (twin: Twin) => twin],
-  ['detached', 'no branch', (twin: Twin) => twin],
-  ['worktrees', 'a detached sandbox', (twin: Twin) => twin],
-  ['worktrees', "the user's linked worktree", inLinkedWorktree],
-  ['merges', 'a remote', withRemote],
-  ['inside a sandbox', 'no remote', (twin: Twin) => twin],
-] as const)(
+test.each(
+  ofToday([
+    ['linear', 'no remote', (twin: Twin) => twin],
+    ['many branches', 'packed', (twin: Twin) => twin],
+    ['detached', 'no branch', (twin: Twin) => twin],
+    ['worktrees', 'a detached sandbox', (twin: Twin) => twin],
+    ['worktrees', "the user's linked worktree", inLinkedWorktree],
+    ['merges', 'a remote', withRemote],
+    ['inside a sandbox', 'no remote', (twin: Twin) => twin],
+  ] as const),
+)(
   'lists and sets of refs: %s, %s',
   async (name, _difference, change) => {
     const twin = change(buildTwin(name));
@@ -52,7 +55,7 @@ test('fetch, pull and push', async () => {
   expect(await startedFor(twin, TRANSFERS)).toEqual([]);
 }, 600_000);
 
-describe.each(SHELLS.map(({ name }) => name))('%s', (shell) => {
+describe.each(ofToday(SHELLS.map(({ name }) => name)))('%s', (shell) => {
   test('lists and sets of refs inside a sandbox, with a remote', async () => {
     const twin = withRemote(buildTwin('inside a sandbox'));
     await leaveFacts(twin);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ofToday } from '../../harness/today.ts';
 import { AGT, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { compareLine, compareLines, describeDifference, type Subject } from '../../twin/compare.ts';
 import { LINES, quarterOf } from '../../twin/lines.ts';
@@ -96,14 +97,16 @@ describe('the shim prints what real git prints in the twin', () => {
   const forget = (ref: string) => (twin: Twin) =>
     void git(join(twin.root, 'with', 'project'), 'update-ref', '-d', ref);
 
-  test.each([
-    ['linear', ''],
-    ['linear', 'with log.decorate, which decorates in pipes too', set('log.decorate', 'short')],
-    ['linear', 'with format.pretty, which decorates', set('format.pretty', 'format:%h%d')],
-    ['inside a sandbox', ''],
-    ['remote', 'with a hidden ref of a remote that is gone, which needs agt'],
-    ['remote', 'with configured remotes only', forget('refs/remotes/gone/agt/x')],
-  ] as const)(
+  test.each(
+    ofToday([
+      ['linear', ''],
+      ['linear', 'with log.decorate, which decorates in pipes too', set('log.decorate', 'short')],
+      ['linear', 'with format.pretty, which decorates', set('format.pretty', 'format:%h%d')],
+      ['inside a sandbox', ''],
+      ['remote', 'with a hidden ref of a remote that is gone, which needs agt'],
+      ['remote', 'with configured remotes only', forget('refs/remotes/gone/agt/x')],
+    ] as const),
+  )(
     '%s %s',
     async (name, difference, change: (twin: Twin) => void = () => {}) => {
       turn += 1;
@@ -170,23 +173,25 @@ describe.skipIf(!hasStrace)('the shim starts', () => {
     '--git-dir .git -c x.y=z rev-parse HEAD',
     'an-external-program',
   ];
-  test.each(own)('sh and git, and nothing else, for git %s', (line) => {
+  test.each(ofToday(own))('sh and git, and nothing else, for git %s', (line) => {
     const programs = programsOf(line, repository);
     expect(programs.slice(0, 2)).toEqual([shim, REAL_GIT]);
     expect(programs).not.toContain(executable());
   });
 
-  test.each([
-    'describe',
-    'log --glob=*',
-    'branch --list a*',
-    '-c log.decorate=full log',
-    '--git-dir=.git log',
-  ])('the executable for git %s', (line) => {
+  test.each(
+    ofToday([
+      'describe',
+      'log --glob=*',
+      'branch --list a*',
+      '-c log.decorate=full log',
+      '--git-dir=.git log',
+    ]),
+  )('the executable for git %s', (line) => {
     expect(programsOf(line, repository)[1]).toBe(executable());
   });
 
-  test.each(['log --oneline', 'show -s', 'rev-list HEAD', 'shortlog HEAD'])(
+  test.each(ofToday(['log --oneline', 'show -s', 'rev-list HEAD', 'shortlog HEAD']))(
     'no executable in an agt clone without settings, but one in a clone with settings, for git %s',
     (line) => {
       const dir = makeTempDir();
@@ -217,7 +222,7 @@ describe.skipIf(!hasStrace)('the shim starts', () => {
 });
 
 describe.skipIf(!hasStrace)('a shim that is out of date', () => {
-  test.each(['status', 'rev-parse --all', 'rev-parse HEAD', 'branch --show-current', 'log -1'])(
+  test.each(ofToday(['status', 'rev-parse --all', 'rev-parse HEAD', 'branch --show-current', 'log -1']))(
     'older than the executable: it starts the executable for git %s',
     (line) => {
       const repository = makeRepository();

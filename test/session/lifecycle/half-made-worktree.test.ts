@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSyn
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../../harness/session.ts';
+import { ofToday } from '../../harness/today.ts';
 import { agt, agtOk, git, REAL_GIT, run, write } from '../../harness/world.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../../dist/failure-points/main.cjs');
@@ -54,7 +55,7 @@ function kill(repository: string, point: string, command: readonly string[]): vo
   expect(run(process.execPath, [KILLABLE, ...command], { cwd: repository, env }).exitCode).toBe(null);
 }
 
-test.each(CASES)('session $verb, where $name: $how', ({ index, command, how }) => {
+test.each(ofToday(CASES))('session $verb, where $name: $how', ({ index, command, how }) => {
   const { repository, sandbox } = makeSession();
   write(join(sandbox, 'kept'), 'kept\n');
   kill(repository, 'create: worktree added#1', command);
@@ -86,7 +87,7 @@ test.each(CASES)('session $verb, where $name: $how', ({ index, command, how }) =
   agtOk(repository, 'session', 'remove', 's2', '--delete-branch', '--force');
 });
 
-test.each(HALVES.map(([name], index) => ({ name, index })))(
+test.each(ofToday(HALVES.map(([name], index) => ({ name, index }))))(
   'restore of a removed session, where $name',
   ({ index }) => {
     const { repository, sandbox } = makeSession();

@@ -1,4 +1,0 @@
-/** Lives with even seeds (lives.ts). */
-import { testLives } from './lives.ts';
-
-testLives('even');

@@ -1,4 +1,0 @@
-/** Lives with odd seeds (lives.ts). */
-import { testLives } from './lives.ts';
-
-testLives('odd');
