@@ -115,18 +115,9 @@ async function writeStartTree(stream: FastImport, { refs, last }: Observation): 
 }
 
 async function writeFiles(stream: FastImport, { scanned }: Observation): Promise<void> {
-  for (const path of scanned.deletions)
-    for (const name of treePaths(path)) await stream.write(deletion(name));
-  for (const [path, { mode, oid }] of scanned.writes) {
-    for (const name of treePaths(path).slice(1)) await stream.write(deletion(name));
+  for (const path of scanned.deletions) await stream.write(deletion(encodePath(path)));
+  for (const [path, { mode, oid }] of scanned.writes)
     await stream.write(command(`M ${mode} ${oid} `, encodePath(path)));
-  }
-}
-
-/** The path in the tree, and the plain one, under which an earlier build may have stored the file. */
-function treePaths(path: string): string[] {
-  const encoded = encodePath(path);
-  return encoded === path ? [path] : [encoded, path];
 }
 
 async function writeManifest(stream: FastImport, { manifest }: Observation): Promise<void> {
@@ -154,7 +145,7 @@ async function writeGitDirFiles(
   { refs, last, manifest }: Observation,
 ): Promise<void> {
   if (manifest.git_dir_digest === last.manifest?.git_dir_digest) return;
-  await stream.write('D _/operation\nD _/git-dir\nD _/auto-merge\n');
+  await stream.write('D _/git-dir\nD _/auto-merge\n');
   for (const [path, bytes] of refs.gitDirFiles.files) {
     await stream.write(command('M 100644 inline ', `_/git-dir/${encodePath(path)}`));
     await stream.data(bytes);

@@ -7,13 +7,7 @@ import { listTree } from '../git/objects/ls-tree.ts';
 import { findObject, readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
-import {
-  GIT_DIR_FILES,
-  type GitDirFiles,
-  gitDirDigest,
-  OPERATION_FILES,
-  readGitDirFiles,
-} from '../snapshot/git-dir-files.ts';
+import { GIT_DIR_FILES, type GitDirFiles, gitDirDigest, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { SnapshotMetadata } from '../snapshot/metadata.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 
@@ -41,7 +35,7 @@ export async function restoreGitDirFiles(
   const disk = new OpenDirectories(Buffer.from(gitDir).toString('latin1'));
   const warnings: string[] = [];
   try {
-    for (const root of recordedRoots(content, current)) {
+    for (const root of GIT_DIR_FILES) {
       try {
         warnings.push(...replaceRoot(disk, root, filesIn(wanted, root), current));
       } catch (error) {
@@ -68,23 +62,11 @@ export async function differingGitDirFiles(
     await readCapturedFiles(git, after, own),
     await readCapturedFiles(git, wanted, branches),
   ];
-  return recordedRoots(wanted, after.manifest).filter(
-    (root) => !isSame(filesIn(found, root), filesIn(expected, root)),
-  );
+  return GIT_DIR_FILES.filter((root) => !isSame(filesIn(found, root), filesIn(expected, root)));
 }
 
-/** The files and directories that a snapshot tells something of, if only that they do not exist. */
-function recordedRoots(
-  { manifest }: SnapshotMetadata,
-  { operation }: Pick<GitDirFiles, 'operation'>,
-): readonly string[] {
-  if (manifest.git_dir_digest !== undefined) return GIT_DIR_FILES;
-  // An earlier build of agt captured the files of an operation alone.
-  return manifest.operation === null && operation === null ? [] : OPERATION_FILES;
-}
-
-function treeOf({ commit, manifest }: SnapshotMetadata): string {
-  return `${commit}:_/${manifest.git_dir_digest === undefined ? 'operation' : 'git-dir'}`;
+function treeOf({ commit }: SnapshotMetadata): string {
+  return `${commit}:_/git-dir`;
 }
 
 async function readCapturedFiles(

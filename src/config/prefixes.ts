@@ -14,7 +14,7 @@ import { DEFAULT_PREFIXES } from './settings.ts';
 /** The prefixes of the settings first. */
 export function prefixesInUse(agtDir: string, settings: Prefixes): AllPrefixes {
   const file = prefixesFile(agtDir);
-  // Without a note, sessions have the default prefixes, unless an earlier build made them.
+  // Without a note, all sessions have the default prefixes.
   if (isSame(settings, DEFAULT_PREFIXES) && statOrUndefined(file) === undefined) return unique([settings]);
   return unique([settings, ...(notedPrefixes(file) ?? recordedPrefixes(agtDir))]);
 }

@@ -15,7 +15,7 @@ export interface Lease {
   readonly token: Token;
   /** The common git directory of the repository; absolute. */
   readonly repository: string;
-  /** The session that the folder belongs to, or was made of; earlier versions of agt wrote none for a template. */
+  /** The session that the folder belongs to, or was made of. */
   readonly session: string | undefined;
   readonly made: string;
 }

@@ -2,19 +2,12 @@
 import { AgtError } from '../errors.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';
-import {
-  GERUND,
-  INTENT_OF_STATE,
-  type Intent,
-  type Operation,
-  type SessionState,
-  TRANSITIONS,
-} from './state.ts';
+import { GERUND, type Intent, type Operation, type SessionState, TRANSITIONS } from './state.ts';
 
 /** @throws AgtError if the state of the session does not allow the operation. */
 export function requireAllowed(record: SessionRecord, operation: Operation): void {
   if (TRANSITIONS[operation].from.includes(record.state)) return;
-  const unfinished = INTENT_OF_STATE[record.state]?.operation;
+  const unfinished = record.intent?.operation;
   if (unfinished === undefined) {
     throw new AgtError(`session "${record.session_id}" is ${record.state}; agt cannot ${operation} it`);
   }

@@ -13,12 +13,11 @@ import { parseSessionFile } from '../filter/session-file.ts';
 import type { ProviderKind } from '../providers/kind.ts';
 import { frontFactsFile, recordFile, recordsDirectory, sessionFiles } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
 import { commandToList } from './advised-commands.ts';
 import { idProblem, type SessionId } from './id.ts';
 import type { Owner } from './owner.ts';
-import { INTENT_OF_STATE, type Intent, SESSION_STATES, type SessionState } from './state.ts';
+import { type Intent, SESSION_STATES, type SessionState } from './state.ts';
 import { parseUpstreamRecord } from './upstream-record.ts';
 
 export interface SessionRecord {
@@ -56,7 +55,7 @@ export interface SessionRecord {
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;
   readonly state: SessionState;
-  /** When and why the session came into this state; earlier versions of agt wrote neither. */
+  /** When and why the session came into this state, after a command has changed it. */
   readonly state_at?: string;
   readonly state_reason?: string;
   /** The session has failed because a turn of the agent did, not a capture. */
@@ -159,24 +158,7 @@ function parseRecord(text: string): SessionRecord | undefined {
   const isComplete =
     [record.branch, record.work_branch, record.from_commit].every((value) => typeof value === 'string') &&
     SESSION_STATES.includes(record.state);
-  return isComplete ? withIntent(record) : undefined;
-}
-
-/** Earlier versions of agt had a flag for each operation instead of an intent. */
-interface OldFlags {
-  readonly restoring?: string;
-  readonly restoring_scope?: readonly string[];
-  readonly dropping?: true;
-}
-
-function withIntent(found: SessionRecord & OldFlags): SessionRecord {
-  const { restoring, restoring_scope: scope = TOP_FOLDERS, dropping, ...record } = found;
-  if (record.intent !== undefined) return record;
-  const intent: Intent | undefined =
-    INTENT_OF_STATE[record.state] ??
-    (restoring === undefined ? undefined : { operation: 'restore', snapshot: restoring, scope }) ??
-    (dropping === undefined ? undefined : { operation: 'drop' });
-  return intent === undefined ? record : { ...record, intent };
+  return isComplete ? record : undefined;
 }
 
 export interface DamagedRecord {

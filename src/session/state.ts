@@ -34,8 +34,8 @@ export type Intent =
   | {
       readonly operation: 'remove';
       /**
-       * First agt moves the folder out of the way and captures what came meanwhile; then it deletes. Earlier versions
-       * wrote none: they only deleted. In the user's own checkout agt captures, then returns to the user's branch.
+       * First agt moves the folder out of the way and captures what came meanwhile; then it deletes. In the user's own
+       * checkout agt captures, then returns to the user's branch.
        */
       readonly phase?: 'moving' | 'returning' | 'deleting';
       /** The state afterwards; `removed` if there is none. */
@@ -48,8 +48,8 @@ export type Intent =
       readonly snapshot: string;
       /** Paths to restore, relative to the session folder, one byte per character. */
       readonly scope: readonly string[];
-      /** The command. Earlier versions of agt wrote neither this nor the tip. */
-      readonly by?: 'restore' | 'undo' | 'redo';
+      /** The command. */
+      readonly by: 'restore' | 'undo' | 'redo';
       /** The newest snapshot when the restore began. */
       readonly tip?: string;
       /** `agt session unaccept` has moved the branch back before. */
@@ -86,12 +86,6 @@ export const TRANSITIONS: Readonly<Record<Operation, Transition>> = {
   unaccept: { from: ['active', 'failed', 'accepted'], during: 'same', after: 'active' },
   sync: { from: ['active', 'failed'], during: 'same', after: 'active' },
   drop: { from: OUTCOMES, during: 'same', after: 'forgotten' },
-};
-
-/** Old metadata have no intent in these states. */
-export const INTENT_OF_STATE: Partial<Record<SessionState, Intent>> = {
-  creating: { operation: 'create' },
-  removing: { operation: 'remove' },
 };
 
 /** Its folder is deleted; its snapshots are kept. */

@@ -10,8 +10,7 @@ export interface RecordedHead {
   /** Null if the branch has no commit yet. */
   readonly commit: string | null;
   /**
-   * The commit of the work branch; null if there is no such branch. Missing if HEAD is on the work branch, and in
-   * snapshots of earlier builds.
+   * The commit of the work branch; null if there is no such branch. Missing if HEAD is on the work branch.
    */
   readonly work?: string | null;
 }
@@ -22,11 +21,8 @@ export interface SnapshotManifest {
   readonly head: RecordedHead;
   /** The git operation in progress: `merge`, `rebase`, … */
   readonly operation: string | null;
-  /**
-   * Digest of the files in `_/git-dir`. Snapshots of earlier builds have none: they have the files of an operation alone,
-   * in `_/operation`.
-   */
-  readonly git_dir_digest?: string;
+  /** Digest of the files in `_/git-dir`. */
+  readonly git_dir_digest: string;
   readonly label: string | null;
   readonly tool: string | null;
   /** Permission bits, octal: the usual ones of files, programs and directories, then all others by path. */

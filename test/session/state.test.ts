@@ -1,4 +1,4 @@
-/** The state table, the metadata that an operation writes, and metadata of earlier versions. */
+/** The state table and the metadata that an operation writes. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordFile } from '../../src/repository/layout.ts';
@@ -13,10 +13,8 @@ import {
   SESSION_STATES,
   TRANSITIONS,
 } from '../../src/session/state.ts';
-import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
 import { openSession } from '../harness/opened.ts';
 import { makeSession } from '../harness/session.ts';
-import { write } from '../harness/world.ts';
 
 let repository: Repository;
 let record: SessionRecord;
@@ -33,7 +31,7 @@ const MOVE = {
 };
 const INTENTS: { readonly [O in Operation]: Extract<Intent, { operation: O }> } = {
   create: { operation: 'create' },
-  restore: { operation: 'restore', snapshot: 'a'.repeat(40), scope: ['sandbox'] },
+  restore: { operation: 'restore', by: 'restore', snapshot: 'a'.repeat(40), scope: ['sandbox'] },
   remove: { operation: 'remove' },
   accept: { operation: 'accept', ...MOVE },
   unaccept: { operation: 'unaccept', ...MOVE },
@@ -97,33 +95,5 @@ describe('an operation', () => {
     });
     expect(stored()?.state).toBe('active');
     expect(stored()?.state_reason).toBeUndefined();
-  });
-});
-
-describe('metadata of an earlier version', () => {
-  const OLD: [string, Record<string, unknown>, Intent | undefined][] = [
-    ['creating', { state: 'creating' }, { operation: 'create' }],
-    ['removing', { state: 'removing' }, { operation: 'remove' }],
-    ['dropping', { state: 'removed', dropping: true }, { operation: 'drop' }],
-    [
-      'restoring',
-      { state: 'active', restoring: 'b'.repeat(40) },
-      { operation: 'restore', snapshot: 'b'.repeat(40), scope: [...TOP_FOLDERS] },
-    ],
-    [
-      'restoring a part',
-      { state: 'active', restoring: 'b'.repeat(40), restoring_scope: ['sandbox/a'] },
-      { operation: 'restore', snapshot: 'b'.repeat(40), scope: ['sandbox/a'] },
-    ],
-    ['active', { state: 'active' }, undefined],
-    ['removed', { state: 'removed' }, undefined],
-  ];
-  test.each(OLD)('%s is understood', (_, flags, intent) => {
-    write(recordFile(repository.agtDir, record.session_id), JSON.stringify({ ...record, ...flags }));
-    const { restoring, restoring_scope, dropping, ...expected } = { ...record, ...flags } as Record<
-      string,
-      unknown
-    >;
-    expect(stored()).toEqual(intent === undefined ? expected : { ...expected, intent });
   });
 });

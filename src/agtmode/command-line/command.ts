@@ -22,8 +22,6 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly description?: string;
   readonly positionals?: P;
   readonly options?: O;
-  /** Options that had another name, old name first. agt still takes them. */
-  readonly oldOptions?: Readonly<Record<string, string>>;
   /** Words that people try here, and the command that does this. */
   readonly elsewhere?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, purpose: string])[];

@@ -1,12 +1,20 @@
-/** Replaces old names of options by the new ones, so that scripts go on working. */
+/** Options of the agt of simbo1905 that have another name here: its scripts go on working. */
 import { type Command, findCommand } from './command.ts';
 
+const NEW_NAMES = new Map([
+  ['session-id', 'session'],
+  ['id', 'session'],
+  ['from', 'session'],
+  ['commit', 'to'],
+]);
+
 export function withNewNames(commands: readonly Command[], words: readonly string[]): string[] {
-  const names = findCommand(commands, words)?.oldOptions ?? {};
+  const options = findCommand(commands, words)?.options ?? {};
   const end = words.indexOf('--');
   return words.map((word, i) => {
     const [, old = '', value = ''] = /^--([a-z-]+)(=.*)?$/s.exec(word) ?? [];
-    const isOption = (end < 0 || i < end) && Object.hasOwn(names, old);
-    return isOption ? `--${names[old]}${value}` : word;
+    const name = NEW_NAMES.get(old);
+    const isOption = (end < 0 || i < end) && !Object.hasOwn(options, old);
+    return isOption && name !== undefined && Object.hasOwn(options, name) ? `--${name}${value}` : word;
   });
 }

@@ -10,9 +10,6 @@ export const SESSION_ARGUMENT = {
 } as const;
 export const SESSION_OPTION = { type: 'string', describe: 'session id, in place of the argument' } as const;
 
-/** The option had these names before. */
-export const OLD_SESSION_OPTIONS = { id: 'session', 'session-id': 'session' } as const;
-
 export function givenSession({
   id,
   session,

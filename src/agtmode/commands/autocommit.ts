@@ -11,12 +11,7 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../command-line/session-argument.ts';
 import type { Context } from '../context.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { errorJson, json } from '../output/format.ts';
@@ -66,7 +61,6 @@ export const autocommit = defineCommand({
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt autocommit', 'record the session of the current directory'],
     ['agt autocommit fix-login --label "tests pass"', 'record a session, with a name for the snapshot'],

@@ -5,7 +5,7 @@ import { diskUse } from '../../maintenance/retention/du.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../command-line/session-argument.ts';
+import { givenSession, SESSION_OPTION } from '../command-line/session-argument.ts';
 import { printFolders } from '../output/folders.ts';
 import { json, plural, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
@@ -27,7 +27,6 @@ export const du = defineCommand({
     },
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, context) => {
     if (args.folders) return printFolders(context, args.json);

@@ -115,7 +115,7 @@ function statusText({ repository, record }: SessionHere, status: Status, now: Da
 }
 
 function describeUnfinished(intent: Intent): string {
-  const by = intent.operation === 'restore' ? (intent.by ?? 'restore') : intent.operation;
+  const by = intent.operation === 'restore' ? intent.by : intent.operation;
   return by === 'undo' ? 'undo; agt undo goes on' : `${by}; the same command goes on, agt undo goes back`;
 }
 

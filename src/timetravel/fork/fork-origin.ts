@@ -1,13 +1,13 @@
 /**
- * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. Snapshots of
- * earlier builds record the commit of the work branch only if HEAD is on it; otherwise agt looks for it elsewhere.
+ * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. If that commit is gone, agt
+ * looks for another one of the branch.
  */
 
 import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { gitAnswer, resolveObject } from '../../git/run/git.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionId } from '../../session/id.ts';
@@ -109,7 +109,7 @@ async function findOrigin(
   return describeOrigin(repository, source, snapshot, () => lastWorkCommit(repository, earlier), warnings);
 }
 
-/** `findWorkCommit` finds the commit of the work branch if the snapshot does not record it. */
+/** `findWorkCommit` finds the commit of the work branch if the one that the snapshot records is gone. */
 async function describeOrigin(
   repository: Repository,
   source: SessionRecord,
@@ -126,7 +126,6 @@ async function describeOrigin(
     };
   const workCommit =
     (await existingCommit(repository, work)) ??
-    (await branchBeforeRebase(repository, content)) ??
     (await findWorkCommit()) ??
     (await startCommit(repository, source));
   const warning =
@@ -150,17 +149,6 @@ async function existingCommit(
   commit: string | null | undefined,
 ): Promise<string | undefined> {
   return typeof commit === 'string' ? resolveObject(git, `${commit}^{commit}`) : undefined;
-}
-
-/** A rebase moves the branch at its end. Until then git keeps the branch's commit in this file. */
-function branchBeforeRebase(
-  repository: Repository,
-  { commit, manifest }: SnapshotMetadata,
-): Promise<string | undefined> {
-  const folder = manifest.git_dir_digest === undefined ? 'operation' : 'git-dir';
-  return manifest.operation === 'rebase'
-    ? gitAnswer(repository.git, ['cat-file', 'blob', `${commit}:_/${folder}/rebase-merge/orig-head`])
-    : Promise.resolve(undefined);
 }
 
 /** The work branch's commit in the newest of the snapshots that recorded it. */

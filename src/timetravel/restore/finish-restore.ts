@@ -13,7 +13,7 @@ export async function finishRestore(repository: Repository, record: SessionRecor
   const now = new Date();
   const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
   const choose = async () => snapshot;
-  const request = { scope: intent.scope, by: intent.by ?? 'restore', now, choose };
+  const request = { scope: intent.scope, by: intent.by, now, choose };
   const { before, changed, mismatches } = await restoreSession(repository, record, request);
   const paths = changed === 1 ? '1 path' : `${changed} paths`;
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';

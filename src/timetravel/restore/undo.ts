@@ -249,8 +249,7 @@ async function hasSameGitDirFiles(
   other: SnapshotMetadata,
 ): Promise<boolean> {
   const [first, second] = [one.manifest, other.manifest];
-  const isOld = [first, second].some(({ git_dir_digest: digest }) => digest === undefined);
-  if (isOld || first.git_dir_digest === second.git_dir_digest) return true;
+  if (first.git_dir_digest === second.git_dir_digest) return true;
   if (first.session === second.session) return false;
   const [workBranch, snapshotWorkBranch] = [first, second].map(({ session }) =>
     workBranchOf(repository, session),

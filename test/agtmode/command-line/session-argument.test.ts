@@ -23,7 +23,7 @@ function timeless(outcome: Outcome): Outcome {
 }
 
 describe('the session of a command', () => {
-  test('is its first argument, --session, or an older option', () => {
+  test('is its first argument, --session, or an option of the agt of simbo1905', () => {
     const { repository, sandbox } = makeSession();
     git(repository, 'remote', 'add', 'origin', '.');
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');

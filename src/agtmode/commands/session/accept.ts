@@ -8,12 +8,7 @@ import { findSession } from '../../../session/find-session.ts';
 import { ask } from '../../ask.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, WAIT_OPTION } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { fileSize, showPath, table } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
@@ -66,7 +61,6 @@ export const sessionAccept = defineCommand({
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt accept fix-login', 'one commit on your branch'],
     ['agt accept fix-login -m "Fix the login" --exclude "docs/**"', 'with your message, without some files'],

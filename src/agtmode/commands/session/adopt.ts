@@ -4,12 +4,7 @@ import { checkId, type SessionId } from '../../../session/id.ts';
 import { adoptSession } from '../../../session/lifecycle/adopt.ts';
 import { listUpstreamRecords } from '../../../session/upstream-record.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { printNewSession, printNotCaptured, recordJson } from '../../output/session.ts';
@@ -24,7 +19,6 @@ export const sessionAdopt = defineCommand({
     'branch stays reachable from the first snapshot.',
   positionals: { id: SESSION_ARGUMENT },
   options: { session: SESSION_OPTION, json: JSON_OPTION },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt session adopt session-1736000000000', 'take over one session']],
   run: async (args, context) => {
     const repository = await context.repository();

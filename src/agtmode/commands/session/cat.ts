@@ -3,7 +3,7 @@ import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
 import { defineCommand, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import { givenSession, OLD_SESSION_OPTIONS, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { sessionHere } from '../../session-here.ts';
 
 export const sessionCat = defineCommand({
@@ -19,7 +19,6 @@ export const sessionCat = defineCommand({
     file: { type: 'string', describe: '<snapshot>:<path>' },
   },
   options: { session: SESSION_OPTION },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
     ['agt session cat "10 minutes ago:src/login.c" > login.c.old', 'save the version of ten minutes ago'],

@@ -17,11 +17,7 @@ import {
 } from '../../../timetravel/session-paths.ts';
 import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import {
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { json, showPath } from '../../output/format.ts';
 import { fileStatus } from '../../output/vocabulary.ts';
@@ -66,7 +62,6 @@ export const sessionDiff = defineCommand({
     'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 if there are differences' },
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session diff fix-login --base --stat', 'show what the session would bring home'],
     ['agt session diff try-1 --with try-2 -- src', 'compare two sandboxes'],

@@ -3,12 +3,7 @@ import { openPullRequest } from '../../../landing/pull-request.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { exportSession } from '../../../session/lifecycle/export.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { json, plural } from '../../output/format.ts';
 
 export const sessionExport = defineCommand({
@@ -42,7 +37,6 @@ export const sessionExport = defineCommand({
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session export fix-login', 'push to the branch agt/fix-login'],
     ['agt session export fix-login --pr', 'push, and open a pull request'],

@@ -45,7 +45,6 @@ export const sessionFork = defineCommand({
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: { from: 'session', 'session-id': 'session' },
   examples: [
     ['agt session fork fix-login --id fix-login-2', 'try another way from here'],
     ['agt session fork fix-login --at "tests pass"', 'continue from where the tests still passed'],

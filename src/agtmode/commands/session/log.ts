@@ -14,12 +14,7 @@ import {
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 import { fileStatus } from '../../output/vocabulary.ts';
@@ -43,7 +38,6 @@ export const sessionLog = defineCommand({
     stat: { type: 'boolean', default: false, describe: 'list the files, with lines added and removed' },
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],

@@ -4,12 +4,7 @@ import { AgtError, EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { requireSandbox } from '../../../session/sandbox-place.ts';
 import { defineCommand } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 
 export const sessionOpen = defineCommand({
@@ -21,7 +16,6 @@ export const sessionOpen = defineCommand({
     'a command line, such as "code --new-window". The exit code is that of the editor.',
   positionals: { id: SESSION_ARGUMENT },
   options: { session: SESSION_OPTION },
-  oldOptions: OLD_SESSION_OPTIONS,
   runsLong: true,
   examples: [
     ['agt session open fix-login', 'open the sandbox of a session'],

@@ -1,12 +1,7 @@
 import { EXIT } from '../../../errors.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { defineCommand } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 
 export const sessionPath = defineCommand({
   usage: 'session path [id]',
@@ -14,7 +9,6 @@ export const sessionPath = defineCommand({
   summary: 'print the path of the sandbox',
   positionals: { id: SESSION_ARGUMENT },
   options: { session: SESSION_OPTION },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
   run: async (args, context) => {
     const repository = await context.repository();

@@ -3,12 +3,7 @@ import { rejectSession } from '../../../landing/reject.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printReject } from '../../output/landing.ts';
 
@@ -33,7 +28,6 @@ export const sessionReject = defineCommand({
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt reject fix-login --reason "breaks the API"', 'the session ends, and its work goes nowhere'],
   ],

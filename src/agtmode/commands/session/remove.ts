@@ -19,12 +19,7 @@ import { unsavedWork } from '../../../session/lifecycle/unsaved-work.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { json, shortOid, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
@@ -56,7 +51,6 @@ export const sessionRemove = defineCommand({
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
     ['agt session remove fix-login --delete-branch', 'delete everything'],

@@ -13,12 +13,7 @@ import {
   QUIET_OPTION,
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
 import { sessionHere } from '../../session-here.ts';
@@ -50,7 +45,6 @@ export const sessionRestore = defineCommand({
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: { ...OLD_SESSION_OPTIONS, commit: 'to' },
   examples: [
     ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
     ['agt session restore fix-login --to @{3} --path src/login.ts', 'restore one file'],

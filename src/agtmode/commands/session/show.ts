@@ -6,12 +6,7 @@ import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { age, json, plural, shortOid, table } from '../../output/format.ts';
 import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
@@ -21,7 +16,6 @@ export const sessionShow = defineCommand({
   summary: 'show one session: paths, branches and last autocommit',
   positionals: { id: SESSION_ARGUMENT },
   options: { session: SESSION_OPTION, json: JSON_OPTION },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt session show fix-login', 'show everything about one session']],
   run: async (args, context) => {
     const repository = await context.repository();

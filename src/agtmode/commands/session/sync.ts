@@ -3,12 +3,7 @@ import { syncSession } from '../../../landing/sync.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, WAIT_OPTION } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printSync } from '../../output/landing.ts';
 
@@ -33,7 +28,6 @@ export const sessionSync = defineCommand({
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [
     ['agt sync fix-login', 'merge your branch into the sandbox'],
     ['agt sync fix-login --rebase', "rebase the agent's commits onto your branch"],

@@ -2,12 +2,7 @@ import { EXIT } from '../../../errors.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
 import { findSession } from '../../../session/find-session.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printUnaccept } from '../../output/landing.ts';
 
@@ -21,7 +16,6 @@ export const sessionUnaccept = defineCommand({
     'undoes it by a new commit.',
   positionals: { id: SESSION_ARGUMENT },
   options: { session: SESSION_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION },
-  oldOptions: OLD_SESSION_OPTIONS,
   examples: [['agt session unaccept fix-login', 'the branch and the session are as before']],
   run: async (args, context) => {
     const repository = await context.repository();

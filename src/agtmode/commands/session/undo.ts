@@ -10,12 +10,7 @@ import {
   readPosition,
 } from '../../../timetravel/restore/undo.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
-import {
-  givenSession,
-  OLD_SESSION_OPTIONS,
-  SESSION_ARGUMENT,
-  SESSION_OPTION,
-} from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import type { Context } from '../../context.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printRestore, printRestorePreview } from '../../output/restore.ts';
@@ -45,7 +40,6 @@ export const sessionUndo = defineCommand({
     'as long as nothing else changes the session. As a prompt of an agent, agt undo takes a turn back, as --turn does.',
   positionals: { id: SESSION_ARGUMENT },
   options,
-  oldOptions: OLD_SESSION_OPTIONS,
   elsewhere,
   examples: [
     ['agt session undo', 'go back one snapshot in the session of the current directory'],
@@ -61,7 +55,6 @@ export const sessionRedo = defineCommand({
   summary: 'take back the last agt session undo',
   positionals: { id: SESSION_ARGUMENT },
   options,
-  oldOptions: OLD_SESSION_OPTIONS,
   elsewhere,
   examples: [['agt session redo', 'go forward again in the session of the current directory']],
   run: (args, context) => move(context, args, 'redo'),

@@ -6,8 +6,8 @@ const OF_SANDBOXES = ['session', 'base', 'with', 'only'];
 
 /** The same command without the session and what names one. */
 export function withoutSession(command: Command): Command {
-  const { oldOptions: _, positionals = {}, options = {}, ...rest } = command;
-  const { id: __, ...others } = positionals;
+  const { positionals = {}, options = {}, ...rest } = command;
+  const { id: _, ...others } = positionals;
   const kept = Object.entries(options).filter(([name]) => !OF_SANDBOXES.includes(name));
   const run: Command['run'] = (args, context) =>
     command.run({ id: undefined, session: undefined, ...defaults(options), ...args } as never, context);
