@@ -17,7 +17,7 @@ import { isAncestor } from './recover.ts';
 import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
-import { isUsersOwn, refuseHidden, SUBMODULE } from './users-side.ts';
+import { refuseHidden, SUBMODULE, usersOwn } from './users-side.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(
@@ -38,7 +38,7 @@ export async function planLanding(
   const added = await diffTrees(git, base, chosen.tree, {});
   const untracked = request.committedOnly ? [] : await untrackedAmong(repository, record, added);
   const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
-  const isUsers = await isUsersOwn(repository, record);
+  const { isUsers } = await usersOwn(repository, record);
   const left = added.filter((change) => unwanted.has(change.path) || isUsers(change));
   const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
   const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);

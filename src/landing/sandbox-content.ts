@@ -20,7 +20,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { requireReadableSandbox } from '../session/sandbox-place.ts';
 import { refuseOperation } from './target.ts';
-import { isUsersOwn, SUBMODULE } from './users-side.ts';
+import { SUBMODULE, usersOwn } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
 
 export interface SandboxContent {
@@ -81,9 +81,9 @@ async function uncommittedWork(
   bench: Workbench,
   head: string,
 ): Promise<Omit<SandboxContent, 'head'>> {
-  const tree = await treeOfFiles(inDirectory(repository.git, record.sandbox), bench);
+  const { isUsers, emptyRepositories } = await usersOwn(repository, record);
+  const tree = await treeOfFiles(inDirectory(repository.git, record.sandbox), bench, emptyRepositories);
   const changes = await diffTrees(bench.git, head, tree, {});
-  const isUsers = await isUsersOwn(repository, record);
   const users = changes.filter(isUsers);
   if (users.length === 0) return { tree, uncommitted: changes };
   const edits = users.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]);
@@ -91,10 +91,14 @@ async function uncommittedWork(
   return { tree: own, uncommitted: changes.filter((change) => !isUsers(change)) };
 }
 
-async function treeOfFiles(git: Git, { dir, objects }: Workbench): Promise<string> {
+async function treeOfFiles(
+  git: Git,
+  { dir, objects }: Workbench,
+  leftOut: readonly string[],
+): Promise<string> {
   const writing = { ...git, env: { ...git.env, ...objects } };
   const index = await copyIndex(writing, gitDirOf(git.cwd), join(dir, 'sandbox-index'));
-  const added = await addAll(index);
+  const added = await addAll(index, ['--all'], leftOut);
   const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
   if (empty !== undefined) throw hasRepositories([empty]);
   if (added.exitCode !== 0) throw gitFailed(['add'], added);
@@ -127,7 +131,9 @@ async function refuseRepositories(
   const args = ['config', '--blob', `${tree}:.gitmodules`, '--get-regexp', '\\.path$'];
   const listed = (await gitAnswer(git, args, { env: objects })) ?? '';
   const declared = new Set(listed.split('\n').map((line) => line.slice(line.indexOf(' ') + 1)));
-  const foreign = added.map(({ path }) => displayPath(path)).filter((path) => !declared.has(path));
+  const foreign = added
+    .map(({ path }) => displayPath(path))
+    .filter((path) => !declared.has(path) && gitDirOf(join(git.cwd, path)) !== undefined);
   if (foreign.length === 0) return;
   throw hasRepositories(foreign);
 }

@@ -1,9 +1,11 @@
 /** A session in place leaves some things of the user's where they are, and they are no work of the agent's. */
+import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
+import { readSmallFile } from '../git/files/read-small-file.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { Repository } from '../repository/repository.ts';
-import { readUsersSide } from '../session/in-place/users-side.ts';
+import { readUsersSide, type UsersSide } from '../session/in-place/users-side.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 
@@ -19,6 +21,7 @@ export async function refuseUsersIgnored(
   if (side === undefined) return;
   refuseHidden(changes, new Set(side.hidden));
   const added = changes.filter(({ before, after }) => before === undefined && after !== undefined);
+  refuseRepositories(record, side, changes);
   const { ignored } = side;
   const directories = new Set([...ignored.keys()].flatMap(parentDirectories));
   const found = added
@@ -32,6 +35,25 @@ export async function refuseUsersIgnored(
   });
 }
 
+/** Untracked ones, in whose place, or above which, a file comes. */
+function refuseRepositories(
+  { session_id: id }: SessionRecord,
+  { repositories }: UsersSide,
+  changes: readonly DiffEntry[],
+): void {
+  const goes = new Set(changes.filter(({ before }) => before?.mode === SUBMODULE).map(({ path }) => path));
+  const files = new Set(
+    changes.filter(({ after }) => after !== undefined && after.mode !== SUBMODULE).map(({ path }) => path),
+  );
+  const found = repositories
+    .map(({ path }) => path)
+    .filter((path) => !goes.has(path) && [path, ...parentDirectories(path)].some((one) => files.has(one)));
+  if (found.length === 0) return;
+  throw new AgtError(`a repository of yours would be replaced (${found.map(displayPath).join(', ')})`, {
+    hints: [`leave out what comes in its place: agt accept ${id} --exclude FILE`],
+  });
+}
+
 /** An accept of whole commits would take them. */
 export function refuseHidden(changes: readonly DiffEntry[], hidden: ReadonlySet<string>): void {
   const found = changes.filter(({ path }) => hidden.has(path)).map(({ path }) => displayPath(path));
@@ -42,16 +64,23 @@ export function refuseHidden(changes: readonly DiffEntry[], hidden: ReadonlySet<
 }
 
 /**
- * Changes that are not the agent's: a repository inside at the commit at which the user had it, and a file that the user
- * had changed and told git to pass over.
+ * Changes that are not the agent's: a repository inside at the commit at which the user had it, or one of the user's that
+ * the agent has not made a submodule; and a file that the user had changed and told git to pass over.
  */
-export async function isUsersOwn(
-  { git }: Repository,
-  record: SessionRecord,
-): Promise<(change: DiffEntry) => boolean> {
+export async function usersOwn({ git }: Repository, record: SessionRecord) {
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
-  const commits = new Map(side?.repositories.map(({ path, commit }) => [path, commit]));
+  const repositories = side?.repositories ?? [];
+  const commits = new Map(repositories.map(({ path, commit }) => [path, commit]));
   const hidden = new Set(side?.hidden);
-  return ({ path, after }) =>
-    hidden.has(path) || (after?.mode === SUBMODULE && commits.get(path) === after.oid);
+  const submodules = readSmallFile(join(record.sandbox, '.gitmodules')) ?? '';
+  const declared = new Set(Array.from(submodules.matchAll(/^\s*path\s*=\s*(.*?)\s*$/gm), ([, path]) => path));
+  const isUsersRepository = ({ path, before, after }: DiffEntry) =>
+    after?.mode === SUBMODULE &&
+    commits.has(path) &&
+    (commits.get(path) === after.oid || (before === undefined && !declared.has(displayPath(path))));
+  return {
+    isUsers: (change: DiffEntry) => hidden.has(change.path) || isUsersRepository(change),
+    /** Without a commit: git cannot add them. */
+    emptyRepositories: repositories.flatMap(({ path, commit }) => (commit === undefined ? [path] : [])),
+  };
 }

@@ -37,8 +37,8 @@ function isClean(facts: Facts, key: string, entry: string): boolean {
   return entry.endsWith(` ${digest}`);
 }
 
-/** The index entry of another commit, with the flags that a person has set. */
+/** The index entry of another commit. Of the marks that a person has set, git keeps skip-worktree alone. */
 export function withFlags(before: string | undefined, other: string | undefined): string | undefined {
-  if (before === undefined || other === undefined) return other;
-  return [...before.split(' ').slice(0, 2), ...other.split(' ').slice(2)].join(' ');
+  if (before === undefined || other === undefined || !/^s/i.test(before)) return other;
+  return ['S 40000000', ...other.split(' ').slice(2)].join(' ');
 }

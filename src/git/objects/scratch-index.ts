@@ -48,14 +48,20 @@ export async function headIndex(git: Git, file: string): Promise<Git> {
 /**
  * Adds every file that git does not ignore, those outside of a sparse checkout too. `git add` would run `git status` in
  * each submodule, by the filters of its own settings; so agt itself reads which commit a submodule has checked out.
- * `options` are of `git add`.
+ * `options` are of `git add`; `others` are repositories that stay out.
  */
-export async function addAll(index: Git, options: readonly string[] = ['--all']): Promise<GitRun> {
+export async function addAll(
+  index: Git,
+  options: readonly string[] = ['--all'],
+  others: readonly string[] = [],
+): Promise<GitRun> {
   const submodules = await listSubmodules(index);
   // Of a literal path, git would also refuse a directory above it that a rule ignores.
-  const excluded = submodules.map(
-    ({ path }) => `:(top,exclude,glob)${path.replace(/^.|[*?[\\]/gs, '\\$&')}\0`,
-  );
+  const exclude = (path: string) => `:(top,exclude,glob)${path.replace(/^.|[*?[\\]/gs, '\\$&')}`;
+  const excluded = [
+    ...submodules.map(({ path }) => `${exclude(path)}\0`),
+    ...others.map((path) => `${exclude(path)}/**\0`),
+  ];
   const args = ['add', '--sparse', ...options, '--pathspec-from-file=-', '--pathspec-file-nul'];
   const input = Buffer.from([':/\0', ...excluded].join(''), 'latin1');
   const added = await runGit(index, [...FSYNC_ARGS, ...args], { input });

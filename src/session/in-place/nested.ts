@@ -3,16 +3,7 @@
  * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
  * has changed or deleted. Commits that the agent has made in one stay under a ref there.
  */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
@@ -23,6 +14,7 @@ import { gitDirOf, gitFileTarget } from '../../git/files/worktree-git-dir.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../repository/layout.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
 export interface NestedRepository {
@@ -101,11 +93,20 @@ function storeOf({ session, record }: InPlace): string {
   return nestedDirectory(session.repository.agtDir, record.session_id);
 }
 
+/** Makes the directory if nothing is there. False if a link or a file is on its way. */
+function makePlain(checkout: string, path: string): boolean {
+  return [...parentDirectories(path).reverse(), path].every((one) => {
+    const directory = directoryOf(checkout, one);
+    const stat = lstatSync(directory, { throwIfNoEntry: false });
+    if (stat === undefined) mkdirSync(directory);
+    return stat === undefined || stat.isDirectory();
+  });
+}
+
 /** If the agent has deleted it. No link of the agent leads the way. */
 function bringGitDirectory(place: InPlace, { path, gitFile }: NestedRepository, number: number): void {
+  if (!makePlain(place.checkout, path)) return;
   const directory = directoryOf(place.checkout, path);
-  mkdirSync(directory, { recursive: true });
-  if (realpathSync(directory) !== directoryOf(realpathSync(place.checkout), path)) return;
   const dotGit = join(directory, '.git');
   if (gitFile !== undefined && !existsSync(dotGit)) writeFileSync(dotGit, gitFile, { flag: 'wx' });
   const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);

@@ -99,7 +99,7 @@ function inside(path: string): string {
 }
 
 /**
- * New files of the agent's, and those that the user had deleted. By now the rules are the user's again, so that what they
+ * New files of the agent's, and those that the user or the branch has deleted. By now the rules are the user's again, so that what they
  * ignore stays. New rules of the agent's go first.
  */
 async function deleteAgentFiles(place: InPlace, side: UsersSide, target: Target): Promise<void> {
@@ -116,10 +116,12 @@ async function deleteUnignored(
   const { git, checkout } = place;
   const planned = await planReturn(place, side, target);
   if (!planned.later.some(isMeant)) return;
-  const changed = new Set(side.changed);
-  const going = new Set(
-    planned.later.filter((path) => planned.tracked.has(inside(path)) || changed.has(inside(path))),
-  );
+  const known = new Set([
+    ...planned.tracked,
+    ...(await indexOf(git, side.first)).map(({ path }) => path),
+    ...side.changed,
+  ]);
+  const going = new Set(planned.later.filter((path) => known.has(inside(path))));
   for (const { path } of [{ path: '' }, ...side.repositories]) {
     if (!planned.later.some((one) => path === '' || inside(one).startsWith(`${path}/`))) continue;
     const others = inDirectory(git, directoryOf(checkout, path));

@@ -2,9 +2,9 @@
 import { isInProgress, isUnmerged, repositoriesIn } from '../checkout-facts.ts';
 import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
-import { overlap } from '../paths.ts';
+import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
-import { chosen, commitOf, mergeBase, squashed } from '../squash.ts';
+import { chosen, cleanCheckout, commitOf, mergeBase, squashed } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
 import { ended, endOf, IN_THE_WAY, type Last, lookLast, report } from './end.ts';
 import type { InPlaceLife, Stay } from './in-place-life.ts';
@@ -132,6 +132,9 @@ function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
     (/conflicts with/.test(output) && expected === undefined) ||
     (/nothing to accept/.test(output) && expected === tree) ||
     (/ignored files of yours would be replaced/.test(output) && ignored.length > 0) ||
+    repositoriesIn(stay.start).some((path) =>
+      output.includes(`a repository of yours would be replaced (${path}`),
+    ) ||
     (/matches no changed file|no changed file matches|only a part of a file/.test(output) &&
       excluded.length > 0) ||
     (/git repository inside|nested repository/.test(output) && agents.length > 0) ||
@@ -142,9 +145,29 @@ function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
   if (!isTrue) throw new Error(`accept refuses for no reason: ${output}`);
 }
 
+/**
+ * A change of the user's that landed in the same way, or a mark on a file that the accept replaced, is no change any more:
+ * git brings such a path back as it is in the commit.
+ */
+function withoutLanded(life: InPlaceLife, { start, base }: Stay, accepted: string, after: Facts): Facts {
+  const dirty = new Set(dirtyPaths(start));
+  const isMarked = (path: string) => /^(?!H 0 )/.test(start.get(`index 0 ${path}`) ?? 'H 0 ');
+  const landed = changedPaths(life.root, base, accepted).filter((path) => dirty.has(path) || isMarked(path));
+  if (landed.length === 0) return start;
+  const facts = new Map([...start, ['status', after.get('status') ?? '']]);
+  const clean = cleanCheckout(life.root, 'main');
+  for (const key of landed.flatMap((path) => [`file ${path}`, `index 0 ${path}`])) {
+    const text = clean.get(key);
+    if (text === undefined) facts.delete(key);
+    else facts.set(key, text);
+  }
+  return facts;
+}
+
 /** Everything is as before the session, and the session is in a sandbox of its own. */
 function unaccept(life: InPlaceLife, stay: Stay, last: Last, accepted: string): void {
   const before = life.look();
+  const acceptedMain = life.git('rev-parse', 'main');
   const outcome = life.agt('session', 'unaccept', stay.id);
   if (outcome.exitCode !== 0) throw new Error(`unaccept failed: ${outcome.stderr}`);
   life.counts.unaccepted++;
@@ -152,7 +175,8 @@ function unaccept(life: InPlaceLife, stay: Stay, last: Last, accepted: string): 
   if (main !== last.main) throw new Error(`main is not back`);
   const after = life.look();
   if (last.main === stay.base) {
-    const end = endOf(life, stay, { ...last, final: before }, after, accepted + outcome.stderr);
+    const start = withoutLanded(life, stay, acceptedMain, after);
+    const end = endOf(life, { ...stay, start }, { ...last, final: before }, after, accepted + outcome.stderr);
     report(
       faultsOf({ ...end, committed: new Set() }),
       'after unaccept the user finds something else than before',

@@ -85,7 +85,12 @@ function begin(life: InPlaceLife): void {
     return;
   }
   const isBelow = (path: string) => [...dirty].some((above) => path.startsWith(`${above}/`));
-  const setAside = new Set(all.filter((path) => isBelow(path) && !now.has(`file ${path}`)));
+  // A link, where the agent has a directory of the branch.
+  const isReplaced = (path: string) =>
+    now.get(`file ${path}`)?.startsWith('directory') && !start.get(`file ${path}`)?.startsWith('directory');
+  const setAside = new Set(
+    all.filter((path) => (isBelow(path) && !now.has(`file ${path}`)) || isReplaced(path)),
+  );
   const ignored = new Set(all.filter((path) => !setAside.has(path)));
   const stay: Stay = { id, start, ignored, setAside, base, touched: new Set() };
   life.stay = stay;

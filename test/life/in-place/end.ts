@@ -1,4 +1,6 @@
 /** The end of a session in place, compared with what the user has to find then. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
 import { commitsAreKept, filesOf, readContent, snapshotHolds } from '../held.ts';
@@ -81,6 +83,8 @@ function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, after }
     keys.filter((key) => after.get(key) !== stay.start.get(key)),
     'nothing is in the way of these, and they are not as before',
   );
+  // The user begins anew, whatever git would not overwrite.
+  rmSync(join(root, '.git/index'), { force: true });
   life.git('reset', '-q', '--hard');
   life.git('update-ref', '-d', ref);
 }

@@ -141,7 +141,9 @@ function wantedFacts({ start, after, base, tip, root, clean }: End): Wanted {
   for (const path of changedPaths(root, base, tip)) {
     const keys = dirty.has(path) ? [] : [`file ${path}`];
     // A submodule that has another commit checked out stays so, and is no change of the index.
-    if (!dirty.has(path) || isUnstagedSubmodule(start, path)) keys.push(`index 0 ${path}`);
+    // So does a file that the user has changed as main has.
+    const isSame = start.get(`file ${path}`) === clean.get(`file ${path}`);
+    if (!dirty.has(path) || isSame || isUnstagedSubmodule(start, path)) keys.push(`index 0 ${path}`);
     for (const key of keys) {
       const text = withFlags(key.startsWith('index') ? wanted.get(key) : undefined, clean.get(key));
       if (text === undefined) wanted.delete(key);

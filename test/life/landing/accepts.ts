@@ -173,8 +173,11 @@ function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): voi
   } else {
     counts.refused++;
     const isElsewhere = before.sandbox.get('HEAD') !== `ref: refs/heads/agt/${session.id}`;
+    const isThere =
+      words[0] === '--commits' &&
+      life.user.ask(['merge-base', '--is-ancestor', words[1] as string, from]) !== undefined;
     const isTrue =
-      (/nothing to accept/.test(output) && expected === tree) ||
+      (/nothing to accept/.test(output) && (expected === tree || isThere)) ||
       (/git repository inside|nested repository/.test(output) && has(before.sandbox, /^repo /)) ||
       (/in progress/.test(output) && (isInProgress(before.sandbox) || isInProgress(before.user))) ||
       (/conflicts in its index/.test(output) && (isUnmerged(before.sandbox) || isUnmerged(before.user))) ||

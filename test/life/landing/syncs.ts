@@ -25,7 +25,11 @@ export function syncAct(life: LandingLife, session: Session): void {
   const expected = brought(root, { way, head, branch: main });
   const outcome = life.agt('sync', id, ...options);
   const output = `${outcome.stdout}${outcome.stderr}`;
-  report(differences(before.user, readCheckout(root)), 'sync changed what the user has');
+  const checkedOut = before.sandbox.get('HEAD')?.replace(': ', ' ');
+  report(
+    differences(before.user, readCheckout(root), (key) => key === checkedOut),
+    'sync changed what the user has',
+  );
   const after = readCheckout(sandbox);
   if (outcome.exitCode !== 0 && (hasConflicts(before.sandbox) || !hasConflicts(after))) {
     report(differences(before.sandbox, after), 'a refused sync changed the sandbox');

@@ -100,6 +100,37 @@ test('the agent adds a nested repository of the user and resets it: it does not 
   expect(readFileSync(join(nested, 'untracked'), 'utf8')).toBe('mine\n');
 });
 
+test('the agent puts a link above a nested repository of the user: accept refuses, and reject brings all back', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  const nested = join(repository, 'libs/nested');
+  makeNested(nested);
+  git(makeTempDir(), 'init', '-q', join(repository, 'empty'));
+  const before = lookAt(nested);
+  begin(repository);
+  write(join(repository, 'a'), 'agent\n');
+  rmSync(join(repository, 'libs'), { recursive: true });
+  symlinkSync('elsewhere', join(repository, 'libs'));
+  expect(agt(repository, 'accept', 's1')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('error: a repository of yours would be replaced (libs/nested)\n'),
+  });
+  agtOk(repository, 'accept', 's1', '--exclude', 'libs');
+  expect(git(repository, 'show', '--format=', '--name-only')).toBe('a');
+  expect(lookAt(nested)).toEqual(before);
+  expect(existsSync(join(repository, 'empty/.git'))).toBe(true);
+});
+
+test('a file that lands as deleted goes, though a rule ignores it and the agent had untracked it', () => {
+  const repository = makeRepository({ a: 'a\n', '.gitignore': 'a\n' });
+  git(repository, 'add', '-f', 'a');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'tracked');
+  begin(repository);
+  git(repository, 'rm', '-q', '--cached', 'a');
+  git(repository, 'commit', '-q', '-m', 'untracked');
+  agtOk(repository, 'accept', 's1');
+  expect(existsSync(join(repository, 'a'))).toBe(false);
+});
+
 test.each(['skip-worktree', 'assume-unchanged'])(
   'a change in a file marked %s does not land, and stays, whatever the agent commits',
   (mark) => {
