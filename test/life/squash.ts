@@ -78,9 +78,9 @@ export function squashed(
 /** The tree after a cherry-pick of one commit. Undefined if git reports conflicts. */
 export function picked(repository: string, branch: string, commit: string): string | undefined {
   const clone = makeClone(repository, branch);
-  return run(REAL_GIT, ['cherry-pick', '--no-commit', commit], clone).exitCode === 0
-    ? writeTree(clone)
-    : undefined;
+  const isMerge = run(REAL_GIT, ['rev-parse', '--verify', '-q', `${commit}^2`], clone).exitCode === 0;
+  const args = ['cherry-pick', '--no-commit', ...(isMerge ? ['-m', '1'] : []), commit];
+  return run(REAL_GIT, args, clone).exitCode === 0 ? writeTree(clone) : undefined;
 }
 
 interface Bring {
