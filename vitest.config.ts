@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/harness/longest-first.ts';
+import { isQuick, quickTests } from './test/harness/quick.ts';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: isQuick ? quickTests() : ['test/**/*.test.ts'],
     globalSetup: ['test/harness/build.ts'],
     reporters: ['default', './test/harness/summary.ts', './test/harness/watchdog.ts'],
     setupFiles: ['test/harness/environment.ts'],

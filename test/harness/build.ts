@@ -6,12 +6,41 @@ import { execFileSync } from 'node:child_process';
 import { globSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { isQuick } from './quick.ts';
+import { noteStarts, printStarts } from './starts.ts';
 import { isDeep, today } from './today.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const KILLABLE = 'dist/failure-points/agtmode.cjs';
 
 export default function setup(): () => void {
+  if (!isQuick) buildWhatIsOld();
+  process.env['AGT_TEST_DAY'] = `${today()}`;
+  console.log(
+    isDeep
+      ? 'all cases of the long tests'
+      : `a seventh of the cases of the long tests; the same again: AGT_TEST_DAY=${today()}`,
+  );
+  const home = join(tmpdir(), `agt-test-${process.pid}`);
+  process.env['AGT_TEST_ROOT'] = home;
+  // Without types: to strip them lasts longer than all else at its start.
+  const entryPoints = [join(import.meta.dirname, 'warm-server.ts')];
+  buildSync({
+    entryPoints,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile: join(home, 'warm-server.mjs'),
+  });
+  noteStarts(home);
+  return () => {
+    printStarts(home);
+    rmSync(home, { recursive: true, force: true });
+  };
+}
+
+function buildWhatIsOld(): void {
   const inputs = ['src/**/*.ts', 'extensions/pi/agt.ts', 'scripts/{bundle,build}.ts', 'package.json'].flatMap(
     (pattern) => globSync(pattern, { cwd: root }),
   );
@@ -23,13 +52,4 @@ export default function setup(): () => void {
     const args = ['scripts/bundle.ts', '--failure-points'];
     execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   }
-  process.env['AGT_TEST_DAY'] = `${today()}`;
-  console.log(
-    isDeep
-      ? 'all cases of the long tests'
-      : `a seventh of the cases of the long tests; the same again: AGT_TEST_DAY=${today()}`,
-  );
-  const home = join(tmpdir(), `agt-test-${process.pid}`);
-  process.env['AGT_TEST_ROOT'] = home;
-  return () => rmSync(home, { recursive: true, force: true });
 }

@@ -2,6 +2,8 @@
 import './child-deadline.ts';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
+import { noteStarts } from './starts.ts';
 
 const root = process.env['AGT_TEST_ROOT'];
 if (root === undefined) throw new Error('AGT_TEST_ROOT is set by test/harness/build.ts');
@@ -31,3 +33,5 @@ Object.assign(process.env, {
   TZ: 'UTC',
   LANG: 'C.UTF-8',
 });
+
+afterAll(() => noteStarts(root));

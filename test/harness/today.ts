@@ -19,3 +19,11 @@ export function ofToday<const T>(cases: readonly T[]): readonly T[] {
   const first = today() * count;
   return cases.filter((_, n) => (((n - first) % cases.length) + cases.length) % cases.length < count);
 }
+
+/** The same for the runs of a property with a fixed seed: settings of fast-check. AGT_TEST_RUNS=100 asks for other runs. */
+export function runsOfToday(usual: number): { numRuns: number; path?: string } {
+  const asked = process.env['AGT_TEST_RUNS'];
+  if (asked !== undefined || isDeep) return { numRuns: Number(asked ?? usual) };
+  const numRuns = Math.ceil(usual / DAYS);
+  return { numRuns, path: `${((today() % DAYS) * numRuns) % usual}` };
+}

@@ -27,7 +27,7 @@ const server = once((): Server => {
   writeFileSync(pipe('in'), '');
   const streams = [openSync(pipe('out'), 'a+'), openSync(pipe('err'), 'a+')] as const;
   const dist = join(import.meta.dirname, '../../dist');
-  const program = join(import.meta.dirname, 'warm-server.ts');
+  const program = join(process.env['AGT_TEST_ROOT'] ?? '', 'warm-server.mjs');
   // The shell answers if the server dies.
   const script = '"$0" "$1" "$2" "$3"; echo died 1<>"$3/answers"';
   const args = ['-c', script, process.execPath, program, dist, directory];

@@ -61,6 +61,7 @@ async function answer({ args, cwd, env }: Question): Promise<number> {
   const module: { exports: { finished?: Promise<void> } } = { exports: {} };
   main.runInThisContext()(module.exports, requireOwn, module, executable, dist);
   await Promise.race([module.exports.finished, exited]);
+  process.chdir('/'); // the test may unmount the directory
   const code = process.exitCode ?? 0;
   process.exitCode = undefined;
   for (const name of process.eventNames())

@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { findGit } from '../../src/git/run/find-git.ts';
 import { once } from '../../src/once.ts';
+import { isQuick } from './quick.ts';
+import { starts } from './starts.ts';
 import { runWarm } from './warm-agt.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -36,6 +38,9 @@ export interface RunSettings {
 /** Runs a program to its end. Output is read as latin1, so that no byte is lost. */
 export function run(program: string, args: readonly string[], settings: RunSettings): Outcome {
   const env: NodeJS.ProcessEnv = { ...process.env, AGT_GIT_PATH: REAL_GIT, ...settings.env };
+  if (isQuick && program === AGT)
+    throw new Error('test/harness/quick.ts runs only what starts no executable');
+  if (program === AGT) starts[isWarm() ? 'saved' : 'made'] += 1;
   if (program === AGT && isWarm())
     return runWarm({ args, cwd: settings.cwd, env }, settings.input ?? '', () => makeTempDir('warm'));
   const result = spawnSync(program, args, {
@@ -49,11 +54,18 @@ export function run(program: string, args: readonly string[], settings: RunSetti
   return { exitCode: result.status, stdout: result.stdout, stderr: result.stderr };
 }
 
-/** These test how agt starts and ends, run many at once, or leave a process behind that serves. */
-const FROM_THE_EXECUTABLE = /\/test\/(agents|crash|life|agtmode\/front|cli\/mount\S*|session\/in-place)\b/;
+/** Here the start of the executable is not what is tested: a warm process saves it, unless AGT_TEST_WARM=0. */
+const WARM =
+  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|integrations|landing|maintenance|repository|running|session(?!\/in-place)|snapshot|timetravel|topology)\//;
 
-const isWarm = () =>
-  process.env['AGT_TEST_WARM'] !== undefined && !FROM_THE_EXECUTABLE.test(expect.getState().testPath ?? '');
+/** The executable itself, mounted snapshots, and disks that have to be unmounted. */
+const NOT_WARM =
+  /\/(cli\/(mount\S*|program|session|state-directory)|landing\/scenarios|autocommit\/exhausted)\.test\.ts$/;
+
+const isWarm = () => {
+  const path = expect.getState().testPath ?? '';
+  return process.env['AGT_TEST_WARM'] !== '0' && WARM.test(path) && !NOT_WARM.test(path);
+};
 
 /** The real git; a failure fails the test. Returns standard output without the final line break. */
 export function git(cwd: string, ...args: string[]): string {

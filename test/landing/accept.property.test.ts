@@ -6,10 +6,11 @@ import { cpSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runsOfToday } from '../harness/today.ts';
 import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 import { apply, type Edit, edits, filesOf, place, start } from './random-edits.ts';
 
-const RUNS = Number(process.env['AGT_TEST_RUNS'] ?? 12);
+const RUNS = runsOfToday(12);
 
 interface Story {
   readonly files: readonly (readonly [path: string, text: string])[];
@@ -129,9 +130,9 @@ function overlaps(repository: string, tree: string, paths: readonly string[]): b
   return changed.some((a) => paths.some((b) => `${a}/`.startsWith(`${b}/`) || `${b}/`.startsWith(`${a}/`)));
 }
 
-test('agt accept equals git merge --squash in a clean clone', { timeout: RUNS * 60_000 }, () => {
+test('agt accept equals git merge --squash in a clean clone', { timeout: RUNS.numRuns * 60_000 }, () => {
   fc.assert(fc.property(stories, play), {
-    numRuns: RUNS,
+    ...RUNS,
     seed: Number(process.env['AGT_TEST_SEED'] ?? 20260301),
     endOnFailure: true,
   });

@@ -7,6 +7,7 @@ import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
 import { withSessionLock } from '../../../src/session/lock.ts';
 import { openSession } from '../../harness/opened.ts';
 import { makeSession } from '../../harness/session.ts';
+import { runsOfToday } from '../../harness/today.ts';
 import { git, REAL_GIT, run } from '../../harness/world.ts';
 
 const NOW = 20_000 * 86_400;
@@ -132,7 +133,7 @@ test('thinning a random history deletes nothing but the dropped snapshots', asyn
         after.snapshots.map(({ commit }) => commit).sort(),
       );
     }),
-    { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 20), seed: 20260107 },
+    { ...runsOfToday(20), seed: 20260107 },
   );
   expect(git(dir, 'fsck', '--strict', '--no-dangling')).toBe('');
 }, 240_000);

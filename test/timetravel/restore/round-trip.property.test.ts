@@ -27,6 +27,7 @@ import { TOP_FOLDERS } from '../../../src/snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../../src/snapshot/history.ts';
 import { restoreSession } from '../../../src/timetravel/restore/restore.ts';
 import { makeSession, snapshotFolder, snapshotTree, type TestSession } from '../../harness/session.ts';
+import { runsOfToday } from '../../harness/today.ts';
 import { git, makeTempDir, REAL_GIT, run } from '../../harness/world.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
@@ -173,7 +174,7 @@ describe('capture and checkout', () => {
           }
         },
       ),
-      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 20), seed: 20260105, endOnFailure: false },
+      { ...runsOfToday(20), seed: 20260105, endOnFailure: false },
     );
     const checked = run(REAL_GIT, ['fsck', '--strict', '--no-dangling'], { cwd: session.repository });
     // git warns of a .gitignore that is a link, in any directory.
@@ -234,7 +235,7 @@ describe('capture and checkout', () => {
           }
         },
       ),
-      { numRuns: Number(process.env['AGT_TEST_RUNS'] ?? 12), seed: 20260106, endOnFailure: false },
+      { ...runsOfToday(12), seed: 20260106, endOnFailure: false },
     );
     expect(git(session.repository, 'fsck', '--strict', '--no-dangling')).toBe('');
   }, 300_000);
