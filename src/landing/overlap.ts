@@ -9,6 +9,7 @@ import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { SUBMODULE } from './users-side.ts';
@@ -85,10 +86,8 @@ function replacedSubmodules(changes: readonly DiffEntry[]): string[] {
 
 /** Tracked files with staged or unstaged changes. */
 async function uncommitted(git: Git): Promise<[path: string, kind: string][]> {
-  const args = ['status', '--porcelain=v1', '-z', '--untracked-files=no', '--no-renames'];
-  const output = (await gitBytes(git, args)).toString('latin1');
-  const entries = output.split('\0').filter((entry) => entry !== '');
-  return entries.map((entry) => [entry.slice(3), entry[0] === ' ' ? UNSTAGED : 'staged']);
+  const { entries } = parseStatus(await gitBytes(git, [...STATUS, '--untracked-files=no']));
+  return entries.map(({ path, staged }) => [path, staged === '.' ? UNSTAGED : 'staged']);
 }
 
 /** Changed files that the user told git not to look at, with the flag: git would refuse without a word on why. */

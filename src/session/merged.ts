@@ -40,7 +40,7 @@ export async function isMerged(
   const graph = readCommitGraph(git, [commit, ...tips]);
   const homes = compareWithHomes(graph, commit, tips).filter(({ behind }) => behind.length > 0);
   if (homes.length === 0) return false;
-  const work = { head: commit, headTree: '', base: undefined, tip: undefined, homes };
+  const work = { head: commit, base: undefined, tip: undefined, homes };
   return withScratchObjects(git, { commonDir, parent: scratchDirectory(agtDir) }, async (scratch) => {
     return examine(scratch, [work], commit.length / 2)?.[0]?.isMerged === true;
   });

@@ -1,4 +1,5 @@
 /** Asks git about a sandbox: its HEAD and its uncommitted paths. */
+import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
@@ -23,16 +24,6 @@ export async function sandboxHead(repository: Repository, record: SessionRecord)
 /** The paths that `git status` lists; ignored files are not among them. */
 export async function uncommittedPaths(repository: Repository, record: SessionRecord): Promise<string[]> {
   const git = inDirectory(repository.git, record.sandbox);
-  const output = await gitBytes(git, [
-    'status',
-    '--porcelain=v1',
-    '-z',
-    '--no-renames',
-    '--untracked-files=normal',
-  ]);
-  return output
-    .toString()
-    .split('\0')
-    .filter((entry) => entry !== '')
-    .map((entry) => entry.slice(3));
+  const { entries } = parseStatus(await gitBytes(git, [...STATUS, '--untracked-files=normal']));
+  return entries.map(({ path }) => Buffer.from(path, 'latin1').toString());
 }

@@ -1,6 +1,6 @@
 /**
  * Collects what `session list`, `session show` and `status` report about sessions. However many sessions there are, it
- * starts the same number of git processes: git answers about all of them at once.
+ * starts the same number of git processes, and one `git status` in each sandbox.
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { errorCode } from '../errors.ts';
@@ -8,21 +8,19 @@ import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { hasPromisorPacks } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
-import { once } from '../once.ts';
-import { scratchDirectory, statCacheFile } from '../repository/layout.ts';
+import { scratchDirectory } from '../repository/layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compareWithHomes, homePatterns } from './merged.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './survey/commit-graph.ts';
 import { countSnapshots } from './survey/count-snapshots.ts';
 import { type DiffStat, type Examined, examine, type Work } from './survey/examine.ts';
-import { generalPatterns } from './survey/general-patterns.ts';
 import { type Head, readHeads } from './survey/heads.ts';
 import { type Refs, readRefs } from './survey/refs.ts';
 import { readSandboxFacts, type SandboxFacts } from './survey/sandbox-facts.ts';
-import type { GeneralPatterns } from './survey/untracked.ts';
-import { differsFrom, readWorkingFiles, type WorkingFiles } from './survey/working-files.ts';
+import { readWorkingFiles } from './survey/working-files.ts';
 
 export interface SessionStatus {
   readonly record: SessionRecord;
@@ -81,6 +79,7 @@ export async function surveySessions(
   if (records.length === 0) return [];
   const sessionsDir = await repository.sessionsDir();
   const facts = records.map((record) => readSandboxFacts(repository, record, sessionsDir));
+  const reading = readWorkingFiles(repository.git, facts);
   const headRefs = facts.flatMap(({ head }) => (head !== undefined && 'ref' in head ? [head.ref] : []));
   const refs = readRefs(repository, records, headRefs);
   const heads = readHeads(repository, facts, refs);
@@ -89,8 +88,10 @@ export async function surveySessions(
     head.commit === undefined ? [] : [head.commit, ...(base === undefined ? [] : [base]), ...homes],
   );
   const graph = readCommitGraph(repository.git, tips);
-  const patterns = once(() => generalPatterns(repository));
-  const compared = sessions.map((session) => compare(repository, session, graph, patterns));
+  const files = await reading;
+  const compared = sessions.map((session) =>
+    compare(session, graph, files.get(session.facts.record.sandbox)),
+  );
   const examined = await examineAll(repository, compared);
   const exported = findExported(repository, compared);
   const autocommits = counts
@@ -136,35 +137,23 @@ function chainOf({ facts, head, base }: Located, refs: Refs) {
 
 interface Compared extends Located {
   readonly comparison: Comparison | undefined;
-  readonly files: WorkingFiles | undefined;
+  readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits and no uncommitted files. */
   readonly work: Work | undefined;
 }
 
-function compare(
-  { agtDir }: Repository,
-  located: Located,
-  graph: CommitGraph,
-  patterns: () => GeneralPatterns,
-): Compared {
+function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
   const { facts, head, base, hasUserBranch } = located;
-  const { commit, tree } = head;
-  if (commit === undefined || tree === undefined)
-    return { ...located, comparison: undefined, files: undefined, work: undefined };
+  const { commit } = head;
+  if (commit === undefined) return { ...located, comparison: undefined, files: undefined, work: undefined };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
-  const { sandbox, session_id: id } = facts.record;
-  const files =
-    facts.gitDir === undefined
-      ? undefined
-      : readWorkingFiles(sandbox, facts.gitDir, commit.length / 2, patterns(), statCacheFile(agtDir, id));
-  const isDirty = files !== undefined && differsFrom(files, tree);
+  const isDirty = files !== undefined && files.length > 0;
   const isAhead = (comparison?.ahead.length ?? 0) > 0;
   const isBehind = (comparison?.behind.length ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
   const work: Work = {
     head: commit,
-    headTree: tree,
-    sandbox: isDirty ? { path: sandbox, files } : undefined,
+    sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
     base: comparison?.mergeBase,
     tip: hasUserBranch && isBehind ? base : undefined,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
@@ -225,7 +214,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const { examined } = found;
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
-  const dirty = files === undefined ? undefined : countDirty(work, files, examined);
+  const dirty = files && new Set(files.map(({ path }) => path)).size;
   const hasMergedCommits =
     examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
   return {
@@ -252,15 +241,6 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
 }
 
 const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0 };
-
-function countDirty(
-  work: Work | undefined,
-  files: WorkingFiles,
-  examined: Examined | undefined,
-): number | undefined {
-  if (work?.sandbox === undefined) return 0;
-  return examined?.uncommitted?.files ?? files.present.length + files.deleted.length;
-}
 
 function mergeOf(
   work: Work | undefined,

@@ -20,6 +20,7 @@ import { HEADS } from '../../git/files/ref-files.ts';
 import { readRefValues } from '../../git/files/ref-values.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { editIndex, type IndexEdit } from '../../git/objects/scratch-index.ts';
+import { parseStatus, STATUS, type StatusEntry } from '../../git/objects/status.ts';
 import { type Git, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../find-session.ts';
@@ -75,19 +76,16 @@ export async function readUserChanges(
 export async function readCheckout(repository: Repository, cwd: string): Promise<UserCheckout | undefined> {
   const { worktree, git } = repository;
   if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
-  const options = ['--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=all'];
-  const output = await gitBytes(inDirectory(git, worktree), ['status', '--porcelain=v2', '-z', ...options]);
-  const records = output.toString('latin1').split('\0');
-  const values = (record: RegExp) => records.flatMap((text) => record.exec(text)?.[1] ?? []);
-  const [commit = ''] = values(/^# branch\.oid ([0-9a-f]+)$/);
-  const [head = ''] = values(/^# branch\.head (.*)$/s);
-  if (commit === '' || /^(\(unknown\)|refs\/.*|)$/s.test(head)) return undefined;
-  const unmerged = values(/^u (?:\S+ ){9}(.*)$/s);
-  const tracked = [...values(/^1 (?:\S+ ){7}(.*)$/s), ...unmerged].sort();
+  const output = await gitBytes(inDirectory(git, worktree), [...STATUS, '--untracked-files=all']);
+  const { commit, head, entries } = parseStatus(output);
+  if (commit === undefined || /^(\(unknown\)|refs\/.*|)$/s.test(head)) return undefined;
+  const pathsOf = (...kinds: StatusEntry['kind'][]) =>
+    entries.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);
+  const tracked = pathsOf('tracked', 'unmerged').sort();
   return {
-    branch: head === '(detached)' ? undefined : `${HEADS}${Buffer.from(head, 'latin1').toString()}`,
+    branch: head === '(detached)' ? undefined : `${HEADS}${head}`,
     commit,
-    changes: { worktree, paths: [...tracked, ...values(/^\? (.*)$/s)], unmerged },
+    changes: { worktree, paths: [...tracked, ...pathsOf('untracked')], unmerged: pathsOf('unmerged') },
   };
 }
 

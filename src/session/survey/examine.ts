@@ -3,12 +3,12 @@
  * The number of git processes does not depend on the number of sandboxes.
  */
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
+import type { StatusEntry } from '../../git/objects/status.ts';
 import type { Git } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { findApplied } from './applied.ts';
 import type { GraphCommit } from './commit-graph.ts';
 import { type CommitName, ScratchHistory } from './scratch-history.ts';
-import type { WorkingFiles } from './working-files.ts';
 
 export interface DiffStat {
   readonly files: number;
@@ -19,9 +19,8 @@ export interface DiffStat {
 
 export interface Work {
   readonly head: string;
-  readonly headTree: string;
   /** With its uncommitted files; undefined: the commit alone. */
-  readonly sandbox?: { readonly path: string; readonly files: WorkingFiles } | undefined;
+  readonly sandbox?: { readonly path: string; readonly files: readonly StatusEntry[] } | undefined;
   /** The commit to compare with. */
   readonly base: string | undefined;
   /** Merge the sandbox into this commit. */
@@ -39,8 +38,6 @@ export interface Home {
 }
 
 export interface Examined {
-  /** Files that differ from HEAD. */
-  readonly uncommitted: DiffStat | undefined;
   /** Everything that differs from the base. */
   readonly diff: DiffStat | undefined;
   /** Undefined if nothing was merged. */
@@ -68,19 +65,17 @@ export function examine(
   const stats = diffStats(git, named, history);
   const merges = named.flatMap(({ merge }) => (merge === undefined ? [] : [history.oidOf(merge)]));
   const conflicting = conflictsIn(git, merges);
-  const merged = mergedOf(git, named, history, stats.slice(2 * named.length));
+  const merged = mergedOf(git, named, history, stats.slice(named.length));
   return named.map((one, i) => ({
-    uncommitted: stats[2 * i],
-    diff: one.work.base === undefined ? undefined : stats[2 * i + 1],
+    diff: one.work.base === undefined ? undefined : stats[i],
     conflicts: one.merge === undefined ? undefined : conflicting?.has(history.oidOf(one.merge)),
     isMerged: merged.has(one),
   }));
 }
 
 function addWork(history: ScratchHistory, work: Work): Named {
-  const { head, headTree, sandbox, tip, homes } = work;
-  const files =
-    sandbox === undefined ? head : history.addSandbox(head, headTree, sandbox.path, sandbox.files);
+  const { head, sandbox, tip, homes } = work;
+  const files = sandbox === undefined ? head : history.addSandbox(head, sandbox.path, sandbox.files);
   return {
     work,
     files,
@@ -91,11 +86,11 @@ function addWork(history: ScratchHistory, work: Work): Named {
 
 const RAW = ['-r', '--no-renames', '--no-ext-diff', '--no-textconv'];
 
-/** Two for each sandbox: from HEAD, and from the base. Then one for each home: from there to HEAD. */
+/** One for each sandbox: from the base. Then one for each home: from there to HEAD. */
 function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): DiffStat[] {
-  const pairs = named.flatMap(({ work, files }) => {
+  const pairs = named.map(({ work, files }) => {
     const oid = history.oidOf(files);
-    return [`${oid} ${work.head}\n`, `${oid} ${work.base ?? oid}\n`];
+    return `${oid} ${work.base ?? oid}\n`;
   });
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),

@@ -1,4 +1,4 @@
-/** HEAD of many sandboxes with its commit and tree, read by one git (with reftables by two). */
+/** HEAD of many sandboxes with its commit, read by one git (with reftables by two). */
 import { basename } from 'node:path';
 import { isReadableHead } from '../../git/files/head-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -14,7 +14,6 @@ export interface Head {
   readonly branch: string | undefined;
   /** Without a sandbox, the tip of the work branch. Undefined if git does not have it. */
   readonly commit: string | undefined;
-  readonly tree: string | undefined;
   /** The commits among those that the survey asked about. */
   readonly existing: ReadonlySet<string>;
 }
@@ -24,9 +23,8 @@ export function readHeads(repository: Repository, facts: readonly SandboxFacts[]
   const isListable = unreadable.length > 0 && blockedWorktrees(repository.commonDir).length === 0;
   const branches = isListable ? branchesByWorktree(repository.git) : new Map();
   const named = facts.map((one) => nameHead(one, refs, branches));
-  const objects = (commit: string) => [`${commit}^{commit}`, `${commit}^{tree}`];
   const questions = [
-    ...named.flatMap(({ commit }) => (commit === undefined ? [] : objects(commit))),
+    ...named.flatMap(({ commit }) => (commit === undefined ? [] : [`${commit}^{commit}`])),
     ...facts.map(({ record }) => `${record.from_commit}^{commit}`),
   ];
   const answers = askAboutObjects(repository.git, questions);
@@ -34,7 +32,6 @@ export function readHeads(repository: Repository, facts: readonly SandboxFacts[]
   return named.map(({ branch, commit }) => ({
     branch,
     commit: answers.get(`${commit}^{commit}`),
-    tree: answers.get(`${commit}^{tree}`),
     existing,
   }));
 }

@@ -6,8 +6,8 @@ import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { submoduleHead } from '../../git/files/submodule-head.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
+import type { StatusEntry } from '../../git/objects/status.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
-import { differsFrom, type WorkingFiles } from './working-files.ts';
 
 /** A commit that exists, or a mark of one that `write` makes. */
 export type CommitName = string;
@@ -26,13 +26,12 @@ export class ScratchHistory {
   private oids: ReadonlyMap<string, string> = new Map();
 
   /** The files of a sandbox on top of its HEAD. */
-  addSandbox(head: string, headTree: string, sandbox: string, files: WorkingFiles): CommitName {
-    if (!differsFrom(files, headTree)) return head;
+  addSandbox(head: string, sandbox: string, entries: readonly StatusEntry[]): CommitName {
     const mark = this.begin();
     this.line(`from ${head}`);
-    if (files.indexTree !== headTree) this.addIndex(files);
-    for (const path of files.deleted) this.line(`D ${quote(path)}`);
-    for (const path of files.present) this.addFile(sandbox, path);
+    // A file may be in the place of a directory, or the other way round.
+    for (const { path, kind } of entries) if (kind !== 'untracked') this.line(`D ${quote(path)}`);
+    for (const entry of entries) if (!isGone(entry)) this.addFile(sandbox, entry);
     this.line('');
     return mark;
   }
@@ -92,26 +91,24 @@ export class ScratchHistory {
     this.parts.push(Buffer.from(`${text}\n`, 'latin1'));
   }
 
-  private addIndex({ entries }: WorkingFiles): void {
-    this.line('deleteall');
-    for (const { mode, oid, path, stage } of entries)
-      if (stage === 0)
-        this.line(`M ${mode.toString(8).padStart(6, '0')} ${oid} ${quote(path.replace(/\/$/, ''))}`);
-  }
-
-  private addFile(sandbox: string, path: string): void {
+  private addFile(sandbox: string, { path, unstaged, index }: StatusEntry): void {
     if (path.split('/').some((part) => FORBIDDEN.test(part))) return;
     const raw = Buffer.from(`${Buffer.from(sandbox).toString('latin1')}/${path}`, 'latin1');
-    const file = readWorkingFile(raw);
-    if (file === undefined) {
-      const commit = submoduleHead(raw.toString());
-      if (commit !== undefined) this.line(`M 160000 ${commit} ${quote(path)}`);
+    const file = unstaged === '.' ? undefined : readWorkingFile(raw);
+    if (file !== undefined) {
+      this.line(`M ${file.mode} inline ${quote(path)}\ndata ${file.content.length}`);
+      this.parts.push(file.content);
+      this.line('');
       return;
     }
-    this.line(`M ${file.mode} inline ${quote(path)}\ndata ${file.content.length}`);
-    this.parts.push(file.content);
-    this.line('');
+    const commit = unstaged === '.' ? undefined : submoduleHead(raw.toString());
+    const entry = commit === undefined ? index : `160000 ${commit}`;
+    if (entry !== '') this.line(`M ${entry} ${quote(path)}`);
   }
+}
+
+function isGone({ kind, staged, unstaged }: StatusEntry): boolean {
+  return kind === 'tracked' && (unstaged === 'D' || (staged === 'D' && unstaged === '.'));
 }
 
 /** Names that git takes for its own directory. */

@@ -1,12 +1,13 @@
 /** The files of an attached folder that git will ignore after a restore: by the `.gitignore` files of the snapshot. */
 import { existsSync } from 'node:fs';
+import ignore, { type Ignore } from 'ignore';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { isIgnored, matcherOf, type Rules } from '../../session/survey/ignore-rules.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 
@@ -80,4 +81,26 @@ function trackedFiles({ git }: Repository, root: string): ReadonlySet<string> {
 /** As Node has it. */
 function onDisk(top: string, path: string): string {
   return `${top}${Buffer.from(path.slice('sandbox'.length), 'latin1').toString()}`;
+}
+
+/** The patterns of a `.gitignore` file, read as gitignore(5) says. */
+interface Rules {
+  readonly matcher: Ignore;
+  /** The directory that the patterns are relative to, with a slash at its end; empty at the top. */
+  readonly below: string;
+}
+
+/** Without `core.ignoreCase`. */
+function matcherOf(text: string): Ignore {
+  return ignore({ ignorecase: false, allowRelativePaths: true }).add(text);
+}
+
+/** `rules`: the deepest first. Ask about a directory before its entries. */
+function isIgnored(path: string, isDirectory: boolean, rules: readonly Rules[]): boolean {
+  for (const { matcher, below } of rules) {
+    const name = displayPath(path.slice(below.length)) + (isDirectory ? '/' : '');
+    const { ignored, unignored } = matcher.test(name);
+    if (ignored || unignored) return ignored;
+  }
+  return false;
 }

@@ -1,0 +1,125 @@
+/** What `git status` says of a worktree: the branch, and each path that differs from HEAD or is untracked. */
+
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { type Git, inDirectory } from '../run/git.ts';
+import { singleQuoted, traceCommand } from '../run/trace.ts';
+
+/** Renames are a deletion and a new file: every reader wants paths. Options follow, such as `--untracked-files=all`. */
+export const STATUS = ['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames'];
+
+export interface StatusEntry {
+  /** One byte per character. A directory has a slash at its end. */
+  readonly path: string;
+  readonly kind: 'tracked' | 'unmerged' | 'untracked';
+  /** Letters of git-status(1), `.` for no difference: between HEAD and the index, and between that and the files. */
+  readonly staged: string;
+  readonly unstaged: string;
+  /** Mode and object in the index; empty unless it has one entry for the path. */
+  readonly index: string;
+}
+
+export interface Status {
+  /** Undefined if the branch has no commit yet. */
+  readonly commit: string | undefined;
+  /** Short name as git prints it: `(detached)` without a branch. */
+  readonly head: string;
+  readonly entries: readonly StatusEntry[];
+}
+
+const COMMIT = /^# branch\.oid ([0-9a-f]+)$/;
+const HEAD = /^# branch\.head (.*)$/s;
+const TRACKED = /^1 (.)(.) \S+ \d+ (\d+) \d+ \w+ (\w+) (.*)$/s;
+const UNMERGED = /^u (.)(.) (?:\S+ ){8}(.*)$/s;
+
+export function parseStatus(output: Buffer | string): Status {
+  const records = output.toString('latin1').split('\0');
+  const value = (record: RegExp) => records.flatMap((text) => record.exec(text)?.[1] ?? [])[0];
+  const head = Buffer.from(value(HEAD) ?? '', 'latin1').toString();
+  return { commit: value(COMMIT), head, entries: records.flatMap((text) => parseEntry(text) ?? []) };
+}
+
+function parseEntry(text: string): StatusEntry | undefined {
+  if (text.startsWith('? '))
+    return { path: text.slice(2), kind: 'untracked', staged: '?', unstaged: '?', index: '' };
+  const unmerged = UNMERGED.exec(text);
+  const [, staged = '', unstaged = '', ...rest] = unmerged ?? TRACKED.exec(text) ?? [];
+  if (staged === '') return undefined;
+  const path = rest.at(-1) ?? '';
+  if (unmerged !== null) return { path, kind: 'unmerged', staged, unstaged, index: '' };
+  return { path, kind: 'tracked', staged, unstaged, index: `${rest[0]} ${rest[1]}` };
+}
+
+/** git waits for ever where a named pipe is in place of a file that it reads. */
+const LONGEST_WAIT_MS = 20_000;
+
+/**
+ * The status of many worktrees, as many at once as there are cores; none where git cannot tell within `wait` milliseconds.
+ * Shells start the gits: a fork of this process takes longer than a `git status`. `options` are of `git status`.
+ */
+export async function statusOfEach(
+  git: Git,
+  worktrees: readonly string[],
+  options: readonly string[],
+  wait = LONGEST_WAIT_MS,
+): Promise<Map<string, Status>> {
+  const found = new Map<string, Status>();
+  const cores = availableParallelism();
+  const work = async (env: NodeJS.ProcessEnv, lane: readonly string[]) => {
+    for (let waiting = lane; waiting.length > 0; ) {
+      const answers = await runLane({ ...git, env }, waiting, [...STATUS, ...options], wait);
+      for (const [i, answer] of answers.entries())
+        if (answer !== undefined) found.set(waiting[i] ?? '', answer);
+      waiting = waiting.slice(answers.length + 1); // without the one at which git hangs
+    }
+  };
+  // A worktree with settings of its own has an environment of its own.
+  const groups = Map.groupBy(worktrees, (worktree) => inDirectory(git, worktree).env);
+  const lanes = [...groups].flatMap(([env, members]) =>
+    Array.from({ length: cores }, (_, core) =>
+      work(
+        env,
+        members.filter((_, i) => i % cores === core),
+      ),
+    ),
+  );
+  await Promise.all(lanes);
+  return found;
+}
+
+/** Fewer answers than worktrees if a git hangs. */
+function runLane(git: Git, worktrees: readonly string[], args: readonly string[], wait: number) {
+  for (const worktree of worktrees) traceCommand(git.env, git.path, ['-C', worktree, ...args]);
+  const command = `${singleQuoted(git.path)} -C "$at" ${args.map(singleQuoted).join(' ')}`;
+  // No record of git begins like the one with the exit code.
+  const script = `for at; do ${command}; printf '\\0= %s\\0' $?; done`;
+  const shell = spawn('/bin/sh', ['-c', script, 'sh', ...worktrees], {
+    ...{ cwd: '/', env: git.env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
+  });
+  return new Promise<(Status | undefined)[]>((resolve) => {
+    const chunks: Buffer[] = [];
+    const timer = setTimeout(() => endGroup(shell.pid), wait);
+    shell.stdout.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      timer.refresh();
+    });
+    const done = () => {
+      clearTimeout(timer);
+      const text = Buffer.concat(chunks).toString('latin1');
+      const answers = text.matchAll(/(.*?)\0= (\d+)\0/gs);
+      resolve(
+        Array.from(answers, ([, output = '', code]) => (code === '0' ? parseStatus(output) : undefined)),
+      );
+    };
+    shell.on('error', done);
+    shell.on('close', done);
+  });
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // it has ended
+  }
+}
