@@ -79,7 +79,7 @@ interface Earlier {
   readonly result: AcceptResult | undefined;
 }
 
-/** Ends an acceptance during which agt was killed. */
+/** Ends an acceptance during which agt was killed. The result also of one that has ended. */
 export async function finishEarlier(
   session: LockedSession,
   record: SessionRecord,
@@ -88,8 +88,10 @@ export async function finishEarlier(
   const { intent } = record;
   if (intent?.operation === 'remove' && intent.outcome === 'accepted' && record.landed !== undefined) {
     const trouble = await removeAccepted(session, record, now);
-    return { record, result: { ...(await landedResult(session, record)), trouble } };
+    return { record, result: { ...(await landedResult(session, record, EARLIER)), trouble } };
   }
+  if (record.state === 'accepted' && record.landed !== undefined)
+    return { record, result: await landedResult(session, record, BEFORE) };
   if (intent?.operation !== 'accept') return { record, result: undefined };
   const { operation: _, ...move } = intent;
   if (!(await settleMove(session.repository, move))) {
@@ -123,12 +125,18 @@ async function landingOf(
   };
 }
 
-/** For an acceptance of which only the removal was left. */
-async function landedResult(session: LockedSession, record: SessionRecord): Promise<AcceptResult> {
+const BEFORE = 'it was accepted before: nothing has changed now';
+
+/** For an acceptance of which only the removal was left, or nothing. */
+async function landedResult(
+  session: LockedSession,
+  record: SessionRecord,
+  warning: string,
+): Promise<AcceptResult> {
   const { commit = '', from = '', onto = '' } = record.landed ?? {};
   const changes = await diffTrees(session.repository.git, from, commit);
   const ended = session.read() ?? record;
-  const unknown = { worktree: undefined, leftOut: [], message: undefined, warnings: [EARLIER] };
+  const unknown = { worktree: undefined, leftOut: [], message: undefined, warnings: [warning] };
   return { ...unknown, record: ended, onto, from, changes, commit, kept: false };
 }
 

@@ -127,3 +127,17 @@ test('in place: accept overlaps with work that was set aside: it says both, and 
   expect(run('sh', ['-c', `${AGT} ${letGo}`], { cwd: '/' }).exitCode).toBe(0);
   expect(agt(repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
 });
+
+test('the same accept again changes nothing and says so, also when somebody has moved the branch', () => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'new'), 'by the agent\n');
+  agtOk(repository, 'accept', 's1');
+  const landed = git(repository, 'rev-parse', 'main');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'later');
+  const later = git(repository, 'rev-parse', 'main');
+  const again = agt(repository, 'accept', 's1', '--json');
+  expect(again.exitCode).toBe(0);
+  expect(JSON.parse(again.stdout)).toMatchObject({ state: 'accepted', commit: landed });
+  expect(again.stderr).toBe('warning: it was accepted before: nothing has changed now\n');
+  expect(git(repository, 'rev-parse', 'main')).toBe(later);
+});

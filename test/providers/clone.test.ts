@@ -1,6 +1,6 @@
 /** The traps of a clone: agents that write meanwhile, borders of subvolumes, settings that change a checkout. */
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
@@ -95,6 +95,21 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
       expect(git(session(id).sandbox, 'status', '--porcelain', 'a.txt')).toBe('');
     }
     for (const id of ['many', 'next', 'earlier']) agtOk(repository, 'session', 'remove', id);
+  });
+
+  test('two names of one file are two files in a fork', () => {
+    const { sandbox } = session('s1');
+    write(join(sandbox, 'one'), 'shared\n', 0o640);
+    linkSync(join(sandbox, 'one'), join(sandbox, 'src/two'));
+    autocommit(session('s1'));
+    for (const [id, ...options] of [['linked'], ['moment', '--at', '@']]) {
+      agtOk(repository, 'session', 'fork', 's1', '--id', id as string, ...options);
+      const fork = session(id as string);
+      expect(autocommit(fork).changes).toEqual([]);
+      expect(statSync(join(fork.sandbox, 'src/two')).mode & 0o777).toBe(0o640);
+      writeFileSync(join(fork.sandbox, 'one'), 'other\n');
+      expect(readFileSync(join(fork.sandbox, 'src/two'), 'utf8')).toBe('shared\n');
+    }
   });
 
   test('new attributes and settings make git write the files anew', () => {

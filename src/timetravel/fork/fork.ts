@@ -21,6 +21,10 @@ import type { NearMoment } from '../near-moment.ts';
 import { examineWritten } from '../written-folder.ts';
 import { emptyClone, finishFork, isExactClone, momentToClone, sourceToClone } from './clone-source.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
+import { separateNames } from './separate-names.ts';
+
+/** Here two names of one file are so in a clone as well. */
+const SHARES_FILES = new Set(['btrfs', 'zfs']);
 
 interface ForkRequest {
   readonly id: string | undefined;
@@ -103,6 +107,7 @@ async function createFork(
     fill: async (record, _session, { config, clone }) => {
       cloned = clone;
       if (clone === undefined) return fillFolder(repository, record, { ...origin, config });
+      if (SHARES_FILES.has(record.provider ?? '')) await separateNames(sessionFolder(record));
       if (near !== undefined) {
         if (await finishFork(repository, record, near, origin.content))
           return restoreGitDirectory(repository, record, origin);

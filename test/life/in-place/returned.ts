@@ -7,9 +7,11 @@
  * - A repository inside stays as the agent left it, or is as before. If it is not as before, agt names it.
  * - Of the agent's, only what git ignores stays.
  */
+import { join } from 'node:path';
 import { repositoriesIn } from '../checkout-facts.ts';
 import type { Facts } from '../facts.ts';
 import { changedPaths, dirtyPaths, isInside, withFlags } from '../paths.ts';
+import { REAL_GIT, run } from '../programs.ts';
 import { zeroed } from '../worktree.ts';
 
 export interface End {
@@ -40,7 +42,7 @@ export function faultsOf(end: End): string[] {
   const { wanted, empty } = wantedFacts(end);
   const visible = visiblePaths(end);
   const faults: string[] = [];
-  const named = new Set<string>();
+  const named = new Map<string, string>();
   for (const key of new Set([...wanted.keys(), ...start.keys(), ...after.keys()])) {
     const [want, found, left] = [wanted.get(key), after.get(key), final.get(key)];
     const inside = repositories.find((path) => isInside(key, path));
@@ -51,7 +53,8 @@ export function faultsOf(end: End): string[] {
     if (inside !== undefined) {
       if (found === start.get(key)) continue;
       if (found !== left) fault('a repository inside is neither as before nor as the agent left it');
-      else if (start.has(`repo ${inside} .git`)) named.add(inside);
+      else if (start.has(`repo ${inside} .git`) && !isIgnoredInside(end.root, inside, key))
+        named.set(inside, `${key}: ${show(found)}`);
     } else if (key === 'status' || key.startsWith('git ')) continue;
     else if (key === 'rules' || key === 'config') {
       if (found !== start.get(key) && found !== left) fault('neither as before nor as the agent left it');
@@ -66,14 +69,23 @@ export function faultsOf(end: End): string[] {
     } else if (!mayStay(key, end)) fault('left behind');
   }
   const words = end.output;
-  for (const path of named)
+  for (const [path, what] of named)
     if (!words.includes(path))
-      faults.push(`the agent's changes in the repository ${path} stay, and agt does not say so`);
+      faults.push(`the agent's changes in the repository ${path} stay, and agt does not say so: ${what}`);
   if (faults.length === 0 && isSame(start, after) && start.get('status') !== after.get('status'))
     faults.push(
       `git status says something else: before ${show(start.get('status'))}, found ${show(after.get('status'))}`,
     );
   return faults;
+}
+
+/** It stays, as one of the checkout itself does. */
+function isIgnoredInside(root: string, inside: string, key: string): boolean {
+  const path = key.slice(`file ${inside}/`.length);
+  return (
+    key.startsWith('file ') &&
+    run(REAL_GIT, ['check-ignore', '-q', '--', path], join(root, inside)).exitCode === 0
+  );
 }
 
 function isSame(start: Facts, after: Facts): boolean {

@@ -4,8 +4,10 @@ import { findSession } from '../../../session/find-session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { json } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { printReject } from '../../output/landing.ts';
+import { recordJson } from '../../output/session.ts';
 
 export const sessionReject = defineCommand({
   usage: 'session reject [id]',
@@ -35,6 +37,12 @@ export const sessionReject = defineCommand({
     const repository = await context.repository();
     const record = findSession(repository, givenSession(args), context.cwd);
     const { session_id: id } = record;
+    if (record.state === 'rejected') {
+      context.out(
+        args.json ? json(recordJson(record)) : `${id}: rejected before; bring it back: agt undo ${id}\n`,
+      );
+      return EXIT.done;
+    }
     if (isEnded(record)) {
       throw new AgtError(`session "${id}" is already ${record.state}`, {
         hints: [`bring it back: agt undo ${id}`],
