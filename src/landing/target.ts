@@ -122,9 +122,9 @@ export async function refuseOperation(git: Git, name: string): Promise<void> {
   });
 }
 
-/** Readable paths. `git diff` would lock the index, to refresh it. */
+/** Readable paths. `git diff` would lock the index, to refresh it, and look into submodules. */
 export async function unmergedPaths(git: Git): Promise<string[]> {
-  const output = await gitBytes(git, ['diff-files', '--name-only', '--diff-filter=U', '-z']);
-  const paths = output.toString('latin1').split('\0');
-  return paths.filter((path) => path !== '').map(displayPath);
+  const output = await gitBytes(git, ['ls-files', '--unmerged', '-z']);
+  const paths = Array.from(output.toString('latin1').matchAll(/\t(.*?)\0/gs), ([, path = '']) => path);
+  return [...new Set(paths)].map(displayPath);
 }

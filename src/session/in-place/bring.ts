@@ -36,13 +36,15 @@ export interface Moving {
   readonly to: SnapshotMetadata;
   /** Whether a path stays as it is. `isChange`: both snapshots have the file. */
   readonly stays?: (path: string, isChange: boolean) => boolean;
+  /** Directories that come, though no file of the snapshot is in them. */
+  readonly directories?: readonly string[];
   /** In seconds. */
   readonly mtimeOf?: TargetFolder['mtimeOf'];
 }
 
 export async function planMove(place: InPlace, moving: Moving): Promise<Move> {
   const { git, record } = place;
-  const { from, to, stays = () => false, mtimeOf } = moving;
+  const { from, to, stays = () => false, directories = [], mtimeOf } = moving;
   // A `.git` that was there at the beginning is in nothing's way now: `from` has those that are.
   const wanted = { ...to, skipped: to.skipped.filter((one) => !one.endsWith('/.git')) };
   const whole = await prepareCheckout(git, from, wanted, ['sandbox']);
@@ -62,8 +64,11 @@ export async function planMove(place: InPlace, moving: Moving): Promise<Move> {
     whole.writes.filter((one) => !stays(one.path, !one.isNew) && !isWanted(one, disk.lstat(one.path))),
   );
   const files = new Set(whole.writes.map((file) => file.path));
+  const coming = new Set(directories.flatMap((one) => [one, ...parentDirectories(one)]));
   const isInTheWay = (one: string) =>
-    whole.directories.has(one) || parentDirectories(one).some((parent) => files.has(parent));
+    whole.directories.has(one) ||
+    coming.has(one) ||
+    parentDirectories(one).some((parent) => files.has(parent));
   // A directory that has come in the place of the file is not the file.
   const going = withDisk(path, linked, (disk) =>
     whole.deletions.filter((one) => !(stays(one, false) || disk.lstat(one)?.isDirectory())),

@@ -88,6 +88,7 @@ async function planReturn(place: InPlace, side: UsersSide, target: Target): Prom
     stays: (path, isChange) =>
       isUnder(inside(path), [...target.submodules]) ||
       (isChange && side.ignored.has(inside(path)) && !tracked.has(inside(path))),
+    directories: side.repositories.map(({ path }) => `sandbox/${path}`),
     // What is built from a source must not become younger than the source.
     mtimeOf: (path) => side.ignored.get(inside(path)),
   });

@@ -2,8 +2,8 @@
 import { isInProgress, isUnmerged, repositoriesIn } from '../checkout-facts.ts';
 import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
-import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
-import { ok, REAL_GIT } from '../programs.ts';
+import { changedPaths, overlap } from '../paths.ts';
+import { ok, REAL_GIT, run } from '../programs.ts';
 import { chosen, cleanCheckout, commitOf, mergeBase, squashed } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
 import { ended, endOf, IN_THE_WAY, type Last, lookLast, report } from './end.ts';
@@ -29,16 +29,17 @@ function accept(
   const { root } = life;
   const last = lookLast(life, stay);
   const head = last.commits[0] as string;
+  const own = ownRepositories(root, stay.start, last.final);
   const work = commitOf({
     worktree: root,
-    notTheirs: ownRepositories(stay.start, last.final),
+    notTheirs: own,
     committedOnly: options.includes('--committed-only'),
   });
   const isOn = (commit: string, tip: string) =>
     life.user.ask(['merge-base', '--is-ancestor', commit, tip]) !== undefined;
   const isAgain = stay.landed !== undefined && !isOn(stay.landed.commit, head);
   const base = isAgain ? (stay.landed?.source as string) : mergeBase(root, last.main, head);
-  const theirs = work === undefined ? undefined : without(root, { base, work, head, excluded });
+  const theirs = work === undefined ? undefined : without(root, { base, work, head, excluded, own });
   const expected =
     theirs === undefined ? undefined : squashed(root, 'main', theirs, isAgain ? base : undefined);
   const outcome = life.agt('accept', stay.id, ...options, ...excluded.flatMap((path) => ['--exclude', path]));
@@ -84,12 +85,14 @@ interface Chosen {
   readonly work: string;
   readonly head: string;
   readonly excluded: readonly string[];
+  readonly own: ReadonlySet<string>;
 }
 
 /** A pattern without a slash is for names in every directory, and a directory stands for all that is in it. */
-function without(root: string, { base, work, head, excluded }: Chosen): string {
-  if (excluded.length === 0) return work;
+function without(root: string, { base, work, head, excluded, own }: Chosen): string {
+  if (excluded.length + own.size === 0) return work;
   const isLeft = (path: string) =>
+    own.has(path) ||
     excluded.some((one) =>
       one.includes('/') ? `${path}/`.startsWith(`${one}/`) : path.split('/').includes(one),
     );
@@ -101,14 +104,23 @@ function treePaths(root: string, tree: string): string[] {
   return zeroed(ok(REAL_GIT, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', tree], root));
 }
 
-/** Submodules and repositories inside that are as they were before the session. */
-function ownRepositories(start: Facts, final: Facts): Set<string> {
+/** Repositories inside that the agent has not made a submodule, and submodules that are as they were. */
+function ownRepositories(root: string, start: Facts, final: Facts): Set<string> {
   const paths = [...start.keys()].flatMap((key) => /^repo (.*) HEAD$/s.exec(key)?.[1] ?? []);
   const commit = (facts: Facts, path: string) => {
     const head = facts.get(`repo ${path} HEAD`) ?? '';
     return facts.get(`repo ${path} ref ${head.replace('ref: ', '')}`) ?? head;
   };
-  return new Set(paths.filter((path) => commit(start, path) === commit(final, path)));
+  const args = ['config', '--file', '.gitmodules', '--get-regexp', '\\.path$'];
+  const declared = new Set(
+    run(REAL_GIT, args, root)
+      .stdout.split('\n')
+      .map((line) => line.slice(line.indexOf(' ') + 1)),
+  );
+  const isTracked = (path: string) => / 160000 /.test(start.get(`index 0 ${path}`) ?? '');
+  const isOwn = (path: string) =>
+    commit(start, path) === commit(final, path) || !(isTracked(path) || declared.has(path));
+  return new Set(paths.filter(isOwn));
 }
 
 interface Refusal {
@@ -146,20 +158,21 @@ function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
 }
 
 /**
- * A change of the user's that landed in the same way, or a mark on a file that the accept replaced, is no change any more:
- * git brings such a path back as it is in the commit.
+ * A change of the user's that landed in the same way, a mark on a file that the accept replaced, other ends of lines: git
+ * brings such a path back as it writes the commit.
  */
 function withoutLanded(life: InPlaceLife, { start, base }: Stay, accepted: string, after: Facts): Facts {
-  const dirty = new Set(dirtyPaths(start));
-  const isMarked = (path: string) => /^(?!H 0 )/.test(start.get(`index 0 ${path}`) ?? 'H 0 ');
-  const landed = changedPaths(life.root, base, accepted).filter((path) => dirty.has(path) || isMarked(path));
-  if (landed.length === 0) return start;
+  const landed = changedPaths(life.root, base, accepted);
   const facts = new Map([...start, ['status', after.get('status') ?? '']]);
   const clean = cleanCheckout(life.root, 'main');
-  for (const key of landed.flatMap((path) => [`file ${path}`, `index 0 ${path}`])) {
-    const text = clean.get(key);
-    if (text === undefined) facts.delete(key);
-    else facts.set(key, text);
+  const set = (key: string, text: string | undefined) =>
+    text === undefined ? facts.delete(key) : facts.set(key, text);
+  for (const path of landed) {
+    for (const key of [`file ${path}`, `index 0 ${path}`]) set(key, clean.get(key));
+    // git leaves the directories of a submodule.
+    for (let above = path; above !== ''; above = above.slice(0, Math.max(0, above.lastIndexOf('/'))))
+      if (after.get(`file ${above}`)?.startsWith('directory'))
+        set(`file ${above}`, after.get(`file ${above}`));
   }
   return facts;
 }

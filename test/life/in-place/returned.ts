@@ -51,7 +51,10 @@ export function faultsOf(end: End): string[] {
         `${JSON.stringify(key)}: ${why}; before ${show(start.get(key))}, left ${show(left)}, found ${show(found)}`,
       );
     if (inside !== undefined) {
-      if (found === start.get(key)) continue;
+      // A submodule that the agent has moved shares its repository with the one that is back.
+      const isMoved =
+        !start.has(`repo ${inside} .git`) && final.get(`repo ${inside} .git`)?.startsWith('gitdir:');
+      if (found === start.get(key) || isMoved) continue;
       if (found !== left) fault('a repository inside is neither as before nor as the agent left it');
       else if (start.has(`repo ${inside} .git`) && !isIgnoredInside(end.root, inside, key))
         named.set(inside, `${key}: ${show(found)}`);
