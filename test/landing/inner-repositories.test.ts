@@ -182,3 +182,16 @@ test('a repository with its own .git directory still needs --force', () => {
   }
   agtOk(repository, 'remove', 's1', '--force');
 });
+
+test('accept of a file in the place of the directory above a submodule', () => {
+  const lib = makeRepository({ l: 'l\n' });
+  const repository = makeRepository({ a: 'a\n' });
+  git(repository, ...LOCAL, 'submodule', 'add', '-q', lib, 'deep/sub');
+  git(repository, 'commit', '-q', '-m', 'with a submodule');
+  git(repository, 'submodule', '--quiet', 'deinit', '--force', 'deep/sub');
+  const { sandbox } = sessionIn(repository);
+  rmSync(join(sandbox, 'deep'), { recursive: true });
+  write(join(sandbox, 'deep'), 'a file\n');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  expect(git(repository, 'show', 'main:deep')).toBe('a file');
+});

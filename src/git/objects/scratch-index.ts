@@ -82,11 +82,20 @@ async function listSubmodules(index: Git): Promise<{ path: string; head: string 
   for (const line of listed.split('\0')) {
     const [, oid = '', path = ''] = /^160000 (\w+) 0\t(.*)$/s.exec(line) ?? [];
     const directory = Buffer.from(root + path, 'latin1');
-    if (path === '' || !lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
+    if (path === '' || !isDirectory(directory)) continue;
     const head = submoduleHead(directory.toString()) ?? (await askForHead(index, directory.toString()));
     found.push({ path, head: head === oid ? undefined : head });
   }
   return found;
+}
+
+/** False also below a file, which may be in the place of a directory. */
+function isDirectory(path: Buffer): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false;
+  }
 }
 
 /** For a submodule whose refs only git can read. */

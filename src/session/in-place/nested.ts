@@ -120,6 +120,15 @@ function bringGitDirectory(place: InPlace, { path, gitFile }: NestedRepository, 
   failurePoint('in place: git directory brought back');
 }
 
+/** After `git mv` of a submodule, its settings name a directory that is gone. */
+async function bringWorktreeSetting(git: Git, gitDirectory: string, copy: string): Promise<void> {
+  const [own, kept] = [join(gitDirectory, 'config'), join(copy, 'config')];
+  const read = (file: string) => gitAnswer(git, ['config', '--file', file, 'core.worktree']);
+  const before = existsSync(kept) ? await read(kept) : undefined;
+  if (before !== undefined && before !== (await read(own)))
+    await gitText(git, ['config', '--file', own, 'core.worktree', before]);
+}
+
 async function storeIndex(git: Git, gitDir: string): Promise<string | undefined> {
   const index = join(gitDir, 'index');
   if (!existsSync(index)) return undefined;
@@ -136,7 +145,9 @@ export async function putRepositoryBack(
   if (before.head === undefined) return true;
   bringGitDirectory(place, before, number);
   const directory = directoryOf(checkout, before.path);
-  if (gitDirOf(directory) === undefined) return false;
+  const gitDirectory = gitDirOf(directory);
+  if (gitDirectory === undefined) return false;
+  await bringWorktreeSetting(git, gitDirectory, join(storeOf(place), String(number)));
   const now = await lookAtRepository(git, checkout, before.path);
   const inside = inDirectory(git, directory);
   if (now.head !== before.head || now.commit !== before.commit) {

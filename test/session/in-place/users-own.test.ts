@@ -82,6 +82,27 @@ test('the agent replaces a submodule by a file, and deletes its repository: it c
   expect(look(repository)).toEqual(whole);
 });
 
+test('the agent moves a submodule, which its settings name then: it comes back', () => {
+  const origin = makeRepository({ s: 's\n' });
+  const repository = makeRepository({ a: 'a\n' });
+  run(REAL_GIT, ['-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', origin, 'sub'], {
+    cwd: repository,
+  });
+  git(repository, 'commit', '-q', '-m', 'submodule');
+  const sub = join(repository, 'sub');
+  write(join(sub, 's'), 'mine\n');
+  const before = [lookAt(sub), git(repository, 'status', '--porcelain')];
+  begin(repository);
+  git(repository, 'mv', 'sub', 'moved');
+  git(join(repository, 'moved'), 'commit', '-q', '-a', '-m', 'by the agent');
+  rmSync(join(repository, 'moved'), { recursive: true });
+  agtOk(repository, 'reject', 's1');
+  expect([
+    [git(sub, 'log', '-1', '--format=%s'), ...lookAt(sub).slice(1)],
+    git(repository, 'status', '--porcelain'),
+  ]).toEqual([['first', ...(before[0] as string[]).slice(1)], before[1]]);
+});
+
 test('the agent adds a nested repository of the user and resets it: it does not land, and is as before', () => {
   const repository = makeRepository({ a: 'a\n' });
   const nested = join(repository, 'nested');
