@@ -153,6 +153,7 @@ describe('agt session remove', () => {
       JSON.stringify({
         ...JSON.parse(readFileSync(record, 'utf8')),
         state: 'removing',
+        intent: { operation: 'remove' },
       }),
     );
     rmSync(join(sandbox, 'work.txt'));
