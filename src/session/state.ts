@@ -38,6 +38,8 @@ export type Intent =
        * checkout agt captures, then returns to the user's branch.
        */
       readonly phase?: 'moving' | 'returning' | 'deleting';
+      /** Not all that was set aside could be put back. */
+      readonly keepsStash?: true;
       /** The state afterwards; `removed` if there is none. */
       readonly outcome?: Outcome;
       readonly reason?: string;

@@ -6,6 +6,15 @@ import { identify } from '../../src/disk/lock-owner.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
+function change(repository: string, changes: object): void {
+  const record = join(repository, '.git/agt/sessions/s1.json');
+  write(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), ...changes }));
+}
+
+function interrupt(repository: string, state: 'creating' | 'removing'): void {
+  change(repository, { state, intent: { operation: state === 'creating' ? 'create' : 'remove' } });
+}
+
 describe('agt doctor --fix', () => {
   test('fixes and reports what needs no decision, and still lists the rest', () => {
     const { repository, sandbox } = makeSession();
@@ -32,9 +41,7 @@ describe('agt doctor --fix', () => {
 
   test('removes a session whose creation was interrupted, but keeps snapshots of work done in it', () => {
     const { repository, sandbox } = makeSession();
-    const record = join(repository, '.git/agt/sessions/s1.json');
-    const halfMade = () => write(record, readFileSync(record, 'utf8').replace('"active"', '"creating"'));
-    halfMade();
+    interrupt(repository, 'creating');
     write(join(sandbox, 'work'), 'mine\n');
     agtOk(repository, 'doctor', '--fix');
     expect(git(repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('mine');
@@ -42,7 +49,7 @@ describe('agt doctor --fix', () => {
 
     agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
     agtOk(repository, 'session', 'new', '--id', 's1');
-    halfMade();
+    interrupt(repository, 'creating');
     agtOk(repository, 'doctor', '--fix');
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     expect(git(repository, 'for-each-ref', 'refs/agt', 'refs/heads/agt*')).toBe('');
@@ -55,8 +62,7 @@ test('agt doctor --fix removes stale locks before it finishes an interrupted res
   agtOk(repository, 'autocommit', '--session-id', 's1');
   const snapshot = git(repository, 'rev-parse', 'agtsessions/s1');
   write(join(sandbox, 'kept'), 'two\n');
-  const record = join(repository, '.git/agt/sessions/s1.json');
-  write(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), restoring: snapshot }));
+  change(repository, { intent: { operation: 'restore', snapshot, scope: ['sandbox'], by: 'restore' } });
   const lock = join(repository, '.git/refs/heads/agtsessions/s1.lock');
   write(lock, '');
   utimesSync(lock, 1000, 1000);
@@ -67,11 +73,10 @@ test('agt doctor --fix removes stale locks before it finishes an interrupted res
 });
 
 describe('agt doctor --fix does not touch', () => {
-  function halfMade(state: string): TestSession {
+  function halfMade(state: 'creating' | 'removing'): TestSession {
     const session = makeSession();
     agtOk(session.repository, 'autocommit', '--session-id', 's1');
-    const path = join(session.repository, '.git/agt/sessions/s1.json');
-    write(path, readFileSync(path, 'utf8').replace('"active"', JSON.stringify(state)));
+    interrupt(session.repository, state);
     return session;
   }
 
@@ -88,7 +93,7 @@ describe('agt doctor --fix does not touch', () => {
   });
 
   test('a session that another process is creating or removing', () => {
-    for (const state of ['creating', 'removing']) {
+    for (const state of ['creating', 'removing'] as const) {
       const { repository, sandbox } = halfMade(state);
       write(join(repository, '.git/agt/locks/s1'), JSON.stringify(identify(process.pid)));
       expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');

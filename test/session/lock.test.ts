@@ -63,7 +63,8 @@ describe('if something fails', () => {
       ...['hostname elsewhere && exec "$@"', 'sh', process.execPath],
       ...[join(import.meta.dirname, 'hold-lock.ts'), lock],
     ]);
-    const ended = new Promise((resolve) => holder.on('exit', resolve));
+    // Its standard output closes when the process inside has ended, too.
+    const ended = new Promise((resolve) => holder.on('close', resolve));
     const isHeld = await Promise.race([
       new Promise((resolve) => holder.stdout.on('data', () => resolve(true))),
       ended.then(() => false),

@@ -126,11 +126,11 @@ export function replaceIndex(worktree: string, content: Buffer | undefined, oidL
     const seconds = newestEntry(content, oidLength);
     futimesSync(fd, seconds, seconds);
     fsyncSync(fd);
+    renameSync(lock, index);
   } catch (error) {
     rmSync(lock, { force: true });
     throw error;
   } finally {
     closeSync(fd);
   }
-  renameSync(lock, index);
 }

@@ -61,18 +61,19 @@ export async function leaveCheckout(
   let trouble: AgtError | undefined;
   if (isGone) {
     trouble = await keptWithoutCheckout(repository, record);
-    begun = inLastPhase(session, begun);
+    begun = inLastPhase(session, begun, trouble);
   }
   if (phaseOf(begun) !== 'deleting') {
     const place = inPlace(session, begun);
     await requireReturnable(repository, record);
     trouble = await returnToUser(place, now);
-    if (trouble === undefined) await dropStash(place);
     dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });
-    begun = inLastPhase(session, begun);
+    begun = inLastPhase(session, begun, trouble);
     failurePoint('in place: put back');
   }
+  if (removalOf(begun)?.keepsStash !== true) await dropStash(session, record);
+  failurePoint('in place: stash dropped');
   const left = readable(await deleteCaptured(repository, record, options.force));
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
@@ -143,14 +144,23 @@ function dropSessionStash(place: InPlace): void {
     rmSync(join(gitDir(place), path), { force: true });
 }
 
-function phaseOf({ intent }: SessionRecord) {
-  return intent?.operation === 'remove' ? intent.phase : undefined;
+function removalOf({ intent }: SessionRecord) {
+  return intent?.operation === 'remove' ? intent : undefined;
 }
 
-function inLastPhase(session: LockedSession, record: SessionRecord): SessionRecord {
-  const { intent } = record;
-  const removal = intent?.operation === 'remove' ? intent : { operation: 'remove' as const };
-  const next: SessionRecord = { ...record, intent: { ...removal, phase: 'deleting' } };
+function phaseOf(record: SessionRecord) {
+  return removalOf(record)?.phase;
+}
+
+/** @param trouble why the ref of what was set aside stays */
+function inLastPhase(
+  session: LockedSession,
+  record: SessionRecord,
+  trouble: AgtError | undefined,
+): SessionRecord {
+  const removal = removalOf(record) ?? { operation: 'remove' as const };
+  const keeps = trouble === undefined ? {} : { keepsStash: true as const };
+  const next: SessionRecord = { ...record, intent: { ...removal, ...keeps, phase: 'deleting' } };
   session.write(next);
   return next;
 }

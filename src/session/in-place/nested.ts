@@ -15,6 +15,8 @@ import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../repository/layout.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
+import type { LockedSession } from '../lock.ts';
+import type { SessionRecord } from '../record.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
 export interface NestedRepository {
@@ -85,11 +87,11 @@ export function keepGitDirectories(place: InPlace, repositories: readonly Nested
   }
 }
 
-export function dropGitDirectories(place: InPlace): void {
-  rmSync(storeOf(place), { recursive: true, force: true });
+export function dropGitDirectories(session: LockedSession, record: SessionRecord): void {
+  rmSync(storeOf({ session, record }), { recursive: true, force: true });
 }
 
-function storeOf({ session, record }: InPlace): string {
+function storeOf({ session, record }: Pick<InPlace, 'session' | 'record'>): string {
   return nestedDirectory(session.repository.agtDir, record.session_id);
 }
 

@@ -20,7 +20,7 @@ import { replacedByBranch, shown } from './set-aside.ts';
 import { planTarget, type Target } from './target.ts';
 import { indexOf, requireUsersSide, type UsersSide } from './users-side.ts';
 
-/** How often agt captures the checkout again if other programs change it meanwhile. */
+/** How often agt tries again if other programs change the checkout meanwhile, or the system refuses a file. */
 const ATTEMPTS = 3;
 
 /**
@@ -66,8 +66,9 @@ async function bringFilesBack(place: InPlace, side: UsersSide, target: Target, n
   for (let attempt = 1; ; attempt++) {
     const planned = await planReturn(place, side, target);
     const { changed, refused } = await move(place, planned);
-    if (changed.length === 0 || attempt === ATTEMPTS)
+    if ((changed.length === 0 && refused.length === 0) || attempt === ATTEMPTS)
       return [...new Set([...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)])];
+    if (changed.length === 0) continue;
     const active = { ...place.record, state: 'active' as const };
     await captureSession(place.session, active, { now, label: 'before the return' });
   }
@@ -129,11 +130,13 @@ async function deleteUnignored(
     const listed = await gitBytes(others, ['ls-files', '--others', '--exclude-standard', '-z']);
     for (const one of splitPaths(listed)) going.add(`sandbox/${path === '' ? '' : `${path}/`}${one}`);
   }
-  await deleteLater(
-    place,
-    planned,
-    planned.later.filter((path) => going.has(path) && isMeant(path)),
-  );
+  const deletions = planned.later.filter((path) => going.has(path) && isMeant(path));
+  const { refused } = await deleteLater(place, planned, deletions);
+  const [one] = refused;
+  if (one === undefined) return;
+  throw new AgtError(`agt cannot delete ${shown(one.path)}, a file of the session: ${one.reason}`, {
+    hints: [`make it deletable, then: agt doctor --fix`],
+  });
 }
 
 function notAsBefore({ session_id: id, checkout }: SessionRecord, side: UsersSide, paths: readonly string[]) {

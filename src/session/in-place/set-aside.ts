@@ -160,12 +160,12 @@ function deleteSetAside(ref: string, options = ''): string {
   return `agt git ${options}update-ref -d ${ref}`;
 }
 
-export async function dropStash(place: InPlace): Promise<void> {
-  const { git, record } = place;
+export async function dropStash(session: LockedSession, record: SessionRecord): Promise<void> {
+  const { git } = session.repository;
   const ref = stashRef(record.session_id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
-  dropGitDirectories(place);
+  dropGitDirectories(session, record);
 }
 
 export function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
@@ -223,7 +223,7 @@ export async function undoEntering(
   const place = inPlace(session, record);
   const undone = await putBack(place);
   if (undone === undefined) return undefined;
-  if (undone.trouble === undefined) await dropStash(place);
+  if (undone.trouble === undefined) await dropStash(place.session, place.record);
   rmSync(inPlaceFile(gitDir(place)), { force: true });
   return undone;
 }
