@@ -110,7 +110,20 @@ function makeClone(repository: string, branch: string): string {
 }
 
 function writeTree(clone: string): string {
-  return ok(REAL_GIT, ['write-tree'], clone).trim();
+  const tree = ok(REAL_GIT, ['write-tree'], clone).trim();
+  madeIn.set(tree, clone);
+  return tree;
+}
+
+/** The clone has the objects of its tree. */
+const madeIn = new Map<string, string>();
+
+/** For people: how a tree differs from the one that git has made, if it has. */
+export function otherThanGits(repository: string, expected: string | undefined, tree: string): string {
+  if (expected === undefined) return 'conflicts';
+  const objects = join(madeIn.get(expected) ?? repository, '.git/objects');
+  const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+  return run(REAL_GIT, ['diff', expected, tree], repository, '', env).stdout;
 }
 
 /** `tree` with only those changes against `base` that the filter takes. */

@@ -164,7 +164,11 @@ export async function edited(
   const tree = await editTree(withIndex(git, `${copy}-tree`), { tree: snapshot.commit }, edits);
   const others = new Map(snapshot.modes.others);
   for (const path of files.keys()) others.delete(`sandbox/${path}`);
-  return { ...snapshot, commit: tree, modes: { ...snapshot.modes, others } };
+  const isFile = (path: string) => files.get(path.slice('sandbox/'.length)) !== undefined;
+  const emptyDirectories = snapshot.emptyDirectories.filter(
+    (path) => ![path, ...parentDirectories(path)].some(isFile),
+  );
+  return { ...snapshot, commit: tree, modes: { ...snapshot.modes, others }, emptyDirectories };
 }
 
 function entriesOf(changes: readonly DiffEntry[]): Files {

@@ -4,7 +4,7 @@ import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
 import { changedPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT, run } from '../programs.ts';
-import { chosen, cleanCheckout, commitOf, mergeBase, squashed } from '../squash.ts';
+import { chosen, cleanCheckout, commitOf, mergeBase, otherThanGits, squashed } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
 import { ended, endOf, IN_THE_WAY, type Last, lookLast, report } from './end.ts';
 import type { InPlaceLife, Stay } from './in-place-life.ts';
@@ -29,7 +29,7 @@ function accept(
   const { root } = life;
   const last = lookLast(life, stay);
   const head = last.commits[0] as string;
-  const own = ownRepositories(root, stay.start, last.final);
+  const own = ownRepositories(root, stay, last.final);
   const work = commitOf({
     worktree: root,
     notTheirs: own,
@@ -57,7 +57,7 @@ function accept(
   life.counts.accepted++;
   const tree = life.git('rev-parse', 'main^{tree}');
   if (tree !== expected) {
-    const why = expected === undefined ? 'conflicts' : life.git('diff', '--stat', expected, tree);
+    const why = otherThanGits(root, expected, tree);
     throw new Error(`main has another tree than git merge --squash makes:\n${why}`);
   }
   const author = life.git('log', '-1', '--format=%an <%ae>', 'main');
@@ -105,7 +105,7 @@ function treePaths(root: string, tree: string): string[] {
 }
 
 /** Repositories inside that the agent has not made a submodule, and submodules that are as they were. */
-function ownRepositories(root: string, start: Facts, final: Facts): Set<string> {
+function ownRepositories(root: string, { start, base }: Stay, final: Facts): Set<string> {
   const paths = [...start.keys()].flatMap((key) => /^repo (.*) HEAD$/s.exec(key)?.[1] ?? []);
   const commit = (facts: Facts, path: string) => {
     const head = facts.get(`repo ${path} HEAD`) ?? '';
@@ -117,7 +117,7 @@ function ownRepositories(root: string, start: Facts, final: Facts): Set<string> 
       .stdout.split('\n')
       .map((line) => line.slice(line.indexOf(' ') + 1)),
   );
-  const isTracked = (path: string) => / 160000 /.test(start.get(`index 0 ${path}`) ?? '');
+  const isTracked = (path: string) => ok(REAL_GIT, ['ls-tree', base, '--', path], root).startsWith('160000 ');
   const isOwn = (path: string) =>
     commit(start, path) === commit(final, path) || !(isTracked(path) || declared.has(path));
   return new Set(paths.filter(isOwn));

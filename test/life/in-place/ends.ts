@@ -64,6 +64,12 @@ function replaced(life: InPlaceLife, stay: Stay, last: Last, output: string): vo
     [...last.final.keys()].filter((key) => last.final.get(key) !== stay.start.get(key)),
   );
   const { landed: _, ...before } = stay;
-  life.stay = { ...before, id: next, touched: new Set([...stay.touched, ...touched]) };
+  // What git ignores is the user's by now, as the first agent has left it.
+  const start = new Map(stay.start);
+  const left = [...life.untracked().ignored].filter(
+    (path) => !stay.setAside.has(path) && !now.get(`file ${path}`)?.startsWith('directory'),
+  );
+  for (const path of left) start.set(`file ${path}`, now.get(`file ${path}`) as string);
+  life.stay = { ...before, start, id: next, touched: new Set([...stay.touched, ...touched]) };
   if (now.get('HEAD') !== `ref: refs/heads/agt/${next}`) throw new Error(`HEAD is ${now.get('HEAD')}`);
 }

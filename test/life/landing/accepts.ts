@@ -5,7 +5,7 @@ import type { Facts } from '../facts.ts';
 import { type Content, commitsAreKept, readContent, snapshotHolds } from '../held.ts';
 import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
-import { chosen, commitOf, mergeBase, picked, squashed } from '../squash.ts';
+import { chosen, commitOf, mergeBase, otherThanGits, picked, squashed } from '../squash.ts';
 import { faultsAfter } from './follows.ts';
 import type { LandingLife, Session } from './landing-life.ts';
 
@@ -86,7 +86,7 @@ export function acceptAct(life: LandingLife, session: Session): void {
   const tree = life.git('rev-parse', `${to}^{tree}`);
   if (tree !== expected)
     throw new Error(
-      `${branch} has another tree than git makes:\n${expected === undefined ? 'conflicts' : life.git('diff', '--stat', expected, tree)}`,
+      `${branch} has another tree than git makes:\n${otherThanGits(life.root, expected, tree)}`,
     );
   const [author, parents] = life.git('log', '-1', '--format=%an <%ae>%n%P', to).split('\n');
   if (author !== 'Ann Author <ann@example.com>') throw new Error(`the commit is by ${author}`);
