@@ -12,7 +12,7 @@ export interface Work {
   /** Paths of repositories inside that are not the agent's work. */
   readonly notTheirs: ReadonlySet<string>;
   readonly committedOnly: boolean;
-  /** Without files that the agent has not added. */
+  /** Without new files that the agent has not added. */
   readonly trackedOnly?: boolean;
 }
 
@@ -33,16 +33,17 @@ export function commitOf({
     utimesSync(index, atimeMs / 1000, Math.floor(mtimeMs / 1000));
   }
   const env = { GIT_INDEX_FILE: index };
-  if (
-    run(
-      REAL_GIT,
-      ['-c', 'advice.addEmbeddedRepo=false', 'add', trackedOnly ? '-u' : '-A', '--', ':/'],
-      worktree,
-      '',
-      env,
-    ).exitCode !== 0
-  )
-    return undefined;
+  const tracked = new Set(zeroed(ok(REAL_GIT, ['ls-files', '-z'], worktree)));
+  const add = ['-c', 'advice.addEmbeddedRepo=false', 'add', '-A', '--', ':/'];
+  if (run(REAL_GIT, add, worktree, '', env).exitCode !== 0) return undefined;
+  if (trackedOnly) {
+    const added = ['diff-index', '--cached', '--name-only', '-z', '--no-renames', '--diff-filter=A', 'HEAD'];
+    const unwanted = zeroed(run(REAL_GIT, added, worktree, '', env).stdout).filter(
+      (one) => !tracked.has(one),
+    );
+    const lines = unwanted.map((path) => `0 ${'0'.repeat(40)}\t${path}\0`).join('');
+    run(REAL_GIT, ['update-index', '-z', '--index-info'], worktree, Buffer.from(lines, 'latin1'), env);
+  }
   for (const path of notTheirs) {
     const entry = ok(REAL_GIT, ['ls-tree', '-z', 'HEAD', '--', path], worktree);
     const line = entry === '' ? `0 ${'0'.repeat(40)}\t${path}\0` : entry;

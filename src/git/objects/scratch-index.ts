@@ -72,15 +72,14 @@ export async function addAll(
   return added;
 }
 
-/** Those whose directory is there. `head`: what is checked out, if it is not the commit of the index. */
+/** Those whose directory is there, but for those that git passes over. `head`: what is checked out, if not that of the index. */
 async function listSubmodules(index: Git): Promise<{ path: string; head: string | undefined }[]> {
-  const listed = (await gitBytes(index, ['ls-files', '--stage', '--full-name', '-z', ':/'])).toString(
-    'latin1',
-  );
+  const args = ['ls-files', '-v', '--stage', '--full-name', '-z', ':/'];
+  const listed = (await gitBytes(index, args)).toString('latin1');
   const root = Buffer.from(`${index.cwd}/`).toString('latin1');
   const found: { path: string; head: string | undefined }[] = [];
   for (const line of listed.split('\0')) {
-    const [, oid = '', path = ''] = /^160000 (\w+) 0\t(.*)$/s.exec(line) ?? [];
+    const [, oid = '', path = ''] = /^H 160000 (\w+) 0\t(.*)$/s.exec(line) ?? [];
     const directory = Buffer.from(root + path, 'latin1');
     if (path === '' || !isDirectory(directory)) continue;
     const head = submoduleHead(directory.toString()) ?? (await askForHead(index, directory.toString()));

@@ -42,7 +42,7 @@ function accept(
   const theirs = work === undefined ? undefined : without(root, { base, work, head, excluded, own });
   const expected =
     theirs === undefined ? undefined : squashed(root, 'main', theirs, isAgain ? base : undefined);
-  const outcome = life.agt('accept', stay.id, ...options, ...excluded.flatMap((path) => ['--exclude', path]));
+  const outcome = life.agt('accept', stay.id, ...options, ...excluded.map((path) => `--exclude=${path}`));
   const output = `${outcome.stdout}${outcome.stderr}`;
   const main = life.git('rev-parse', 'main');
   if (main === last.main) {

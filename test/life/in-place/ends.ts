@@ -70,6 +70,7 @@ function replaced(life: InPlaceLife, stay: Stay, last: Last, output: string): vo
     (path) => !stay.setAside.has(path) && !now.get(`file ${path}`)?.startsWith('directory'),
   );
   for (const path of left) start.set(`file ${path}`, now.get(`file ${path}`) as string);
-  life.stay = { ...before, start, id: next, touched: new Set([...stay.touched, ...touched]) };
+  const ignored = new Set([...stay.ignored, ...left]);
+  life.stay = { ...before, start, ignored, id: next, touched: new Set([...stay.touched, ...touched]) };
   if (now.get('HEAD') !== `ref: refs/heads/agt/${next}`) throw new Error(`HEAD is ${now.get('HEAD')}`);
 }
