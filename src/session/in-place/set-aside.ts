@@ -17,6 +17,7 @@ import { addAll, copyIndex, withIndex, writeTree } from '../../git/objects/scrat
 import { FSYNC_ARGS, gitFailed, gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../repository/layout.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { AFTER_THE_SWITCH, BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
@@ -94,7 +95,11 @@ async function refuseUncaptured(
 ): Promise<void> {
   const { files } = await readSnapshotTree(git, first);
   const top = Buffer.from(checkout).toString('latin1');
-  const left = dirty.filter(({ path }) => !files.has(`sandbox/${path}`) && isFile(`${top}/${path}`));
+  const isCaptured = (path: string) => files.has(`sandbox/${path}`);
+  // Below a link that is in the place of a directory there is nothing.
+  const left = dirty.filter(
+    ({ path }) => ![path, ...parentDirectories(path)].some(isCaptured) && isFile(`${top}/${path}`),
+  );
   if (left.length === 0) return;
   const paths = left.map(({ path }) => displayPath(path));
   throw new AgtError(`cannot capture what is not committed in ${checkout}: ${listPaths(paths)}`, {

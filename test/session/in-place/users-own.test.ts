@@ -1,5 +1,5 @@
 /** What git does not look at, or has only in a repository inside of the checkout, is the user's as well. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
@@ -258,4 +258,29 @@ test('--with-changes: the beginning is killed: the work is as it was', () => {
     agtOk(repository, 'doctor', '--fix');
     expect(look(repository)).toEqual(before);
   }
+});
+
+test('a link in the place of a directory: the agent has the directory, and the link is back afterwards', () => {
+  const repository = makeRepository({ 'src/a': 'a\n', lib: 'l\n' });
+  mkdirSync(join(repository, 'moved'));
+  renameSync(join(repository, 'src'), join(repository, 'moved/src'));
+  symlinkSync('moved/src', join(repository, 'src'));
+  const before = look(repository);
+  begin(repository);
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(repository, 'src/a'), 'utf8')).toBe('a\n');
+  agtOk(repository, 'reject', 's1');
+  expect(look(repository)).toEqual(before);
+});
+
+test('a file lands where the user has an empty directory: it is as git writes it', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  write(join(repository, 'a'), 'mine\n');
+  mkdirSync(join(repository, 'new'), 0o755);
+  begin(repository);
+  rmSync(join(repository, 'new'), { recursive: true });
+  write(join(repository, 'new'), 'new\n', 0o644);
+  agtOk(repository, 'accept', 's1', '--untracked', 'all');
+  expect(git(repository, 'status', '--porcelain')).toBe(' M a');
+  expect(statSync(join(repository, 'new')).mode & 0o777).toBe(0o644);
 });
