@@ -30,11 +30,16 @@ export function isInside(key: string, path: string): boolean {
 }
 
 function isClean(facts: Facts, key: string, entry: string): boolean {
-  const bytes = /^file \d+ (.*)$/s.exec(facts.get(key.replace('index 0', 'file')) ?? '')?.[1];
+  const found = facts.get(key.replace('index 0', 'file'));
+  // git writes a file that is marked skip-worktree and deleted again when a commit changes it.
+  if (found === undefined) return entry.startsWith('S ');
+  const bytes = /^file \d+ (.*)$/s.exec(found)?.[1];
   if (bytes === undefined) return false;
-  const content = Buffer.from(bytes, 'latin1');
-  const digest = createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
-  return entry.endsWith(` ${digest}`);
+  return [bytes, bytes.replaceAll('\r\n', '\n')].some((text) => entry.endsWith(` ${blobOf(text)}`));
+}
+
+function blobOf(bytes: string): string {
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes, 'latin1').digest('hex');
 }
 
 /** The index entry of another commit. Of the marks that a person has set, git keeps skip-worktree alone. */
