@@ -11,6 +11,7 @@ import {
   type SettingValue,
 } from '../config/settings.ts';
 import { AgtError, isAgtError } from '../errors.ts';
+import type { FolderAccess } from '../folders/store.ts';
 import { findGit } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
@@ -20,7 +21,6 @@ import { isTerminal } from '../process/terminal.ts';
 import { writer } from '../process/writer.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
-import type { FolderAccess } from '../session/attached/store.ts';
 
 export interface Context {
   readonly cwd: string;
@@ -48,7 +48,7 @@ export interface Context {
   /** @throws AgtError outside a repository. */
   readonly repository: () => Promise<Repository>;
   readonly repositoryIfAny: () => Promise<Repository | undefined>;
-  /** How agt reaches folders that are in no session (session/attached). */
+  /** How agt reaches folders that are in no session (folders). */
   readonly folderAccess: () => FolderAccess;
   /** All settings with their origins; in a repository, with its own. */
   readonly settingValues: () => Promise<SettingValue[]>;

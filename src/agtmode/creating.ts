@@ -1,11 +1,11 @@
 /** Creates a session where fs.workingCopy says, for `session new` and `session run --new`. */
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.ts';
+import { newSessionInPlace } from '../lifecycle/in-place/new.ts';
+import { newSession } from '../lifecycle/new.ts';
 import type { Repository } from '../repository/repository.ts';
-import { newSessionInPlace } from '../session/in-place/new.ts';
-import { newSession } from '../session/lifecycle/new.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { usersPath } from '../session/workspace/namespace.ts';
+import { usersPath } from '../workspace/namespace.ts';
 import type { Context } from './context.ts';
 import { type NewFiles, NO_FILES } from './output/session.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { AgtError, EXIT, errorCode, systemReason } from '../errors.ts';
+import { deletedFolder } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { noteUserDirectory } from '../process/user-directory.ts';
 import { bringBack } from '../session/advised-commands.ts';
-import { deletedFolder } from '../session/attached/store.ts';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
 export function enterDirectory(directory: string | undefined): string {

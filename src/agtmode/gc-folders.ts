@@ -1,6 +1,7 @@
 /** `agt gc --folders`. */
 import { showSize } from '../config/values.ts';
 import { EXIT, exitCodeFor, formatError, worstExitCode } from '../errors.ts';
+import { listStores } from '../folders/store.ts';
 import { inDirectory } from '../git/run/git.ts';
 import {
   type FolderOutcome,
@@ -9,7 +10,6 @@ import {
   tidyFolders,
 } from '../maintenance/retention/folders.ts';
 import { expiryTime } from '../maintenance/retention/prune.ts';
-import { listStores } from '../session/attached/store.ts';
 import type { Context } from './context.ts';
 import { errorJson, json, plural, showPath } from './output/format.ts';
 

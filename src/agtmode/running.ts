@@ -16,7 +16,7 @@ import {
 } from '../running/environment.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
-import type { Namespace } from '../session/workspace/namespace.ts';
+import type { Namespace } from '../workspace/namespace.ts';
 import { WAIT_OPTION } from './command-line/command.ts';
 import { pathspecArguments } from './command-line/pathspec-arguments.ts';
 import type { Context } from './context.ts';

@@ -2,9 +2,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
-import type { Repository } from '../repository/repository.ts';
-import { agtInFolder, commandToList } from '../session/advised-commands.ts';
-import { whyRefused } from '../session/attached/refuse.ts';
+import { whyRefused } from '../folders/refuse.ts';
 import {
   type AttachedSession,
   findAttached,
@@ -12,7 +10,9 @@ import {
   realPath,
   settingsFile,
   shownId,
-} from '../session/attached/store.ts';
+} from '../folders/store.ts';
+import type { Repository } from '../repository/repository.ts';
+import { agtInFolder, commandToList } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import type { SessionId } from '../session/id.ts';
 import { idProblem } from '../session/id.ts';

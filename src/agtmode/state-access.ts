@@ -2,9 +2,9 @@
 import { stateHome } from '../disk/state-home.ts';
 import type { AgtError } from '../errors.ts';
 import { hooksDirectory, stateDirectory } from '../integrations/state-directory.ts';
+import { foldersDirectory, leasesDirectory } from '../layout.ts';
 import { checkStateDirectories } from '../maintenance/doctor/check-access.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
-import { foldersDirectory, leasesDirectory } from '../repository/layout.ts';
 import type { Context } from './context.ts';
 
 /** `problem`: why agt cannot use the store of a folder. */

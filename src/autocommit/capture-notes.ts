@@ -5,7 +5,7 @@
 import type { PreparedFile } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { systemFailure } from '../errors.ts';
-import { statCacheFile } from '../repository/layout.ts';
+import { statCacheFile } from '../layout.ts';
 import { serializeManifest } from '../snapshot/manifest.ts';
 import { type KnownRefs, writeKnownRefs } from './known-refs.ts';
 import type { Observation } from './observe.ts';

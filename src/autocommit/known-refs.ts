@@ -7,7 +7,7 @@ import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readJson } from '../disk/read-json.ts';
 import { readRefValues } from '../git/files/ref-values.ts';
 import type { Git } from '../git/run/git.ts';
-import { knownRefsFile } from '../repository/layout.ts';
+import { knownRefsFile } from '../layout.ts';
 import type { CaptureTarget } from './request.ts';
 
 export interface KnownRefs {

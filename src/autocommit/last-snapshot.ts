@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, runGit } from '../git/run/git.ts';
-import { statCacheFile } from '../repository/layout.ts';
+import { statCacheFile } from '../layout.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { readSnapshotTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
 import type { CaptureTarget } from './request.ts';

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { errorCode } from '../errors.ts';
-import { frontSeenFile, timestampFile } from '../repository/layout.ts';
+import { frontSeenFile, timestampFile } from '../layout.ts';
 
 /** Not flushed: every autocommit writes it, even if nothing has changed. After a power cut it may be damaged. */
 export function writeTimestamp(agtDir: string, sessionId: string, now: Date): void {

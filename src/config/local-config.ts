@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../disk/read-file.ts';
-import { agtDirectory, areaConfigFile, areaFile, configFile } from '../repository/layout.ts';
+import { agtDirectory, areaConfigFile, areaFile, configFile } from '../layout.ts';
 
 /** Absolute path of an agt clone's area, or undefined in an ordinary repository. */
 export function readArea(commonDir: string): string | undefined {

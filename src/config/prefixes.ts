@@ -8,7 +8,7 @@ import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import type { AllPrefixes, Prefixes } from '../filter/agent-refs.ts';
 import { readSessionFiles, type SessionFile } from '../filter/session-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
-import { prefixesFile } from '../repository/layout.ts';
+import { prefixesFile } from '../layout.ts';
 import { DEFAULT_PREFIXES } from './settings.ts';
 
 /** The prefixes of the settings first. */

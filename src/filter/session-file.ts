@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../disk/read-file.ts';
-import { recordFile, recordsDirectory } from '../repository/layout.ts';
+import { recordFile, recordsDirectory } from '../layout.ts';
 
 export interface SessionFile {
   readonly session_id: string;

@@ -7,7 +7,7 @@ import { EXIT } from '../errors.ts';
 import { becomeGit, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { asksWhetherAgt, SHIM_MARK } from '../git/run/find-git.ts';
-import { agtDirectory } from '../repository/layout.ts';
+import { agtDirectory } from '../layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
 import { COMMANDS, usesFacts } from './commands.ts';

@@ -1,16 +1,16 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
 import { stateHome } from '../disk/state-home.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
-import { agtDirectory, folderStore, slowCaptureFile } from '../repository/layout.ts';
+import { FolderRefused } from '../folders/refuse.ts';
+import { type FolderAccess, folderId, storeName } from '../folders/store.ts';
+import { agtDirectory, folderStore, slowCaptureFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent, markFailed } from '../running/mark-failed.ts';
-import { FolderRefused } from '../session/attached/refuse.ts';
-import { type FolderAccess, folderId, storeName } from '../session/attached/store.ts';
-import type { AutocommitOptions } from '../session/capture-session.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { isBusy, retryWhileBusy } from '../session/retry.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureFolder } from '../triggers/capture-folder.ts';
+import type { AutocommitOptions } from '../workspace/capture-session.ts';
 
 export interface Place {
   /** The repository of the user that the place belongs to, if there is one. */

@@ -2,16 +2,16 @@
 import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readIfThere } from '../disk/lock-owner.ts';
+import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
-import type { FolderAccess } from '../session/attached/store.ts';
-import type { AutocommitOptions } from '../session/capture-session.ts';
 import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
 import { promptLabel } from '../snapshot/own-labels.ts';
+import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
   type FileEvent,
   firstWords,

@@ -3,15 +3,15 @@
  * worktree that has the branch checked out, the branch, the session. docs/architecture.md tells how a kill is repaired.
  */
 import { inDirectory } from '../git/run/git.ts';
+import { refuseLoss } from '../lifecycle/delete-folder.ts';
+import { requireReturnable } from '../lifecycle/in-place/leave.ts';
+import { requireRemovable } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
-import { captureSession, previewCapture } from '../session/capture-session.ts';
-import { requireReturnable } from '../session/in-place/leave.ts';
-import { refuseLoss } from '../session/lifecycle/delete-folder.ts';
-import { requireRemovable } from '../session/lifecycle/remove.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { requireAllowed, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { type AcceptRequest, type AcceptResult, changeOf, type Landing } from './accept-request.ts';
 import { endSession, finishEarlier } from './end-session.ts';
 import { land } from './land.ts';

@@ -1,12 +1,8 @@
 /** `agt session reject`: the session ends, and nothing of its work goes anywhere. Its snapshots stay until `agt gc`. */
+
+import type { RemovalOptions } from '../lifecycle/delete-folder.ts';
+import { planRemoval, type RemovalPlan, removeSession, requireRemovable } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { RemovalOptions } from '../session/lifecycle/delete-folder.ts';
-import {
-  planRemoval,
-  type RemovalPlan,
-  removeSession,
-  requireRemovable,
-} from '../session/lifecycle/remove.ts';
 import type { SessionRecord } from '../session/record.ts';
 
 interface RejectResult {

@@ -4,8 +4,8 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
 import type { Repository } from '../repository/repository.ts';
-import { readUsersSide, type UsersSide } from '../session/in-place/users-side.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
-import { scratchDirectory } from '../repository/layout.ts';
+import { scratchDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 
 export interface Workbench {

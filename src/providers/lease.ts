@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { errorCode } from '../errors.ts';
-import { leaseFile, leasesDirectory } from '../repository/layout.ts';
+import { leaseFile, leasesDirectory } from '../layout.ts';
 import { parseToken, type Token, tokenText } from './token.ts';
 
 export interface Lease {

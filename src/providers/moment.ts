@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readJson } from '../disk/read-json.ts';
 import { errorCode } from '../errors.ts';
-import { frozenDirectory, momentFiles, momentsDirectory } from '../repository/layout.ts';
+import { frozenDirectory, momentFiles, momentsDirectory } from '../layout.ts';
 import { providerOf } from './choose.ts';
 import { carriesNonce, parseToken, type Token, tokenText } from './token.ts';
 

@@ -13,10 +13,10 @@ import { AgtError, EXIT, usageError } from '../errors.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
+import { agtDirectory, areaConfigFile, areaFile, areaSessions, dataDirectories } from '../layout.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
 import { prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
-import { agtDirectory, areaConfigFile, areaFile, areaSessions, dataDirectories } from './layout.ts';
 import {
   cloneToFinish,
   dropHalfClone,

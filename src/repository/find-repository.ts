@@ -9,7 +9,7 @@ import { readArea } from '../config/local-config.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { type Git, inDirectory, runGit, unusable } from '../git/run/git.ts';
-import { agtDirectory, areaFile } from './layout.ts';
+import { agtDirectory, areaFile } from '../layout.ts';
 
 export interface FoundRepository {
   /** Absolute, symlinks resolved. */

@@ -1,4 +1,4 @@
-/** Paths of a session whose commands see the sandbox at the user's own path (session/workspace/namespace.ts). */
+/** Paths of a session whose commands see the sandbox at the user's own path (workspace/namespace.ts). */
 import { basename, dirname, join } from 'node:path';
 
 /**

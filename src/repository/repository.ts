@@ -9,9 +9,9 @@ import type { AllPrefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
+import { agtDirectory } from '../layout.ts';
 import { once } from '../once.ts';
 import type { FoundRepository } from './find-repository.ts';
-import { agtDirectory } from './layout.ts';
 import { folderOfNamespace, namespaceFiles } from './namespace-files.ts';
 import { findSessionsPlace, type SessionsPlace } from './sessions-place.ts';
 

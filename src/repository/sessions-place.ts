@@ -11,7 +11,7 @@ import { type RefusedWrite, refusedWrite } from '../disk/write-access.ts';
 import { AgtError } from '../errors.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
-import { areaSessions } from './layout.ts';
+import { areaSessions } from '../layout.ts';
 
 export interface SessionsPlace {
   /** Absolute. git knows a worktree by its path without links. */

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { AgtError, isAgtError } from '../errors.ts';
-import type { Namespace } from '../session/workspace/namespace.ts';
+import type { Namespace } from '../workspace/namespace.ts';
 
 export type NamespaceWay = 'root' | 'user namespace' | 'bubblewrap';
 

@@ -8,14 +8,14 @@ import type { AutoRevert } from '../config/values.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
+import { planRemoval, removeSession } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
-import { previewCapture } from '../session/capture-session.ts';
 import type { SessionId } from '../session/id.ts';
-import { planRemoval, removeSession } from '../session/lifecycle/remove.ts';
 import { ownerIsGone } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isBusy } from '../session/retry.ts';
 import { isEnded } from '../session/state.ts';
+import { previewCapture } from '../workspace/capture-session.ts';
 
 export interface Abandoned {
   readonly record: SessionRecord;

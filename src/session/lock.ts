@@ -9,12 +9,12 @@ import { AgtError, EXIT } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { readSessionFile } from '../filter/session-file.ts';
 import { breakStaleRefLocks } from '../git/files/ref-locks.ts';
-import { pruneLockFile, sessionLockFile } from '../repository/layout.ts';
+import { pruneLockFile, sessionLockFile } from '../layout.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
+import { ensureWorkspace } from './provider.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
-import { ensureWorkspace } from './workspace/provider.ts';
 
 /** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
 const LONGEST_WAIT_FOR_GC_MS = 15_000;

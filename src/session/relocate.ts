@@ -8,9 +8,9 @@ import { subdirectories } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import type { Repository } from '../repository/repository.ts';
-import { connectCheckout, findCheckoutAgain } from './in-place/relocate.ts';
 import type { LockedSession } from './lock.ts';
 import { isAttached, listRecords, type SessionRecord, sessionFolder } from './record.ts';
+import { connectCheckout, findCheckoutAgain } from './relocate-checkout.ts';
 import { isOutOfSight, sandboxPlace } from './sandbox-place.ts';
 import { isEnded } from './state.ts';
 

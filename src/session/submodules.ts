@@ -13,7 +13,7 @@ import { subdirectories } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
-import { submodulesDirectory } from '../repository/layout.ts';
+import { submodulesDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 

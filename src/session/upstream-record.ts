@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { HEADS } from '../git/files/ref-files.ts';
-import { recordFile, recordsDirectory } from '../repository/layout.ts';
+import { recordFile, recordsDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from './id.ts';
 

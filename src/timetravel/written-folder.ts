@@ -13,7 +13,7 @@ import { summarizeIndex } from '../git/files/index-file.ts';
 import type { StatOf } from '../git/files/index-stat.ts';
 import type { GitConfig } from '../git/run/config.ts';
 import { inDirectory } from '../git/run/git.ts';
-import { statCacheFile } from '../repository/layout.ts';
+import { statCacheFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';

@@ -1,14 +1,14 @@
 /** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
 import type { CaptureResult } from '../autocommit/capture.ts';
+import { identityOf } from '../folders/moved.ts';
 import { autoRepack } from '../maintenance/retention/auto-repack.ts';
 import { enforceBudget } from '../maintenance/retention/budget.ts';
 import type { Repository } from '../repository/repository.ts';
-import { identityOf } from '../session/attached/moved.ts';
-import { type AutocommitOptions, captureSession, previewCapture } from '../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import { followMove } from '../session/relocate.ts';
+import { type AutocommitOptions, captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { factsBeforeScan, leaveFacts } from './front/facts.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */

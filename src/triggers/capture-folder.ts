@@ -1,23 +1,12 @@
 /** Captures a folder that is in no session: the first time agt makes a store for it. */
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { TooManyFiles } from '../autocommit/scan/most-files.ts';
+import { createStore } from '../folders/create-store.ts';
+import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
+import { type AttachedSession, type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';
 import type { Repository } from '../repository/repository.ts';
-import { createStore } from '../session/attached/create-store.ts';
-import {
-  FolderRefused,
-  forgetRefusal,
-  knownRefusal,
-  noteRefusal,
-  refuseFolder,
-} from '../session/attached/refuse.ts';
-import {
-  type AttachedSession,
-  type FolderAccess,
-  findAttached,
-  settingsFile,
-} from '../session/attached/store.ts';
-import type { AutocommitOptions } from '../session/capture-session.ts';
 import { retryWhileBusy } from '../session/retry.ts';
+import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import { autocommit } from './autocommit.ts';
 
 export interface FolderCapture {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { readSettings } from '../../src/config/settings.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { openRepository, type Repository } from '../../src/repository/repository.ts';
-import type { AutocommitOptions } from '../../src/session/capture-session.ts';
 import type { SessionId } from '../../src/session/id.ts';
 import { readRecord, type SessionRecord, writeRecord } from '../../src/session/record.ts';
 import { autocommit } from '../../src/triggers/autocommit.ts';
+import type { AutocommitOptions } from '../../src/workspace/capture-session.ts';
 import type { TestSession } from './session.ts';
 import { REAL_GIT } from './world.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
-import { busyCheckout, look, metadata } from '../session/in-place/checkout.ts';
+import { busyCheckout, look, metadata } from '../lifecycle/in-place/checkout.ts';
 
 type WorkingCopy = 'worktree' | 'in-place';
 

@@ -1,7 +1,7 @@
 /** The state table and the metadata that an operation writes. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { recordFile } from '../../src/repository/layout.ts';
+import { recordFile } from '../../src/layout.ts';
 import type { Repository } from '../../src/repository/repository.ts';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { begin, complete } from '../../src/session/operation.ts';

@@ -3,12 +3,12 @@ import { AgtError, EXIT, exitCodeFor, formatError, usageError, worstExitCode } f
 import { isActive, isCapturedByItself } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { AutocommitOptions } from '../../session/capture-session.ts';
 import { findSession } from '../../session/find-session.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
+import type { AutocommitOptions } from '../../workspace/capture-session.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../command-line/session-argument.ts';

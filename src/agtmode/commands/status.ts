@@ -8,7 +8,7 @@ import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
-import { type SessionStatus, surveySessions } from '../../session/status.ts';
+import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';

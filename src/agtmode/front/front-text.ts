@@ -13,7 +13,7 @@
  * - refs that agt moves itself, and a deletion of what was there: by content, and by existence.
  */
 import { singleQuoted } from '../../git/run/trace.ts';
-import { FRONT_TIMES } from '../../repository/layout.ts';
+import { FRONT_TIMES } from '../../layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
 import { askPart } from './ask-part.ts';
 import { type Answered, answered, eventPart, offPart } from './event-part.ts';

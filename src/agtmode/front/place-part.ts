@@ -1,5 +1,5 @@
 /** The part of the front that finds the session, or the folder without one, that the current directory is in. */
-import { foldersDirectory } from '../../repository/layout.ts';
+import { foldersDirectory } from '../../layout.ts';
 
 /** The stores of attached folders. */
 const FOLDERS = foldersDirectory('$agt_state');

@@ -4,12 +4,12 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { isActive } from '../../filter/session-file.ts';
+import { hasStore } from '../../folders/store.ts';
 import type { HookEvent } from '../../integrations/event.ts';
 import { logFailure } from '../../integrations/hooks-log.ts';
 import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { hasStore } from '../../session/attached/store.ts';
 import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
 import { type Context, openContext } from '../context.ts';
 import { folderHere } from '../session-here.ts';

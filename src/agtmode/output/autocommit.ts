@@ -1,6 +1,6 @@
 /** Prints the result of an autocommit. Files that are missing in the snapshot go to standard error. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import { shownId, shownPath } from '../../session/attached/store.ts';
+import { shownId, shownPath } from '../../folders/store.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';

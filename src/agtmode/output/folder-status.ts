@@ -1,13 +1,13 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
 import type { Change } from '../../autocommit/list-changes.ts';
 import { isAgtError, systemFailure } from '../../errors.ts';
-import { knownRefusal } from '../../session/attached/refuse.ts';
-import { shownPath } from '../../session/attached/store.ts';
-import { previewCapture } from '../../session/capture-session.ts';
+import { knownRefusal } from '../../folders/refuse.ts';
+import { shownPath } from '../../folders/store.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
 import { readHistory, requireHistory } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
+import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
 import { folderHere, type SessionHere } from '../session-here.ts';
 import { age, plural, shortOid, showPath, table } from './format.ts';

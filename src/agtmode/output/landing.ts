@@ -7,7 +7,7 @@ import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import type { AcceptResult } from '../../landing/accept-request.ts';
 import type { SyncResult } from '../../landing/sync.ts';
 import type { UnacceptResult } from '../../landing/unaccept.ts';
-import type { RemovalPlan } from '../../session/lifecycle/remove.ts';
+import type { RemovalPlan } from '../../lifecycle/remove.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Context } from '../context.ts';
 import { json, plural, shortOid, showPath } from './format.ts';

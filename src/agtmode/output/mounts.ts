@@ -1,5 +1,5 @@
 /** Prints mounted snapshots. */
-import { type MountRecord, mountState } from '../../session/mounted/mount-record.ts';
+import { type MountRecord, mountState } from '../../lifecycle/mounted/mount-record.ts';
 import type { Context } from '../context.ts';
 import { age, shortOid, table } from './format.ts';
 

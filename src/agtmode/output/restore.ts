@@ -1,7 +1,7 @@
 /** Prints what restore, undo and redo did or would do. */
 import { EXIT } from '../../errors.ts';
+import { shownId } from '../../folders/store.ts';
 import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
-import { shownId } from '../../session/attached/store.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance, Position } from '../../timetravel/restore/undo.ts';

@@ -1,7 +1,7 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
 import type { SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
 import { type Cell, type Column, columns } from './columns.ts';
 import { paint, shortAge } from './format.ts';

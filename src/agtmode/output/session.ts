@@ -3,10 +3,10 @@
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { shownId, shownPath } from '../../session/attached/store.ts';
 import { EMPTY_FIELDS, type Landed, type SessionRecord } from '../../session/record.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
 import { age, json, shortOid, showPath } from './format.ts';
 

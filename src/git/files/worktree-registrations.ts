@@ -7,7 +7,7 @@ import { makeDirectories } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
-import { agtDirectory, scratchDirectory } from '../../repository/layout.ts';
+import { agtDirectory, scratchDirectory } from '../../layout.ts';
 import type { Git } from '../run/git.ts';
 import { worktreeText } from '../run/run-worktree.ts';
 import { discoverRepository } from './discover-repository.ts';

@@ -21,7 +21,7 @@ import {
 } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { subdirectories } from '../../git/files/ref-files.ts';
-import { agtDirectory, inPlaceFile } from '../../repository/layout.ts';
+import { agtDirectory, inPlaceFile } from '../../layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
 import type { Invocation } from '../invocation.ts';
 import { writtenFiles } from './written-files.ts';
@@ -123,7 +123,7 @@ export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSess
   return { id: file.session_id, sandbox: file.sandbox, commonDir, isCaptured };
 }
 
-/** The session whose sandbox stands at the path of the user's worktree (session/workspace/namespace.ts). */
+/** The session whose sandbox stands at the path of the user's worktree (workspace/namespace.ts). */
 function sessionAt(agtDir: string, worktree: string): SessionFile | undefined {
   return readSessionFiles(agtDir).find(({ sandbox }) => isSameDirectory(sandbox, worktree));
 }

@@ -25,7 +25,7 @@ import {
   readPackedRefs,
   subdirectories,
 } from '../../git/files/ref-files.ts';
-import { agtDirectory, shimFactsFile } from '../../repository/layout.ts';
+import { agtDirectory, shimFactsFile } from '../../layout.ts';
 import { isConfigTrue, type View } from '../view/view.ts';
 
 /** Each is set if the fact holds. */

@@ -2,7 +2,7 @@
 import { prefixesLine } from '../../config/prefixes.ts';
 import { DEFAULT_PREFIXES } from '../../config/settings.ts';
 import type { Prefixes } from '../../filter/agent-refs.ts';
-import { prefixesFile } from '../../repository/layout.ts';
+import { prefixesFile } from '../../layout.ts';
 
 /** `agtDir` in the script's words. */
 export function otherPrefixesPart(prefixes: Prefixes, agtDir: string): string {

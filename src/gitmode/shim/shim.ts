@@ -15,7 +15,7 @@ import type { Prefixes } from '../../filter/agent-refs.ts';
 import { CIRCLE_MARK } from '../../git/run/environment.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { singleQuoted } from '../../git/run/trace.ts';
-import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../repository/layout.ts';
+import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { NAMING_STASH } from '../stash/words.ts';
 import { factsPart } from './facts-part.ts';

@@ -26,7 +26,7 @@ import { join } from 'node:path';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { parseGitConfig } from '../../git/files/config-file.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
-import { STASH_DIRECTORIES } from '../../repository/layout.ts';
+import { STASH_DIRECTORIES } from '../../layout.ts';
 import type { GitAccess } from '../invocation.ts';
 
 interface GitDirectories {

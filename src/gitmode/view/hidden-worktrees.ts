@@ -4,8 +4,8 @@ import { readSessionFiles } from '../../filter/session-file.ts';
 import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
 import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { HEADS, subdirectories } from '../../git/files/ref-files.ts';
+import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
-import { agtDirectory } from '../../repository/layout.ts';
 import type { Heads } from './heads.ts';
 
 export interface HiddenWorktree {

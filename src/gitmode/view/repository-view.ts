@@ -6,8 +6,8 @@
 import { prefixesInUse } from '../../config/prefixes.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
+import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
-import { agtDirectory } from '../../repository/layout.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { GitAccess, Invocation } from '../invocation.ts';
 import { printLatin1 } from '../print.ts';

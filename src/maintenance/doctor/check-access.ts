@@ -5,7 +5,7 @@ import { requireSpace } from '../../disk/free-space.ts';
 import { refusedWrite } from '../../disk/write-access.ts';
 import { isAgtError } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { locksDirectory, recordsDirectory } from '../../repository/layout.ts';
+import { locksDirectory, recordsDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from './finding.ts';
 

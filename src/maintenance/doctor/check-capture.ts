@@ -1,10 +1,10 @@
 /** Tries a capture of a session, and writes nothing: what stops or limits the next autocommit? */
 import { isAgtError, listSome } from '../../errors.ts';
+import { shownPath } from '../../folders/store.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
-import { shownPath } from '../../session/attached/store.ts';
-import { previewCapture } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Finding } from './finding.ts';
 
 /** So many paths are named. */

@@ -6,11 +6,11 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { inPlaceFile } from '../../repository/layout.ts';
+import { inPlaceFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { connectCheckout, findCheckoutAgain } from '../../session/in-place/relocate.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import { connectCheckout, findCheckoutAgain } from '../../session/relocate-checkout.ts';
 import { type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
 import type { Finding } from './finding.ts';
 

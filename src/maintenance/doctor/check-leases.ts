@@ -10,6 +10,7 @@ import { readJson } from '../../disk/read-json.ts';
 import { stateHome } from '../../disk/state-home.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { agtDirectory, FROZEN, frozenDirectory, sessionLockFile, templateFiles } from '../../layout.ts';
 import { leftFolders } from '../../providers/agentfs/probe.ts';
 import { storeOf } from '../../providers/agentfs/store.ts';
 import { providerOf } from '../../providers/choose.ts';
@@ -17,13 +18,6 @@ import { PROVIDER_KINDS } from '../../providers/kind.ts';
 import { endLease, type Lease, listLeases } from '../../providers/lease.ts';
 import { momentTokens } from '../../providers/moment.ts';
 import { carriesNonce, makingPath, parseToken, type Token, tokenText } from '../../providers/token.ts';
-import {
-  agtDirectory,
-  FROZEN,
-  frozenDirectory,
-  sessionLockFile,
-  templateFiles,
-} from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Finding } from './finding.ts';

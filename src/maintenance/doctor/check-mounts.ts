@@ -7,14 +7,14 @@ import { errorCode } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import type { Repository } from '../../repository/repository.ts';
-import { endMount, unmount } from '../../session/mounted/end-mount.ts';
+import { endMount, unmount } from '../../lifecycle/mounted/end-mount.ts';
 import {
   listMountRecords,
   type MountRecord,
   mountState,
   repositoryOfSource,
-} from '../../session/mounted/mount-record.ts';
+} from '../../lifecycle/mounted/mount-record.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
 import type { Finding } from './finding.ts';
 

@@ -25,8 +25,8 @@ import {
 import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { areaConfigFile, prefixesFile, scratchDirectory } from '../../layout.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
-import { areaConfigFile, prefixesFile, scratchDirectory } from '../../repository/layout.ts';
 import { folderOfNamespace } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';

@@ -1,9 +1,9 @@
 /** Finishes a removal of a session that was killed. */
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
+import { planRemoval, removeSession } from '../../lifecycle/remove.ts';
+import { uncapturedFiles } from '../../lifecycle/uncaptured.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { planRemoval, removeSession } from '../../session/lifecycle/remove.ts';
-import { uncapturedFiles } from '../../session/lifecycle/uncaptured.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 
 /** @throws AgtError if somebody has worked in the folder since the capture before the removal. */

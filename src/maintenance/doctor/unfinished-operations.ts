@@ -1,7 +1,8 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
+
+import { undoCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
-import { undoCreation } from '../../session/lifecycle/undo-creation.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Intent, Operation } from '../../session/state.ts';

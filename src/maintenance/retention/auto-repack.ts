@@ -9,7 +9,7 @@ import { withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { estimateLooseObjects, listPacks } from '../../git/objects/object-store.ts';
 import { gitAnswer } from '../../git/run/git.ts';
-import { packLockFile } from '../../repository/layout.ts';
+import { packLockFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isPartialClone, joinPacks } from './repack.ts';
 

@@ -15,11 +15,11 @@ import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { AgtError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitText } from '../../git/run/git.ts';
-import { measuredUsageFile } from '../../repository/layout.ts';
+import { measuredUsageFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { listRecords } from '../../session/record.ts';
-import { readAddedBytes } from '../../session/usage.ts';
+import { readAddedBytes } from '../../workspace/usage.ts';
 import { diskUse } from './du.ts';
 import { applyRetentionToSession } from './gc.ts';
 

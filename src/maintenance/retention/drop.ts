@@ -10,9 +10,9 @@ import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
-import { isMerged } from '../../session/merged.ts';
 import { begin, complete } from '../../session/operation.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import { isMerged } from '../../survey/merged.ts';
 import type { Chain } from './chain.ts';
 import { countUnmerged } from './plan.ts';
 

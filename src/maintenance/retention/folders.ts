@@ -2,13 +2,8 @@
 
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { stateHome } from '../../disk/state-home.ts';
-import { lastTidyFile } from '../../repository/layout.ts';
-import {
-  type AttachedSession,
-  type FolderAccess,
-  listStores,
-  openListedStore,
-} from '../../session/attached/store.ts';
+import { type AttachedSession, type FolderAccess, listStores, openListedStore } from '../../folders/store.ts';
+import { lastTidyFile } from '../../layout.ts';
 import { retryAfterChange } from '../../session/retry.ts';
 import { applyRetention } from './gc.ts';
 import { planRetention, reasonToSkip, type SessionPlan } from './plan.ts';

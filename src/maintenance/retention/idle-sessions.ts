@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
-import { locksDirectory, pruneLockFile } from '../../repository/layout.ts';
+import { locksDirectory, pruneLockFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 import { lockedName } from '../../session/lock.ts';

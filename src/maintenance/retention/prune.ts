@@ -18,8 +18,8 @@ import {
   type UnreachableObjects,
 } from '../../git/objects/unreachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
+import { packLockFile } from '../../layout.ts';
 import { reportProgress } from '../../process/progress.ts';
-import { packLockFile } from '../../repository/layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { freeDisk } from './du.ts';

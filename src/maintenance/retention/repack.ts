@@ -1,4 +1,4 @@
-/** Rewrites packs with git-repack(1). The caller holds the pack lock (repository/layout.ts). */
+/** Rewrites packs with git-repack(1). The caller holds the pack lock (layout.ts). */
 import { listPacks, type Pack, packsWithoutIndex } from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 

@@ -12,7 +12,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
-import { statCacheFile } from '../../repository/layout.ts';
+import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';

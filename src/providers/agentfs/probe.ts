@@ -24,7 +24,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { identify, isAlive, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { readJson } from '../../disk/read-json.ts';
 import { AgtError, errorCode } from '../../errors.ts';
-import { agentfsDirectory } from '../../repository/layout.ts';
+import { agentfsDirectory } from '../../layout.ts';
 import { mountDatabase, serversOf, unmount, waitForEnd } from './server.ts';
 
 export interface Measured {

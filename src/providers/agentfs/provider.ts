@@ -8,7 +8,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, errorCode, listSome } from '../../errors.ts';
-import { FROZEN, frozenDirectory } from '../../repository/layout.ts';
+import { FROZEN, frozenDirectory } from '../../layout.ts';
 import { readPlace } from '../place.ts';
 import type { Provider } from '../provider.ts';
 import { runTool } from '../run-tool.ts';

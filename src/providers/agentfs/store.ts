@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../errors.ts';
-import { frozenDirectory } from '../../repository/layout.ts';
+import { frozenDirectory } from '../../layout.ts';
 import { parseToken, type Token, tokenText } from '../token.ts';
 
 export interface Store {

@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { listMounts } from '../../disk/mounts.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
-import { frozenDirectory } from '../../repository/layout.ts';
+import { frozenDirectory } from '../../layout.ts';
 import { type Token, tokenAt } from '../token.ts';
 
 export interface Layers {

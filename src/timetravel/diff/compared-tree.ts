@@ -27,13 +27,13 @@ import {
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { requireReadableSandbox, requireSandbox } from '../../session/sandbox-place.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import { captureTarget } from '../../workspace/capture-session.ts';
 import { gitInSandbox } from './git-in-sandbox.ts';
 
 export interface ComparedTree {

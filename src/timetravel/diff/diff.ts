@@ -8,7 +8,7 @@ import { type ScratchObjects, withScratchObjects } from '../../git/objects/scrat
 import { type Git, gitAnswer, gitBytes } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
-import { scratchDirectory } from '../../repository/layout.ts';
+import { scratchDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';

@@ -14,14 +14,14 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { removeAt, removeOnly } from '../../disk/remove-tree.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
-import { statCacheFile } from '../../repository/layout.ts';
+import { statCacheFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureTarget } from '../../session/capture-session.ts';
+import { isOwnMount, type WorkspaceFields } from '../../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { type ClonedIndex, type CloneSource, copyStatCache } from '../../session/workspace/clone.ts';
-import { isOwnMount, type WorkspaceFields } from '../../session/workspace/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { captureTarget } from '../../workspace/capture-session.ts';
+import { type ClonedIndex, type CloneSource, copyStatCache } from '../../workspace/clone.ts';
 import { finishClone, hasBorders, type NearMoment, nearestMoment } from '../near-moment.ts';
 import type { ForkOrigin } from './fork-origin.ts';
 

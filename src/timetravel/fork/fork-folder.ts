@@ -5,13 +5,13 @@
 import { checkOutSnapshot } from '../../checkout/checkout.ts';
 import { refreshIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import type { AttachedSession } from '../../folders/store.ts';
 import { gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { createSession, requireFreeId } from '../../lifecycle/create.ts';
+import { resolveStartPoint } from '../../lifecycle/start-point.ts';
+import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { AttachedSession } from '../../session/attached/store.ts';
 import { checkId, generateId } from '../../session/id.ts';
-import { createSession, requireFreeId } from '../../session/lifecycle/create.ts';
-import { resolveStartPoint } from '../../session/lifecycle/start-point.ts';
-import { undoUnfinishedCreation } from '../../session/lifecycle/undo-creation.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';

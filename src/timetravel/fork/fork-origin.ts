@@ -9,7 +9,6 @@ import { isWorkRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionId } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { mountProblem, sandboxExists } from '../../session/sandbox-place.ts';
@@ -18,6 +17,7 @@ import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
+import { captureTarget } from '../../workspace/capture-session.ts';
 
 interface OriginRequest {
   /** Names a snapshot of the source; undefined for the source as it is now. */

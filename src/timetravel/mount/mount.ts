@@ -12,11 +12,8 @@ import { listMounts } from '../../disk/mounts.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { gitText } from '../../git/run/git.ts';
-import { mountPoints, mountsLockFile } from '../../repository/layout.ts';
-import type { Repository } from '../../repository/repository.ts';
-import { sessionContaining } from '../../session/find-session.ts';
-import { withSessionLock } from '../../session/lock.ts';
-import { endMount } from '../../session/mounted/end-mount.ts';
+import { mountPoints, mountsLockFile } from '../../layout.ts';
+import { endMount } from '../../lifecycle/mounted/end-mount.ts';
 import {
   listMountRecords,
   type MountRecord,
@@ -25,7 +22,10 @@ import {
   ownProcess,
   readMount,
   writeMount,
-} from '../../session/mounted/mount-record.ts';
+} from '../../lifecycle/mounted/mount-record.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { sessionContaining } from '../../session/find-session.ts';
+import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import type { Snapshot } from '../../snapshot/history.ts';

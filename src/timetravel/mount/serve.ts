@@ -6,14 +6,14 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
-import { forgetMount, removeDirectory, unmount } from '../../session/mounted/end-mount.ts';
+import { forgetMount, removeDirectory, unmount } from '../../lifecycle/mounted/end-mount.ts';
 import {
   type MountRecord,
   mountSource,
   ownProcess,
   readMount,
   writeMount,
-} from '../../session/mounted/mount-record.ts';
+} from '../../lifecycle/mounted/mount-record.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { FileContents } from './file-contents.ts';

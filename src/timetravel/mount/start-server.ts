@@ -1,8 +1,8 @@
 /** Starts the process that serves a mounted snapshot, and waits until its files can be read. */
 import { spawn } from 'node:child_process';
 import { AgtError } from '../../errors.ts';
+import { mountFile } from '../../layout.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { mountFile } from '../../repository/layout.ts';
 import { MOUNTED } from './serve.ts';
 
 /** The server goes on when this agt has ended. @throws AgtError with what the server said */

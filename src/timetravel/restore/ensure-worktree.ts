@@ -11,11 +11,11 @@ import { AgtError } from '../../errors.ts';
 import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-registrations.ts';
 import { runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { dropWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { dropUnfinishedWorktree, registerWorktree } from '../../session/register-worktree.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
-import { makeFolder } from '../../session/workspace/clone.ts';
-import { dropWorkspace } from '../../session/workspace/provider.ts';
+import { makeFolder } from '../../workspace/clone.ts';
 
 /** The content that a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';

@@ -3,9 +3,9 @@
  * last snapshot.
  */
 import { gitText, inDirectory } from '../../git/run/git.ts';
-import { captureSession } from '../../session/capture-session.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import { captureSession } from '../../workspace/capture-session.ts';
 
 interface GitState {
   readonly now: Date;

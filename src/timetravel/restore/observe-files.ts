@@ -6,11 +6,11 @@ import { Source } from '../../autocommit/source.ts';
 import { AgtError } from '../../errors.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureTarget } from '../../session/capture-session.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { readIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
+import { captureTarget } from '../../workspace/capture-session.ts';
 
 export interface ObservedFiles {
   /** The last snapshot. */

@@ -15,7 +15,6 @@ import type { StatOf } from '../../git/files/index-stat.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { captureSession } from '../../session/capture-session.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
 import {
@@ -33,6 +32,7 @@ import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';

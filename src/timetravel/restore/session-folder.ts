@@ -6,7 +6,7 @@ import type { CachedFiles } from '../../autocommit/stat-cache/cached-files.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
-import { statCacheFile } from '../../repository/layout.ts';
+import { statCacheFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 

@@ -8,11 +8,11 @@
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
 import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
+import { shownId } from '../../folders/store.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
-import { shownId } from '../../session/attached/store.ts';
 import { isAttached, type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { sandboxPlace } from '../../session/sandbox-place.ts';
 import { isEnded } from '../../session/state.ts';

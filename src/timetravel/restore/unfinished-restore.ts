@@ -3,9 +3,9 @@
  * otherwise take what the killed one left for a change of the agent.
  */
 import { AgtError } from '../../errors.ts';
+import { shownId } from '../../folders/store.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToMove } from '../../session/advised-commands.ts';
-import { shownId } from '../../session/attached/store.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';

@@ -39,7 +39,7 @@ import {
   pruneLockFile,
   recordFile,
   sessionLockFile,
-} from '../../repository/layout.ts';
+} from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';

@@ -19,8 +19,8 @@ import { readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
+import { frontDirectory, questionsPipe, watcherFile } from '../../layout.ts';
 import { packed } from '../../process/invocation.ts';
-import { frontDirectory, questionsPipe, watcherFile } from '../../repository/layout.ts';
 import { QUESTION_FD } from './question-fd.ts';
 
 /** The kernel passes on so much in one piece. */

@@ -7,7 +7,7 @@
 import { mkdirSync, rmSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { isCapturedByItself } from '../../filter/session-file.ts';
-import { frontFactsFile, recordsDirectory } from '../../repository/layout.ts';
+import { frontFactsFile, recordsDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { adoptSession } from '../../../lifecycle/adopt.ts';
 import { checkId, type SessionId } from '../../../session/id.ts';
-import { adoptSession } from '../../../session/lifecycle/adopt.ts';
 import { listUpstreamRecords } from '../../../session/upstream-record.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';

@@ -1,7 +1,7 @@
 import { EXIT } from '../../../errors.ts';
+import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { exportSession } from '../../../session/lifecycle/export.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { json, plural } from '../../output/format.ts';

@@ -1,6 +1,6 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import type { AttachedSession } from '../../../folders/store.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import type { AttachedSession } from '../../../session/attached/store.ts';
 import { isAttached, type SessionRecord } from '../../../session/record.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';

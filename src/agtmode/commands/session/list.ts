@@ -3,7 +3,7 @@ import { isActive } from '../../../filter/session-file.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
-import { type SessionStatus, surveySessions } from '../../../session/status.ts';
+import { type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';

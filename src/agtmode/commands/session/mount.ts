@@ -1,5 +1,5 @@
 import { AgtError, EXIT, isAgtError, usageError } from '../../../errors.ts';
-import { listMountRecords, mountState } from '../../../session/mounted/mount-record.ts';
+import { listMountRecords, mountState } from '../../../lifecycle/mounted/mount-record.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';

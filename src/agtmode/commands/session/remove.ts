@@ -5,17 +5,17 @@ import { AgtError, EXIT, listSome } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
-import type { Repository } from '../../../repository/repository.ts';
-import { findSession } from '../../../session/find-session.ts';
 import {
   type Deleted,
   planRemoval,
   type RemovalPlan,
   removeSession,
   requireRemovable,
-} from '../../../session/lifecycle/remove.ts';
-import { undoCreation } from '../../../session/lifecycle/undo-creation.ts';
-import { unsavedWork } from '../../../session/lifecycle/unsaved-work.ts';
+} from '../../../lifecycle/remove.ts';
+import { undoCreation } from '../../../lifecycle/undo-creation.ts';
+import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
+import type { Repository } from '../../../repository/repository.ts';
+import { findSession } from '../../../session/find-session.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';

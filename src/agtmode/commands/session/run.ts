@@ -5,7 +5,7 @@ import { chooseWay, wordsIn } from '../../../running/namespace.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
-import { type Namespace, prepareNamespace, usersPath } from '../../../session/workspace/namespace.ts';
+import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
 import { defineCommand } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_OPTION } from '../../command-line/session-argument.ts';

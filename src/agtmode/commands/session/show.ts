@@ -4,7 +4,7 @@ import { gitAnswer } from '../../../git/run/git.ts';
 import { isThere, listMoments, type Moment } from '../../../providers/moment.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { findSession } from '../../../session/find-session.ts';
-import { readSessionStatus, type SessionStatus } from '../../../session/status.ts';
+import { readSessionStatus, type SessionStatus } from '../../../survey/status.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
 import { age, json, plural, shortOid, table } from '../../output/format.ts';

@@ -2,12 +2,12 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { listMounts } from '../../../disk/mounts.ts';
 import { AgtError, EXIT, formatError, isAgtError, usageError, worstExitCode } from '../../../errors.ts';
-import { endMount, unmount } from '../../../session/mounted/end-mount.ts';
+import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
 import {
   listMountRecords,
   type MountPlace,
   type MountRecord,
-} from '../../../session/mounted/mount-record.ts';
+} from '../../../lifecycle/mounted/mount-record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';

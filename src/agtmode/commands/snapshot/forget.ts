@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { stateHome } from '../../../disk/state-home.ts';
 import { AgtError, EXIT } from '../../../errors.ts';
-import { folderStore } from '../../../repository/layout.ts';
-import { forgetFolder } from '../../../session/attached/forget.ts';
-import { type AttachedSession, openStore, realPath, storeName } from '../../../session/attached/store.ts';
+import { forgetFolder } from '../../../folders/forget.ts';
+import { type AttachedSession, openStore, realPath, storeName } from '../../../folders/store.ts';
+import { folderStore } from '../../../layout.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';

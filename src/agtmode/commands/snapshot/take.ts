@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { FolderRefused } from '../../../folders/refuse.ts';
+import { findAttached, realPath, settingsFile } from '../../../folders/store.ts';
 import { resolveObject } from '../../../git/run/git.ts';
-import { FolderRefused } from '../../../session/attached/refuse.ts';
-import { findAttached, realPath, settingsFile } from '../../../session/attached/store.ts';
-import type { AutocommitOptions } from '../../../session/capture-session.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { retryWhileBusy } from '../../../session/retry.ts';
 import { autocommit } from '../../../triggers/autocommit.ts';
 import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
+import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { type Context, openContext } from '../../context.ts';

@@ -1,0 +1,139 @@
+/** How a capture sees an attached folder: the files that git ignores there, and the user's HEAD. Both are only read. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AttachedFolder, IgnoredRequest } from '../autocommit/request.ts';
+import type { IgnoredFiles } from '../autocommit/scan/scan-options.ts';
+import { discoverRepository } from '../git/files/discover-repository.ts';
+import { readHeadFile } from '../git/files/head-file.ts';
+import { HEADS } from '../git/files/ref-files.ts';
+import { readRefValues } from '../git/files/ref-values.ts';
+import { gitDirOf } from '../git/files/worktree-git-dir.ts';
+import { openHash } from '../git/objects/hash.ts';
+import { type Git, gitFailed, inDirectory } from '../git/run/git.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+import { startGit } from '../git/run/start-git.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { includedFiles } from '../session/worktree-include.ts';
+import { parentDirectories } from '../snapshot/directories.ts';
+
+export function attachedFolder(repository: Repository, record: SessionRecord): AttachedFolder {
+  const folder = record.checkout ?? record.sandbox;
+  return {
+    readHead: () => readHead(inDirectory(repository.git, folder)),
+    readIgnored: (request) => readIgnored(repository, folder, request),
+  };
+}
+
+async function readHead(git: Git): Promise<string | undefined> {
+  if (gitDirOf(git.cwd) === undefined) return undefined;
+  const known = headWithoutGit(git);
+  if (known !== undefined) return known;
+  const run = await startGit(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], '');
+  return run.exitCode === 0 ? run.stdout.toString().trim() : undefined;
+}
+
+/** Undefined if git must be asked. */
+function headWithoutGit({ cwd, env }: Git): string | undefined {
+  const found = discoverRepository(cwd, env);
+  const head = found?.top === undefined ? undefined : readHeadFile(found.gitDir);
+  if (found === undefined || head === undefined) return undefined;
+  if ('commit' in head) return head.commit;
+  // Other refs may be the worktree's own.
+  if (!head.ref.startsWith(HEADS)) return undefined;
+  return readRefValues(found.commonDir, [head.ref], env)?.get(head.ref);
+}
+
+/** `--directory` names a directory once, and does not list what it holds. */
+const LIST_IGNORED = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
+const IN_WORKTREE = [...LIST_IGNORED];
+
+async function readIgnored(
+  { git, commonDir }: Repository,
+  folder: string,
+  { alsoTake, nested }: IgnoredRequest,
+): Promise<IgnoredFiles> {
+  const inFolder = inDirectory(git, folder);
+  const ofStore = [`--git-dir=${commonDir}`, `--work-tree=${folder}`, ...LIST_IGNORED];
+  const isWorktree = gitDirOf(folder) !== undefined;
+  const inNested = nested.map((path) => ({ path, git: inDirectory(git, join(folder, onDisk(path))) }));
+  const nestedRuns = inNested
+    .filter((one) => existsSync(one.git.cwd))
+    .map(async (one) => ({
+      path: one.path,
+      run: await startGit(one.git, IN_WORKTREE, '').catch(() => undefined),
+    }));
+  let run = await startGit(inFolder, isWorktree ? IN_WORKTREE : ofStore, '');
+  // If git refuses the user's repository, the .gitignore files count all the same.
+  if (run.exitCode !== 0 && isWorktree) run = await startGit(inFolder, ofStore, '');
+  if (run.exitCode !== 0) throw gitFailed(LIST_IGNORED, run);
+  const found = new FoundIgnored(inFolder);
+  found.add('sandbox', run.stdout);
+  for (const { path, run: listed } of await Promise.all(nestedRuns)) found.add(path, listed?.stdout);
+  if (isWorktree && found.ignored.size > 0) found.take(await readIncluded(inFolder));
+  found.take(alsoTake);
+  return found;
+}
+
+/** The ignored files that `.worktreeinclude` names: a person wants them in every sandbox, so a snapshot holds them. */
+async function readIncluded(git: Git): Promise<string[]> {
+  if (!existsSync(join(git.cwd, '.worktreeinclude'))) return [];
+  const files = await includedFiles(git);
+  return files.map((path) => `sandbox/${Buffer.from(path).toString('latin1')}`);
+}
+
+/** Paths are relative to the session folder, one byte per character. */
+class FoundIgnored implements IgnoredFiles {
+  readonly ignored = new Set<string>();
+  /** Files to take all the same, and the directories above them. */
+  private readonly taken = new Set<string>();
+  private readonly repositories = new Set<string>();
+  /** Runs in the folder. */
+  private readonly git: Git;
+
+  constructor(git: Git) {
+    this.git = git;
+  }
+
+  get text(): string {
+    if (this.ignored.size === 0) return '';
+    const all = [...[...this.ignored].sort(), '', ...[...this.taken].sort()];
+    return openHash('sha1')
+      .update(Buffer.from(all.join('\0'), 'latin1'))
+      .digest();
+  }
+
+  leavesOut(path: string): boolean {
+    if (this.taken.has(path)) return false;
+    return this.ignored.has(path) || (this.taken.size > 0 && this.isBelowIgnored(path));
+  }
+
+  enterRepository(path: string): void {
+    if (this.repositories.has(path)) return;
+    this.add(path, askGitSync(inDirectory(this.git, join(this.git.cwd, onDisk(path))), IN_WORKTREE));
+  }
+
+  /** `listed`: what git has listed in a repository; undefined if it could not. */
+  add(repository: string, listed: Buffer | undefined): void {
+    this.repositories.add(repository);
+    for (const path of listed?.toString('latin1').split('\0') ?? [])
+      if (path !== '') this.ignored.add(`${repository}/${path.replace(/\/$/, '')}`);
+  }
+
+  take(paths: readonly string[]): void {
+    for (const path of paths) {
+      if (!this.ignored.has(path) && !this.isBelowIgnored(path)) continue;
+      for (const part of [path, ...parentDirectories(path)]) this.taken.add(part);
+    }
+  }
+
+  private isBelowIgnored(path: string): boolean {
+    return parentDirectories(path).some((above) => this.ignored.has(above));
+  }
+}
+
+/** As Node has it, relative to the attached folder. */
+function onDisk(path: string): string {
+  return Buffer.from(path.replace(/^sandbox\//, ''), 'latin1').toString();
+}

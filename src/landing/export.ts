@@ -1,0 +1,292 @@
+/**
+ * `agt session export`: pushes the work branch, or one that the agent has made, and nothing else. A commit that contains a whole session
+ * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
+ * that is new to the remote.
+ */
+import { AgtError, EXIT, listSome, usageError } from '../errors.ts';
+import { shadowNamespaces } from '../filter/agent-refs.ts';
+import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
+import { gitAnswer, gitText, runGit } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
+import type { Repository } from '../repository/repository.ts';
+import { withSessionLock } from '../session/lock.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { retryWhileBusy } from '../session/retry.ts';
+import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
+import { requireReadableSandbox } from '../session/sandbox-place.ts';
+
+interface ExportRequest {
+  /** Branch name at the remote; by default the name of the branch that the sandbox has checked out. */
+  readonly as: string | undefined;
+  readonly remote: string | undefined;
+  readonly dryRun: boolean;
+  readonly allowDirty: boolean;
+  /** Push to the default branch of the remote too. */
+  readonly forceDefault: boolean;
+  readonly now: Date;
+}
+
+interface Exported {
+  readonly remote: string;
+  readonly branch: string;
+  readonly commit: string;
+  /** How many commits are new to the remote, according to its remote-tracking branches. */
+  readonly commits: number;
+}
+
+export async function exportSession(
+  repository: Repository,
+  record: SessionRecord,
+  request: ExportRequest,
+): Promise<Exported> {
+  const { ref, commit } = await exportableBranch(repository, record, request.allowDirty);
+  const remote = await chooseRemote(repository, record, request.remote);
+  const branch = request.as ?? shortBranch(ref);
+  await checkBranchName(repository, branch);
+  await requireOwnCommits(repository, record, commit);
+  const newCommits = await commitsNewTo(repository, commit, remote);
+  await refuseSessionFolders(repository, newCommits);
+  if (!request.forceDefault) await refuseDefaultBranch(repository, record, remote, branch);
+  await push(repository, { record, remote, ref, branch, dryRun: request.dryRun });
+  if (!request.dryRun) await remember(repository, record, { remote, branch, commit }, request.now);
+  return { remote, branch, commit, commits: newCommits.length };
+}
+
+/** Another command may work on the session. */
+const LONGEST_WAIT_MS = 15_000;
+
+function remember(
+  repository: Repository,
+  record: SessionRecord,
+  pushed: { readonly remote: string; readonly branch: string; readonly commit: string },
+  now: Date,
+): Promise<void> {
+  const { session_id: id } = record;
+  return retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withSessionLock(repository, id, async (session) => {
+      session.write({ ...(session.read() ?? record), exported: { ...pushed, at: now.toISOString() } });
+    }),
+  );
+}
+
+/** @throws AgtError if the push would go to the branch that everybody starts from. */
+async function refuseDefaultBranch(
+  { git }: Repository,
+  { session_id: id, work_branch }: SessionRecord,
+  remote: string,
+  branch: string,
+): Promise<void> {
+  if (`${HEADS}${branch}` === work_branch) return;
+  const known = await gitAnswer(git, ['symbolic-ref', '--quiet', `${REMOTES}${remote}/HEAD`]);
+  const asked = known ?? (await gitAnswer(git, ['ls-remote', '--symref', remote, 'HEAD'])) ?? '';
+  const name =
+    known?.slice(`${REMOTES}${remote}/`.length) ?? /^ref: refs\/heads\/(.*)\tHEAD$/m.exec(asked)?.[1];
+  if (name !== branch) return;
+  throw new AgtError(`"${branch}" is the default branch of "${remote}"`, {
+    hints: [
+      `export to a branch of its own: agt session export ${id}`,
+      'or push there all the same: --force-default',
+    ],
+  });
+}
+
+interface Exportable {
+  /** A full name. */
+  readonly ref: string;
+  readonly commit: string;
+}
+
+/**
+ * The work branch, or one that the agent has made. @throws AgtError if the sandbox is on no such branch, or has
+ * uncommitted changes.
+ */
+async function exportableBranch(
+  repository: Repository,
+  record: SessionRecord,
+  allowDirty: boolean,
+): Promise<Exportable> {
+  requireReadableSandbox(repository, record);
+  const head = await sandboxHead(repository, record);
+  const isOwn = head.ref !== undefined && (await isMadeSince(repository, head.ref, record.created_at));
+  const exportable = ownBranch(record, head, isOwn);
+  const uncommitted = await uncommittedPaths(repository, record);
+  if (uncommitted.length > 0 && !allowDirty) {
+    const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
+    const changes = `uncommitted changes (${files}: ${shorten(uncommitted)})`;
+    throw new AgtError(`sandbox of "${record.session_id}" has ${changes}`, {
+      hints: ['commit them, or export only the commits with --allow-dirty'],
+    });
+  }
+  return exportable;
+}
+
+/** A branch of the user has an older reflog, or none. */
+async function isMadeSince({ git }: Repository, ref: string, time: string): Promise<boolean> {
+  const args = ['log', '--walk-reflogs', '--date=unix', '--format=%gd', ref, '--'];
+  const oldest = (await gitAnswer(git, args))?.split('\n').at(-1);
+  const seconds = Number(/@\{(\d+)\}$/.exec(oldest ?? '')?.[1]);
+  return seconds >= Math.floor(Date.parse(time) / 1000);
+}
+
+/** @throws AgtError if a push would only give another name to commits of the user. */
+async function requireOwnCommits(
+  { git }: Repository,
+  { session_id, user_branch, from_commit }: SessionRecord,
+  commit: string,
+): Promise<void> {
+  const own = await gitAnswer(git, [
+    'rev-list',
+    '--max-count=1',
+    commit,
+    `^${user_branch ?? from_commit}`,
+    '--',
+  ]);
+  if (own !== '') return;
+  const base = user_branch === undefined ? 'its start commit' : `"${shortBranch(user_branch)}"`;
+  throw new AgtError(`session "${session_id}" has no commits to export: ${base} has all of them`, {
+    hints: ['commit in the sandbox first'],
+  });
+}
+
+function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: boolean): Exportable {
+  const sandbox = `sandbox of "${record.session_id}"`;
+  const work = shortBranch(record.work_branch);
+  if (ref === undefined) {
+    throw new AgtError(`${sandbox} has a detached HEAD`, {
+      hints: [
+        `merge its commits into the work branch: git switch ${work} && git merge ${commit ?? 'COMMIT'}`,
+      ],
+    });
+  }
+  const branch = shortBranch(ref);
+  if (commit === undefined) {
+    throw new AgtError(`${sandbox} is on "${branch}", which has no commits yet`, {
+      hints: [`switch to the work branch: git switch ${work}`],
+    });
+  }
+  if (ref !== record.work_branch && !isOwn) {
+    throw new AgtError(`${sandbox} is on "${branch}", not on its work branch "${work}"`, {
+      hints: [`merge its commits into the work branch: git switch ${work} && git merge ${branch}`],
+    });
+  }
+  return { ref, commit };
+}
+
+/** Paths that a message lists. */
+const LISTED_PATHS = 3;
+
+function shorten(paths: readonly string[]): string {
+  return listSome(paths, LISTED_PATHS);
+}
+
+async function chooseRemote(
+  repository: Repository,
+  record: SessionRecord,
+  requested: string | undefined,
+): Promise<string> {
+  const remote = requested ?? (await defaultRemote(repository, record));
+  const remotes = await listRemotes(repository);
+  if (remotes.includes(remote)) return remote;
+  throw usageError(`no remote "${remote}"`, `remotes here: ${remotes.join(', ') || 'none'}`);
+}
+
+/** The remote that the user branch pushes to or pulls from, else the only remote, else origin. */
+async function defaultRemote(repository: Repository, record: SessionRecord): Promise<string> {
+  const user = record.user_branch === undefined ? undefined : shortBranch(record.user_branch);
+  const keys = [
+    ...(user === undefined ? [] : [`branch.${user}.pushRemote`]),
+    'remote.pushDefault',
+    ...(user === undefined ? [] : [`branch.${user}.remote`]),
+  ];
+  for (const key of keys) {
+    const value = await gitAnswer(repository.git, ['config', '--get', key]);
+    if (value && value !== '.') return value;
+  }
+  const remotes = await listRemotes(repository);
+  if (remotes.length > 1 && !remotes.includes('origin')) {
+    throw usageError(
+      'this repository has several remotes, and no setting chooses one',
+      `choose one with --remote: ${remotes.join(', ')}`,
+    );
+  }
+  if (remotes.length === 0) {
+    throw new AgtError('this repository has no remote to export to', {
+      hints: ['add one: git remote add origin URL'],
+    });
+  }
+  return remotes.length === 1 ? (remotes[0] as string) : 'origin';
+}
+
+async function listRemotes(repository: Repository): Promise<string[]> {
+  return (await gitText(repository.git, ['remote'])).split('\n').filter((name) => name !== '');
+}
+
+async function checkBranchName(repository: Repository, branch: string): Promise<void> {
+  if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', branch])) === undefined) {
+    throw usageError(`"${branch}" is not a valid branch name`, 'see git-check-ref-format(1)');
+  }
+  const isShadow = (namespace: string) => `${HEADS}${branch}`.startsWith(namespace);
+  if (shadowNamespaces(repository.prefixes).some(isShadow)) {
+    throw usageError(
+      `"${branch}" is a name for shadow branches, which are never published`,
+      'choose another name',
+    );
+  }
+}
+
+async function commitsNewTo(repository: Repository, commit: string, remote: string): Promise<string[]> {
+  const listed = await gitText(repository.git, ['rev-list', commit, '--not', `--remotes=${remote}`, '--']);
+  return listed.split('\n').filter((line) => line !== '');
+}
+
+/** @throws AgtError if one of the commits has the tree of a snapshot. */
+export async function refuseSessionFolders(
+  repository: Repository,
+  commits: readonly string[],
+): Promise<void> {
+  const input = commits.map((commit) => `${commit}:_/manifest.json\n${commit}:sandbox\n`).join('');
+  if (input === '') return;
+  const output = await gitText(repository.git, ['cat-file', '--batch-check=%(objecttype)'], { input });
+  const types = output.split('\n');
+  const snapshot = commits.find((_, i) => types[2 * i] === 'blob' && types[2 * i + 1] === 'tree');
+  if (snapshot === undefined) return;
+  const abbreviated = snapshot.slice(0, ABBREVIATED);
+  throw new AgtError(`commit ${abbreviated} contains a whole session folder and must not be published`, {
+    exitCode: EXIT.failed,
+    hints: [
+      'an autocommit was merged into the work branch; remove it: git rebase -i',
+      `see it with: agt log --oneline --graph ${abbreviated}`,
+    ],
+  });
+}
+
+/** Hexadecimal digits of a commit in messages. */
+const ABBREVIATED = 12;
+
+interface Push {
+  readonly record: SessionRecord;
+  readonly remote: string;
+  /** A full name. */
+  readonly ref: string;
+  /** The name at the remote. */
+  readonly branch: string;
+  readonly dryRun: boolean;
+}
+
+async function push(repository: Repository, { record, remote, ref, branch, dryRun }: Push): Promise<void> {
+  const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
+  const args = ['push', ...options, '--', remote, `${ref}:refs/heads/${branch}`];
+  // On standard output git only says which branch it tracks now; that of agt is the result.
+  const git = withUsersPrograms(repository.git);
+  const run = await runGit(git, args, { stderr: 'inherit', stdout: 'ignore', stdin: 'inherit' });
+  if (run.exitCode === 0) return;
+  // git exits with 1 if the remote has refused the branch.
+  const hint =
+    run.exitCode === 1
+      ? `export under another name: agt session export ${record.session_id} --as NAME`
+      : `see where it is: git remote get-url --push ${remote}`;
+  throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, {
+    exitCode: run.exitCode,
+    hints: [hint],
+  });
+}

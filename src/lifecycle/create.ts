@@ -1,0 +1,293 @@
+/**
+ * Creates a session: first its metadata, then its folder, its refs and its worktree. If a step fails, or a person
+ * interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so
+ * `agt doctor` finds what is left.
+ */
+
+import { existsSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeTimestamp } from '../autocommit/timestamp.ts';
+import { recordPrefixes } from '../config/prefixes.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError, EXIT, systemFailure } from '../errors.ts';
+import { shadowRef, stashRef, tipRef, workRef } from '../filter/agent-refs.ts';
+import { hasRef, hasRefFiles, shortBranch } from '../git/files/ref-files.ts';
+import { refuseBlockedWorktrees } from '../git/files/worktree-registrations.ts';
+import { type GitConfig, readGitConfig } from '../git/run/config.ts';
+import { FSYNC_ARGS, gitText, resolveObject } from '../git/run/git.ts';
+import { runWorktree } from '../git/run/run-worktree.ts';
+import { catchInterrupts } from '../process/interrupts.ts';
+import { hideAgentRefs } from '../repository/hide-refs.ts';
+import { refuseHomeAndRoot } from '../repository/refused-folders.ts';
+import type { Repository } from '../repository/repository.ts';
+import { requireWritable } from '../repository/sessions-place.ts';
+import type { SessionId } from '../session/id.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { complete } from '../session/operation.ts';
+import {
+  chooseWorkspace,
+  keepRegistered,
+  removeWorkspace,
+  type WorkspaceFields,
+} from '../session/provider.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
+import { isEnded } from '../session/state.ts';
+import {
+  type ChooseSource,
+  type CloneSource,
+  cloneFolder,
+  makeFolder,
+  moveIntoWorktree,
+} from '../workspace/clone.ts';
+import { addWorktree } from './add-worktree.ts';
+import { undoEntering } from './in-place/set-aside.ts';
+import { undoUnfinishedCreation } from './undo-creation.ts';
+
+interface NewSession {
+  readonly id: SessionId;
+  /** The work branch starts here. */
+  readonly workCommit: string;
+  /** The shadow branch starts here: the same commit, or for a fork a snapshot of the other session. */
+  readonly shadowCommit: string;
+  readonly userBranch: string | undefined;
+  readonly from?: SessionId | undefined;
+  readonly fromSpec?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly now: Date;
+  /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
+  readonly fill: (record: SessionRecord, session: LockedSession, made: Made) => Promise<void>;
+  /** False: agt registers the worktree but leaves its files to `fill`. */
+  readonly checkOut: boolean;
+  /** The user's own checkout, in place of a worktree of the session. */
+  readonly checkout?: string | undefined;
+  readonly showProgress: boolean;
+  /** git's configuration, if the caller reads it already. */
+  readonly config?: Promise<GitConfig>;
+  /** A value of fs.snapshots; undefined for git. */
+  readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
+  /** A folder to clone, if the provider can; undefined for an empty one. */
+  readonly clone?: ChooseSource | undefined;
+}
+
+export interface Made {
+  readonly config: GitConfig;
+  /** The folder has the files of this one. */
+  readonly clone: CloneSource | undefined;
+}
+
+export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+  refuseHomeAndRoot(repository);
+  await undoUnfinishedCreation(repository, wanted.id);
+  return withSessionLock(repository, wanted.id, (session) => create(session, wanted));
+}
+
+type Undo = () => Promise<unknown> | unknown;
+
+async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
+  const { repository } = session;
+  const folder = join(await repository.sessionsDir(), wanted.id);
+  requireWritable(dirname(folder));
+  const record = describe(repository, wanted, folder, workspaceOf(repository, folder, wanted));
+  await requireFreeId(repository, wanted.id);
+  const undo: Undo[] = [];
+  const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
+  try {
+    const made = await createResources(session, record, wanted, undo);
+    interrupts.throwIfAny();
+    await wanted.fill(record, session, made);
+    keepRegistered(record);
+    interrupts.throwIfAny();
+    failurePoint('create: filled');
+    // The folder holds nothing else than the snapshot that it was made from.
+    writeTimestamp(repository.agtDir, wanted.id, wanted.now);
+    return complete(session, record, 'create');
+  } catch (error) {
+    if (await undoSteps(undo, record)) session.forget();
+    else if (record.checkout !== undefined) throw await halfWay(repository, record, error);
+    interrupts.throwIfAny();
+    throw error;
+  } finally {
+    interrupts.release();
+  }
+}
+
+/** Each step adds to `undo` before it acts. */
+async function createResources(
+  session: LockedSession,
+  record: SessionRecord,
+  wanted: NewSession,
+  undo: Undo[],
+): Promise<Made> {
+  const { repository } = session;
+  refuseBlockedWorktrees(repository.commonDir);
+  const config = await (wanted.config ?? readGitConfig(repository.git));
+  session.write(record);
+  recordPrefixes(repository.agtDir, repository.settings);
+  await hideAgentRefs(repository, config);
+  failurePoint('create: hidden from fetch');
+
+  undo.push(() => removeWorkspace(repository, record));
+  const cloned = await cloneFolder(repository, record, wanted.clone);
+  if (cloned === undefined) await makeFolder(repository, record);
+  failurePoint('create: folder made');
+
+  for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(session, ref));
+  await createRefs(session, refsOf(record, wanted));
+  failurePoint('create: refs made');
+
+  if (wanted.checkout !== undefined) {
+    // A snapshot holds only what is in the checkout again then.
+    undo.push(() => deleteSnapshots(session, record));
+    undo.push(() => leaveAgain(session, record));
+    symlinkSync(wanted.checkout, record.sandbox);
+    failurePoint('create: checkout linked');
+    return { config, clone: undefined };
+  }
+  undo.push(() => runWorktree(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
+  const checkOut = wanted.checkOut && cloned === undefined;
+  await addWorktree(session, record, { ...wanted, checkOut }, config);
+  failurePoint('create: worktree added');
+  if (cloned !== undefined) await moveIntoWorktree(repository, record, cloned.workspace, cloned.source);
+  return { config, clone: cloned?.source };
+}
+
+/**
+ * False if one cannot be undone: agt still undoes the others. Then the metadata stay, so that the same command, or agt
+ * doctor, can undo the rest. agt reports the error that made it undo the steps.
+ */
+async function undoSteps(undo: readonly Undo[], { checkout }: SessionRecord): Promise<boolean> {
+  let isUndone = true;
+  for (const step of undo.toReversed()) {
+    try {
+      await step();
+    } catch {
+      isUndone = false;
+      if (checkout !== undefined) break; // the user's own checkout may still be on the work branch
+    }
+  }
+  return isUndone;
+}
+
+/** @throws AgtError if the checkout cannot be again as it was. */
+async function leaveAgain(session: LockedSession, record: SessionRecord): Promise<void> {
+  const undone = await undoEntering(session, record);
+  if (undone === undefined || undone.trouble !== undefined)
+    throw new AgtError(`session "${session.id}" stays: what is in ${record.checkout} would be lost`);
+}
+
+/** The same error, with what stays in the user's own checkout. */
+async function halfWay({ git }: Repository, record: SessionRecord, error: unknown): Promise<AgtError> {
+  const { session_id: id, checkout } = record;
+  const ref = stashRef(id);
+  const isSetAside = (await resolveObject(git, ref)) !== undefined;
+  const known = error instanceof AgtError ? error : undefined;
+  const message = known?.message ?? systemFailure(error) ?? String(error);
+  return new AgtError(message, {
+    hints: [
+      ...(known?.hints ?? []),
+      `agt could not undo the steps before in ${checkout}; session "${id}" and its branches stay`,
+      ...(isSetAside ? [`your uncommitted work is safe under ${ref}`] : []),
+      'remove the cause, then let agt return to your branch and put your work back: agt doctor --fix',
+    ],
+    exitCode: known?.exitCode ?? EXIT.failed,
+    cause: error,
+  });
+}
+
+/** The user's own checkout is no folder of a provider. */
+function workspaceOf(
+  repository: Repository,
+  folder: string,
+  { checkout, snapshots }: NewSession,
+): WorkspaceFields {
+  if (checkout === undefined) return chooseWorkspace(repository, folder, snapshots);
+  return { provider: 'git', ...(snapshots === 'disable' ? { captures: 'by command' } : {}) };
+}
+
+function describe(
+  repository: Repository,
+  wanted: NewSession,
+  folder: string,
+  workspace: WorkspaceFields,
+): SessionRecord {
+  const time = wanted.now.toISOString();
+  return {
+    session_id: wanted.id,
+    branch: shadowRef(repository.settings, wanted.id),
+    work_branch: workRef(repository.settings, wanted.id),
+    ...(wanted.userBranch === undefined ? {} : { user_branch: wanted.userBranch }),
+    sandbox: join(folder, 'sandbox'),
+    ...(wanted.from === undefined ? {} : { from: wanted.from }),
+    ...(wanted.fromSpec === undefined ? {} : { from_spec: wanted.fromSpec }),
+    from_commit: wanted.workCommit,
+    created_at: time,
+    last_activity_at: time,
+    ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
+    isolation: 'none',
+    ...workspace,
+    ...workingCopyOf(wanted),
+    state: 'creating',
+    intent: { operation: 'create' },
+  };
+}
+
+function workingCopyOf({ checkout, standsAt }: NewSession) {
+  if (checkout !== undefined) return { working_copy: 'in-place', checkout } as const;
+  if (standsAt !== undefined) return { working_copy: 'cow-overlay', stands_at: standsAt } as const;
+  return { working_copy: 'worktree' } as const;
+}
+
+/** @throws AgtError if a session, a folder or a ref with this id exists. */
+export async function requireFreeId(repository: Repository, id: SessionId): Promise<void> {
+  const existing = readRecord(repository, id);
+  if (existing !== undefined && isEnded(existing)) {
+    throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
+      hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
+    });
+  }
+  if (existing !== undefined) throw alreadyExists('session', id);
+  const folder = join(await repository.sessionsDir(), id);
+  if (existsSync(folder)) throw alreadyExists('folder', folder);
+  const refs = [shadowRef(repository.settings, id), workRef(repository.settings, id), tipRef(id)];
+  const found = await firstExisting(repository, refs);
+  if (found !== undefined) throw alreadyExists('branch', shortBranch(found));
+}
+
+async function firstExisting({ git, commonDir }: Repository, refs: readonly string[]) {
+  if (hasRefFiles(commonDir, git.env)) return refs.find((ref) => hasRef(commonDir, ref));
+  const listed = await gitText(git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
+  return listed.split('\n').find((ref) => refs.includes(ref));
+}
+
+function alreadyExists(kind: string, name: string): AgtError {
+  return new AgtError(`${kind} "${name}" already exists`, { hints: ['choose another id'] });
+}
+
+type NewRef = readonly [ref: string, commit: string];
+
+function refsOf(record: SessionRecord, { workCommit, shadowCommit }: NewSession): NewRef[] {
+  return [
+    [record.work_branch, workCommit],
+    [record.branch, shadowCommit],
+    [tipRef(record.session_id), shadowCommit],
+  ];
+}
+
+/** In one transaction. On a disk that fails, git can still leave some of the refs. */
+async function createRefs({ repository }: LockedSession, refs: readonly NewRef[]): Promise<void> {
+  const input = refs.map(([ref, commit]) => `create ${ref} ${commit}\n`).join('');
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
+}
+
+/** Keeps the ref if somebody has moved it. */
+async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): Promise<void> {
+  if ((await resolveObject(repository.git, ref)) !== commit) return;
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
+}
+
+async function deleteSnapshots({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const input = [record.branch, tipRef(record.session_id)].map((ref) => `delete ${ref}\n`).join('');
+  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '--stdin'], { input });
+}

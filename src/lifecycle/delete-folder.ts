@@ -1,0 +1,277 @@
+/**
+ * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
+ * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
+ */
+import { existsSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CaptureResult, NotCaptured } from '../autocommit/capture.ts';
+import { readStatCache } from '../autocommit/stat-cache/stat-cache.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { readFileClock } from '../disk/file-clock.ts';
+import { refuseMounts } from '../disk/mounts.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../disk/remove-tree.ts';
+import { AgtError, isAgtError, listSome } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
+import { isOfSubmodule } from '../git/files/worktree-git-dir.ts';
+import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
+import { departingFolder, statCacheFile } from '../layout.ts';
+import { providerOf } from '../providers/choose.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { LockedSession } from '../session/lock.ts';
+import { begin, inState } from '../session/operation.ts';
+import { dropWorkspace, isOwnMount, moveWorkspace, removeWorkspace, tokenOf } from '../session/provider.ts';
+import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { sandboxExists } from '../session/sandbox-place.ts';
+import type { Outcome } from '../session/state.ts';
+import { keepSubmodules } from '../session/submodules.ts';
+import { isTemporaryEntry } from '../snapshot/folders.ts';
+import { IGNORE_FILE, readIgnoreFile } from '../snapshot/ignore-file.ts';
+import { captureSession } from '../workspace/capture-session.ts';
+
+export interface RemovalOptions {
+  /** Delete also what agt could not capture. */
+  readonly force: boolean;
+  /** Also while the owner runs. */
+  readonly running?: boolean;
+  readonly now: Date;
+  /** How the session ends; `removed` if there is none. */
+  readonly outcome?: Outcome;
+  readonly reason?: string | undefined;
+}
+
+/** @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody may delete them. */
+export async function deleteFolder(
+  session: LockedSession,
+  record: SessionRecord,
+  options: RemovalOptions,
+): Promise<Remaining> {
+  const { repository } = session;
+  const { outcome, reason } = options;
+  const begun = isActive(record)
+    ? begin(session, record, {
+        operation: 'remove',
+        phase: sandboxExists(repository, record) ? 'moving' : 'deleting',
+        ...(outcome === undefined ? {} : { outcome }),
+        ...(reason === undefined ? {} : { reason }),
+      })
+    : record;
+  const isMoving = begun.intent?.operation === 'remove' && begun.intent.phase === 'moving';
+  if (isMoving) await moveAndCapture(session, begun, options);
+  const moved = departing(record);
+  const place = existsSync(sessionFolder(moved)) ? moved : record;
+  const left = await deleteCaptured(repository, place, options.force);
+  for (const { sandbox } of [record, moved]) {
+    const registration = registrationOf(repository.commonDir, sandbox);
+    if (registration === undefined) continue;
+    keepSubmodules(repository, record, registration);
+    dropRegistration(registration, sandbox);
+  }
+  failurePoint('remove: folder removed');
+  const paths = [...left.paths, ...(await takeBack(record, moved))];
+  return readable({ paths, refused: left.refused });
+}
+
+export function readable({ paths, refused }: Remaining): Remaining {
+  return { paths: paths.map(displayPath), refused: refused.map(displayPath) };
+}
+
+/** The record of the session while its folder is out of the way. */
+function departing(record: SessionRecord): SessionRecord {
+  return { ...record, sandbox: join(departingFolder(sessionFolder(record)), 'sandbox') };
+}
+
+async function moveAndCapture(
+  session: LockedSession,
+  record: SessionRecord,
+  { force, now }: RemovalOptions,
+): Promise<void> {
+  const moved = departing(record);
+  try {
+    const place = (await move(session.repository, record, moved)) ? moved : record;
+    failurePoint('remove: moved away');
+    await nextTick(sessionFolder(place));
+    const captured = await captureSession(
+      session,
+      { ...place, state: 'active' },
+      { now, label: 'before remove', isLast: true },
+    );
+    if (!force) refuseLoss(record, captured);
+  } catch (error) {
+    await move(session.repository, moved, record);
+    const { intent: _, ...active } = record;
+    session.write(inState(active, 'active', { now }));
+    throw error;
+  }
+  const { intent } = record;
+  const removal = intent?.operation === 'remove' ? intent : { operation: 'remove' as const };
+  session.write({ ...record, intent: { ...removal, phase: 'deleting' } });
+  failurePoint('remove: captured again');
+}
+
+/**
+ * Moves the session folder, and tells git where the sandbox is now. False if the system refuses.
+ * @throws AgtError if programs are in a folder that is a mount
+ */
+async function move(repository: Repository, from: SessionRecord, to: SessionRecord): Promise<boolean> {
+  const target = sessionFolder(to);
+  try {
+    if (!existsSync(target)) await moveWorkspace(tokenOf(from), sessionFolder(from), target);
+  } catch (error) {
+    if (isAgtError(error)) throw error;
+    return false;
+  }
+  failurePoint('remove: renamed');
+  const registration = registrationOf(repository.commonDir, from.sandbox);
+  if (registration !== undefined) leadTo(registration, `${to.sandbox}/.git`);
+  return true;
+}
+
+/** Waits until later changes have later times than everything that is there. */
+export async function nextTick(folder: string): Promise<void> {
+  const start = readFileClock(folder);
+  for (let tries = 0; tries < LONGEST_TICK_MS && readFileClock(folder) <= start; tries++) await sleep(1);
+}
+
+/** The clocks of some file systems stand still for so long: zfs-fuse and FAT count whole seconds. */
+const LONGEST_TICK_MS = 2500;
+
+/** Paths that a message lists. */
+const LISTED = 10;
+
+/** @throws AgtError if a capture is not complete. Files of the user's own checkout stay there. */
+export function refuseLoss(
+  { session_id, checkout }: SessionRecord,
+  { skipped, failed }: Pick<CaptureResult, 'skipped' | 'failed'>,
+  wayOut = 'delete them together with the session: --force',
+): void {
+  const goes = ({ path }: NotCaptured) => checkout === undefined || !path.startsWith('sandbox/');
+  const lost = [...skipped, ...failed].filter(goes);
+  if (lost.length === 0) return;
+  const what = lost.length === 1 ? '1 file' : `${lost.length} files`;
+  throw new AgtError(`cannot capture ${what} of session "${session_id}"`, {
+    hints: [
+      ...lost.slice(0, LISTED).map(({ path, reason }) => `${path}: ${reason}`),
+      ...(lost.length > LISTED ? [`and ${lost.length - LISTED} more`] : []),
+      `move them away, or ${wayOut}`,
+    ],
+  });
+}
+
+/** @returns what remains, one byte per character. */
+export async function deleteCaptured(
+  repository: Repository,
+  record: SessionRecord,
+  force: boolean,
+): Promise<Remaining> {
+  const folder = sessionFolder(record);
+  const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
+  if (force || cache === undefined) return deleteAll(repository, record);
+  const ignore = readIgnoreFile(folder);
+  const gitDir = registrationOf(repository.commonDir, record.sandbox);
+  const isCaptured = (path: string, stat: Stats): boolean => {
+    const row = cache.files.find(path);
+    return row >= 0 && cache.files.isSame(row, stat, Number.POSITIVE_INFINITY) && stat.ctimeMs < cache.clock;
+  };
+  const linked = new Map<number, Stats>();
+  const mayGo = (path: string, stat: Stats) => {
+    const goes =
+      isOwn(path, record, gitDir, folder) ||
+      isCaptured(path, stat) ||
+      isOtherName(stat, linked.get(stat.ino)) ||
+      ignore?.ignores(path, false) === true;
+    if (goes && stat.nlink > 1) linked.set(stat.ino, stat);
+    return goes;
+  };
+  if (await dropIfCaptured(repository, record, mayGo)) return NOTHING;
+  const { paths, refused } = removePossible(folder, mayGo, isOwnMount(record));
+  // It goes last: after a kill agt still needs it.
+  const left = paths.filter((path) => path !== IGNORE_FILE);
+  if (left.length === 0) await removeWorkspace(repository, record, folder);
+  return { paths: left, refused };
+}
+
+/** Another name of a file whose name agt has just deleted. That has changed the time and the number of names, no more. */
+function isOtherName(stat: Stats, deleted: Stats | undefined): boolean {
+  return (
+    deleted !== undefined &&
+    deleted.dev === stat.dev &&
+    deleted.nlink === stat.nlink + 1 &&
+    deleted.mtimeMs === stat.mtimeMs &&
+    deleted.size === stat.size &&
+    deleted.mode === stat.mode
+  );
+}
+
+async function deleteAll(repository: Repository, record: SessionRecord): Promise<Remaining> {
+  const folder = sessionFolder(record);
+  try {
+    await removeWorkspace(repository, record, folder);
+    return NOTHING;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return removePossible(folder, () => true, isOwnMount(record));
+  }
+}
+
+const NOTHING: Remaining = { paths: [], refused: [] };
+
+/** Lets the provider drop the folder at once, if all of it may go. Nobody can write there meanwhile. */
+async function dropIfCaptured(
+  repository: Repository,
+  record: SessionRecord,
+  mayGo: (path: string, stat: Stats) => boolean,
+): Promise<boolean> {
+  const token = tokenOf(record);
+  const folder = sessionFolder(record);
+  if (token === undefined) return false;
+  const provider = providerOf(token.kind);
+  try {
+    await provider.close?.(folder, true);
+    failurePoint('remove: closed');
+    refuseMounts(folder, isOwnMount(record));
+    if (!holdsOnly(folder, mayGo)) return false;
+    return await dropWorkspace(repository, record, folder);
+  } catch {
+    return false;
+  } finally {
+    await provider.close?.(folder, false).catch(() => undefined);
+  }
+}
+
+/** A file of git or agt that a restore writes anew; the link to the user's own checkout. */
+function isOwn(
+  path: string,
+  { checkout }: SessionRecord,
+  gitDir: string | undefined,
+  folder: string,
+): boolean {
+  if (path === (checkout === undefined ? 'sandbox/.git' : 'sandbox') || isTemporaryEntry(path)) return true;
+  return (
+    gitDir !== undefined &&
+    path.endsWith('/.git') &&
+    isOfSubmodule(join(folder, Buffer.from(path, 'latin1').toString()), gitDir)
+  );
+}
+
+function readStatCacheIfUsable(path: string) {
+  try {
+    return readStatCache(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Brings what remains back to its place. @returns what an agent has made there meanwhile. */
+async function takeBack(record: SessionRecord, moved: SessionRecord): Promise<readonly string[]> {
+  const folder = sessionFolder(record);
+  const made = existsSync(folder) ? removeOnly(folder, () => false) : [];
+  if (existsSync(sessionFolder(moved)) && !existsSync(folder))
+    await moveWorkspace(tokenOf(record), sessionFolder(moved), folder);
+  return made;
+}
+
+export function listPaths(paths: readonly string[]): string {
+  return listSome(paths, LISTED);
+}

@@ -1,0 +1,136 @@
+/** The user's own checkout, in which a session works in place: its branch, its index, and what git says of it. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  futimesSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { AgtError, errorCode } from '../../errors.ts';
+import { summarizeIndex } from '../../git/files/index-file.ts';
+import { newestEntry } from '../../git/files/index-stat.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
+import { breakStaleLocks } from '../../git/files/ref-locks.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/run/git.ts';
+import type { LockedSession } from '../../session/lock.ts';
+import type { SessionRecord } from '../../session/record.ts';
+
+/** A session in place, with the branch to return to. */
+export interface InPlace {
+  readonly session: LockedSession;
+  readonly record: SessionRecord;
+  readonly checkout: string;
+  readonly userBranch: string;
+  /** Runs in the checkout. */
+  readonly git: Git;
+}
+
+export function inPlace(session: LockedSession, record: SessionRecord): InPlace {
+  const { checkout, user_branch: userBranch } = record;
+  if (checkout === undefined || userBranch === undefined)
+    throw new AgtError(`session "${record.session_id}" does not work in your own checkout`);
+  return { session, record, checkout, userBranch, git: inDirectory(session.repository.git, checkout) };
+}
+
+export interface DirtyPath {
+  /** Relative to the checkout, one byte per character. */
+  readonly path: string;
+  readonly isUntracked: boolean;
+}
+
+/** Without ignored files, submodules and repositories of their own. */
+export async function dirtyPaths(git: Git): Promise<DirtyPath[]> {
+  const options = ['--no-renames', '--untracked-files=all', '--ignore-submodules=all'];
+  const output = await gitBytes(git, ['status', '--porcelain=v1', '-z', ...options]);
+  return splitPaths(output)
+    .filter((entry) => !entry.endsWith('/'))
+    .map((entry) => ({ path: entry.slice(3), isUntracked: entry.startsWith('??') }));
+}
+
+/** One byte per character. */
+export function splitPaths(output: Buffer): string[] {
+  return output
+    .toString('latin1')
+    .split('\0')
+    .filter((path) => path !== '');
+}
+
+export function headBranch({ git }: InPlace): Promise<string | undefined> {
+  return gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']);
+}
+
+export function gitDir({ checkout }: Pick<InPlace, 'checkout'>): string {
+  return gitDirOf(checkout) ?? join(checkout, '.git');
+}
+
+/** HEAD and the index are the last to change: HEAD tells that everything else is done. */
+export async function putHead(place: InPlace, branch: string, index: Buffer | undefined): Promise<void> {
+  const { git, checkout } = place;
+  await breakLock(place, 'index.lock');
+  replaceIndex(checkout, index, place.record.from_commit.length / 2);
+  failurePoint('in place: index replaced');
+  await pointHead(place, branch);
+  // The files have other times than their entries. Without it, the next git compares their content.
+  await runGit(git, ['update-index', '-q', '--refresh']);
+}
+
+/** Whether the index has the entries of `wanted`, whatever their times are. */
+export function isIndex(place: InPlace, wanted: Buffer | undefined): boolean {
+  const index = join(gitDir(place), 'index');
+  const found = existsSync(index) ? readFileSync(index) : undefined;
+  const oidLength = place.record.from_commit.length / 2;
+  const [a, b] = [found, wanted].map((one) => one?.length && summarizeIndex(one, oidLength).digest);
+  return a === b;
+}
+
+/** Files and index stay. */
+export async function pointHead(place: InPlace, branch: string): Promise<void> {
+  await breakLock(place, 'HEAD.lock');
+  await gitText(place.git, ['symbolic-ref', '-m', `agt: to ${shortBranch(branch)}`, 'HEAD', branch]);
+}
+
+/** One that a killed git has left. */
+function breakLock(place: InPlace, name: string): Promise<unknown> {
+  const directory = gitDir(place);
+  return breakStaleLocks([join(directory, name)], async () => [place.checkout, directory]);
+}
+
+/** As git does it: under the lock. Undefined: there was no index. `oidLength` is in bytes. */
+export function replaceIndex(worktree: string, content: Buffer | undefined, oidLength: number): void {
+  const directory = gitDir({ checkout: worktree });
+  const index = join(directory, 'index');
+  if (content === undefined || content.length === 0) {
+    rmSync(index, { force: true });
+    return;
+  }
+  const lock = `${index}.lock`;
+  let fd: number;
+  try {
+    fd = openSync(lock, 'wx');
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    throw new AgtError(`another git works in ${worktree}: ${lock} exists`, {
+      hints: ['wait until it has ended, then run the same command again'],
+    });
+  }
+  try {
+    writeFileSync(fd, content);
+    // Under a newer time git would trust files that changed in the last second of this index.
+    const seconds = newestEntry(content, oidLength);
+    futimesSync(fd, seconds, seconds);
+    fsyncSync(fd);
+    renameSync(lock, index);
+  } catch (error) {
+    rmSync(lock, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Repositories inside of the user's checkout: submodules and others. A snapshot holds their files but nothing of their
+ * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
+ * has changed or deleted. Commits that the agent has made in one stay under a ref there.
+ */
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { nestedRef } from '../../filter/agent-refs.ts';
+import { copyGitDir } from '../../git/files/copy-git-dir.ts';
+import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { gitDirOf, gitFileTarget } from '../../git/files/worktree-git-dir.ts';
+import { readObject } from '../../git/objects/object-reader.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { nestedDirectory } from '../../layout.ts';
+import type { LockedSession } from '../../session/lock.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
+import { type InPlace, replaceIndex } from './checkout.ts';
+
+export interface NestedRepository {
+  /** Relative to the checkout, one byte per character. */
+  readonly path: string;
+  /** The text of its `.git`, if that is a file. */
+  readonly gitFile?: string | undefined;
+  /** The text of its HEAD. */
+  readonly head?: string | undefined;
+  /** The commit of HEAD; undefined if there is none yet. */
+  readonly commit?: string | undefined;
+  /** A blob, in the repository of the checkout, with the bytes of its index. */
+  readonly index?: string | undefined;
+  /** It has another commit than the checkout's own names for it, or changes. */
+  readonly isChanged?: boolean;
+}
+
+/** As Node has it. */
+export function directoryOf(checkout: string, path: string): string {
+  return join(checkout, Buffer.from(path, 'latin1').toString());
+}
+
+export async function lookAtRepository(git: Git, checkout: string, path: string): Promise<NestedRepository> {
+  const directory = directoryOf(checkout, path);
+  const gitDir = gitDirOf(directory);
+  if (gitDir === undefined) return { path };
+  const dotGit = join(directory, '.git');
+  const isFile = lstatSync(dotGit, { throwIfNoEntry: false })?.isFile() === true;
+  return {
+    path,
+    gitFile: isFile ? readFileSync(dotGit, 'utf8') : undefined,
+    head: readSmallFile(join(gitDir, 'HEAD')),
+    commit: await gitAnswer(inDirectory(git, directory), [
+      'rev-parse',
+      '--verify',
+      '--quiet',
+      'HEAD^{commit}',
+    ]),
+    index: await storeIndex(git, gitDir),
+  };
+}
+
+export async function hasOwnWork(
+  { git, checkout, record }: InPlace,
+  { path, commit }: NestedRepository,
+): Promise<boolean> {
+  if (commit === undefined) return true;
+  const named = await gitAnswer(git, [
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    `${record.from_commit}:${Buffer.from(path, 'latin1')}`,
+  ]);
+  if (named !== commit) return true;
+  const inside = inDirectory(git, directoryOf(checkout, path));
+  return (await gitText(inside, ['status', '--porcelain'])) !== '';
+}
+
+/** Copies of the git directories, in the order of the list. Objects never change: a second name keeps them. */
+export function keepGitDirectories(place: InPlace, repositories: readonly NestedRepository[]): void {
+  const store = storeOf(place);
+  rmSync(store, { recursive: true, force: true });
+  for (const [i, { path }] of repositories.entries()) {
+    const gitDirectory = gitDirOf(directoryOf(place.checkout, path));
+    if (gitDirectory === undefined) continue;
+    makeDirectories(store);
+    copyGitDir(gitDirectory, join(store, String(i)));
+  }
+}
+
+export function dropGitDirectories(session: LockedSession, record: SessionRecord): void {
+  rmSync(storeOf({ session, record }), { recursive: true, force: true });
+}
+
+function storeOf({ session, record }: Pick<InPlace, 'session' | 'record'>): string {
+  return nestedDirectory(session.repository.agtDir, record.session_id);
+}
+
+/** Makes the directory if nothing is there. False if a link or a file is on its way. */
+function makePlain(checkout: string, path: string): boolean {
+  return [...parentDirectories(path).reverse(), path].every((one) => {
+    const directory = directoryOf(checkout, one);
+    const stat = lstatSync(directory, { throwIfNoEntry: false });
+    if (stat === undefined) mkdirSync(directory);
+    return stat === undefined || stat.isDirectory();
+  });
+}
+
+/** If the agent has deleted it. No link of the agent leads the way. */
+function bringGitDirectory(place: InPlace, { path, gitFile }: NestedRepository, number: number): void {
+  if (!makePlain(place.checkout, path)) return;
+  const directory = directoryOf(place.checkout, path);
+  const dotGit = join(directory, '.git');
+  if (gitFile !== undefined && !existsSync(dotGit)) writeFileSync(dotGit, gitFile, { flag: 'wx' });
+  const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);
+  const copy = join(storeOf(place), String(number));
+  if (target === undefined || existsSync(join(target, 'HEAD')) || !existsSync(copy)) return;
+  const half = `${target}.agt-half`;
+  for (const left of [half, target]) rmSync(left, { recursive: true, force: true });
+  mkdirSync(dirname(target), { recursive: true });
+  copyGitDir(copy, half);
+  renameSync(half, target);
+  failurePoint('in place: git directory brought back');
+}
+
+/** After `git mv` of a submodule, its settings name a directory that is gone. */
+async function bringWorktreeSetting(git: Git, gitDirectory: string, copy: string): Promise<void> {
+  const [own, kept] = [join(gitDirectory, 'config'), join(copy, 'config')];
+  const read = (file: string) => gitAnswer(git, ['config', '--file', file, 'core.worktree']);
+  const before = existsSync(kept) ? await read(kept) : undefined;
+  if (before !== undefined && before !== (await read(own)))
+    await gitText(git, ['config', '--file', own, 'core.worktree', before]);
+}
+
+async function storeIndex(git: Git, gitDir: string): Promise<string | undefined> {
+  const index = join(gitDir, 'index');
+  if (!existsSync(index)) return undefined;
+  return gitText(git, ['hash-object', '-w', '--stdin'], { input: readFileSync(index) });
+}
+
+/** The files are back already; `number` is its place in the list. False if agt could not bring its `.git` back. */
+export async function putRepositoryBack(
+  place: InPlace,
+  before: NestedRepository,
+  number: number,
+): Promise<boolean> {
+  const { git, checkout, record } = place;
+  if (before.head === undefined) return true;
+  bringGitDirectory(place, before, number);
+  const directory = directoryOf(checkout, before.path);
+  const gitDirectory = gitDirOf(directory);
+  if (gitDirectory === undefined) return false;
+  await bringWorktreeSetting(git, gitDirectory, join(storeOf(place), String(number)));
+  const now = await lookAtRepository(git, checkout, before.path);
+  const inside = inDirectory(git, directory);
+  if (now.head !== before.head || now.commit !== before.commit) {
+    if (now.commit !== undefined && (await isNew(inside, now.commit, before.commit)))
+      await gitText(inside, ['update-ref', nestedRef(record.session_id), now.commit]);
+    failurePoint('in place: commits of a submodule kept');
+    await putHeadBack(inside, before);
+  }
+  if (now.index !== before.index && before.index !== undefined) {
+    const index = await readObject(git, before.index);
+    replaceIndex(directory, index?.content, record.from_commit.length / 2);
+  }
+  failurePoint('in place: submodule put back');
+  return true;
+}
+
+async function isNew(git: Git, commit: string, before: string | undefined): Promise<boolean> {
+  if (before === undefined) return true;
+  return (await gitAnswer(git, ['merge-base', '--is-ancestor', commit, before])) === undefined;
+}
+
+async function putHeadBack(git: Git, { head = '', commit }: NestedRepository): Promise<void> {
+  const branch = /^ref: (.*)$/m.exec(head)?.[1];
+  const message = ['-m', 'agt: back to before the session'];
+  if (branch !== undefined) {
+    const tip = await resolveObject(git, branch);
+    if (commit !== undefined && tip !== commit)
+      await gitText(git, ['update-ref', ...message, branch, commit]);
+    if (commit === undefined && tip !== undefined) await gitText(git, ['update-ref', '-d', branch, tip]);
+    await gitText(git, ['symbolic-ref', ...message, 'HEAD', branch]);
+  } else if (commit !== undefined)
+    await gitText(git, ['update-ref', '--no-deref', ...message, 'HEAD', commit]);
+}

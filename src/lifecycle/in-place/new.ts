@@ -1,0 +1,167 @@
+/** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
+import { withLock } from '../../disk/lock.ts';
+import { AgtError } from '../../errors.ts';
+import { stashRef } from '../../filter/agent-refs.ts';
+import { isActive } from '../../filter/session-file.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { checkoutLockFile } from '../../layout.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { sessionContaining } from '../../session/find-session.ts';
+import { checkId, generateId, type SessionId } from '../../session/id.ts';
+import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
+import { retryWhileBusy } from '../../session/retry.ts';
+import { readOperation } from '../../snapshot/git-dir-files.ts';
+import { createSession, requireFreeId } from '../create.ts';
+import { planRemoval, removeSession } from '../remove.ts';
+import { resolveStartPoint } from '../start-point.ts';
+import { undoCreation } from '../undo-creation.ts';
+import { inPlace } from './checkout.ts';
+import { aboutSetAside, enterCheckout } from './set-aside.ts';
+
+/** Another agt captures the checkout and switches its branch. */
+const LONGEST_WAIT_MS = 60_000;
+
+interface InPlaceRequest {
+  readonly id: string | undefined;
+  readonly profile: string | undefined;
+  readonly now: Date;
+  /** Revert an earlier session in the same checkout. */
+  readonly replace: boolean;
+  /** The agent goes on with the user's uncommitted work. */
+  readonly withChanges: boolean;
+  /** A value of fs.snapshots. */
+  readonly snapshots?: string | undefined;
+}
+
+export interface NewInPlace {
+  readonly record: SessionRecord;
+  readonly replaced: SessionRecord | undefined;
+  /** Readable paths of the user's uncommitted work. Unless the agent has it, it comes back when the session ends. */
+  readonly work: readonly string[];
+  /** Where work is that somebody did after an earlier agt was killed. */
+  readonly kept: readonly string[];
+}
+
+/** @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed. */
+export async function newSessionInPlace(
+  repository: Repository,
+  request: InPlaceRequest,
+): Promise<NewInPlace> {
+  const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
+  const checkout = requireCheckout(repository);
+  return oneAtATime(repository, checkout, () => begin(repository, { ...request, id, checkout }));
+}
+
+/** Waits for another agt that begins a session in the same checkout. */
+async function oneAtATime<T>({ agtDir }: Repository, checkout: string, action: () => Promise<T>): Promise<T> {
+  const lock = checkoutLockFile(agtDir, gitDirOf(checkout) ?? checkout);
+  const [outcome] = await retryWhileBusy(LONGEST_WAIT_MS, () =>
+    withLock(lock, `the checkout ${checkout}`, () => Promise.allSettled([action()])),
+  );
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
+}
+
+async function begin(
+  repository: Repository,
+  request: InPlaceRequest & { readonly id: SessionId; readonly checkout: string },
+): Promise<NewInPlace> {
+  const { id, checkout } = request;
+  const kept = await finishKilled(repository, checkout, request.now);
+  if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);
+  await requireNothingSetAside(repository, id);
+  const replaced = listRecords(repository).records.find(
+    (record) => isActive(record) && record.checkout === checkout,
+  );
+  if (replaced !== undefined) await replace(repository, replaced, request);
+  await requireQuiet(repository, checkout);
+  const start = await resolveStartPoint(repository, undefined, checkout);
+  let work: readonly string[] = [];
+  const record = await createSession(repository, {
+    id,
+    workCommit: start.commit,
+    shadowCommit: start.commit,
+    userBranch: start.userBranch,
+    profile: request.profile,
+    now: request.now,
+    checkOut: false,
+    checkout,
+    snapshots: request.snapshots,
+    showProgress: false,
+    fill: async (created, session) => {
+      work = await enterCheckout(inPlace(session, created), request.now, request.withChanges);
+    },
+  });
+  return { record, replaced, work, kept };
+}
+
+/** An agt that was killed while it began or ended a session has left the checkout between two branches. */
+async function finishKilled(repository: Repository, checkout: string, now: Date): Promise<string[]> {
+  const kept: string[] = [];
+  for (const record of listRecords(repository).records.filter((one) => one.checkout === checkout)) {
+    if (record.intent?.operation === 'create') {
+      const work = await undoCreation(repository, record);
+      if (work !== undefined) kept.push(`${record.session_id}: ${work}`);
+    }
+    if (record.intent?.operation === 'remove')
+      await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+  }
+  return kept;
+}
+
+/** @throws AgtError while work of the user that could not be put back is under the ref that this session would use. */
+async function requireNothingSetAside({ git }: Repository, id: string): Promise<void> {
+  const ref = stashRef(id);
+  if ((await resolveObject(git, ref)) === undefined) return;
+  throw new AgtError(`${ref} still has uncommitted work of yours from before an earlier session "${id}"`, {
+    hints: [...aboutSetAside(ref), 'or choose another id'],
+  });
+}
+
+function requireCheckout(repository: Repository): string {
+  const checkout = repository.worktree;
+  if (checkout === undefined)
+    throw new AgtError('there is no checkout here to work in', {
+      hints: ['change to one, or leave out in-place'],
+    });
+  const around = sessionContaining(repository, checkout);
+  if (around === undefined || around.checkout !== undefined) return checkout;
+  throw new AgtError(`this is the sandbox of session "${around.session_id}", not your own checkout`, {
+    hints: ['it needs no session in place: the agent can work here'],
+  });
+}
+
+async function replace(repository: Repository, older: SessionRecord, request: InPlaceRequest): Promise<void> {
+  if (!request.replace) {
+    throw new AgtError(`session "${older.session_id}" works in this checkout`, {
+      hints: [`end it first: agt session remove ${older.session_id}; without --no-replace agt reverts it`],
+    });
+  }
+  const plan = await planRemoval(repository, older, false);
+  const reason = 'a new session began in the same checkout';
+  await removeSession(repository, plan, { force: false, now: request.now, outcome: 'reverted', reason });
+}
+
+/** @throws AgtError unless the checkout is on a branch, without a conflict and without an operation in progress. */
+async function requireQuiet(repository: Repository, checkout: string): Promise<void> {
+  const git = inDirectory(repository.git, checkout);
+  if ((await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) === undefined) {
+    throw new AgtError('HEAD is detached in your checkout: agt could not return to a branch', {
+      hints: ['check out a branch: git switch <branch>, or git switch -c <new branch>'],
+    });
+  }
+  const operation = readOperation(gitDirOf(checkout) ?? checkout);
+  if (operation !== null) {
+    throw new AgtError(`a ${operation} is in progress in your checkout`, {
+      hints: [
+        `finish it first, or give it up: git ${operation === 'bisect' ? 'bisect reset' : `${operation} --abort`}`,
+      ],
+    });
+  }
+  if ((await gitBytes(git, ['ls-files', '--unmerged', '-z'])).length > 0) {
+    throw new AgtError('the index of your checkout has conflicts', {
+      hints: ['resolve them and git add the files; see: git status'],
+    });
+  }
+}

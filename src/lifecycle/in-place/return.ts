@@ -1,0 +1,148 @@
+/**
+ * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
+ * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
+ */
+import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { AgtError } from '../../errors.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
+import { gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import { isUnder } from '../../snapshot/folders.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { captureSession } from '../../workspace/capture-session.ts';
+import { deleteLater, type Move, move, planMove } from './bring.ts';
+import { gitDir, headBranch, type InPlace, putHead, splitPaths } from './checkout.ts';
+import { withHeldByGit } from './held-by-git.ts';
+import { directoryOf, putRepositoryBack } from './nested.ts';
+import { replacedByBranch, shown } from './set-aside.ts';
+import { planTarget, type Target } from './target.ts';
+import { indexOf, requireUsersSide, type UsersSide } from './users-side.ts';
+
+/** How often agt tries again if other programs change the checkout meanwhile, or the system refuses a file. */
+const ATTEMPTS = 3;
+
+/**
+ * The last snapshot holds everything of the agent's.
+ * @returns why something of the user's is not as before. Then the ref of what was set aside stays.
+ */
+export async function returnToUser(place: InPlace, now: Date): Promise<AgtError | undefined> {
+  const { git, record, userBranch } = place;
+  const side = await requireUsersSide(git, record);
+  const tip = await gitText(git, ['rev-parse', '--verify', `${userBranch}^{commit}`]);
+  const target = await planTarget(place, side, { tip, withWork: true });
+  const inTheWay: string[] = [];
+  if ((await headBranch(place)) !== userBranch) {
+    inTheWay.push(...(await bringFilesBack(place, side, target, now)));
+    failurePoint('in place: files put back');
+    for (const [i, one] of side.repositories.entries()) {
+      if (target.submodules.has(one.path) || (await putRepositoryBack(place, one, i))) continue;
+      inTheWay.push(`sandbox/${one.path}/.git`);
+    }
+    await putGitFilesBack(place, side);
+    await putHead(place, userBranch, target.index);
+    failurePoint('in place: returned');
+  }
+  await deleteAgentFiles(place, side, target);
+  failurePoint('in place: agent files removed');
+  const { conflicts } = target;
+  if (inTheWay.length > 0) return notAsBefore(record, side, inTheWay);
+  // What was given to the agent has landed with its work.
+  const isExpected = conflicts.length === 0 || (side.isGiven && record.landed !== undefined);
+  return isExpected ? undefined : replacedByBranch(record, conflicts);
+}
+
+/** A merge or rebase of the agent goes, and its sparse checkout. Before the index: git reads its marks by these. */
+async function putGitFilesBack(place: InPlace, { first }: UsersSide): Promise<void> {
+  const { git, userBranch } = place;
+  const before = await readSnapshotMetadata(git, first);
+  const branches = { workBranch: userBranch, snapshotWorkBranch: userBranch };
+  await restoreGitDirFiles(git, gitDir(place), before, branches);
+}
+
+/** @returns the paths that could not be brought back, in the session folder. */
+async function bringFilesBack(place: InPlace, side: UsersSide, target: Target, now: Date): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    const planned = await planReturn(place, side, target);
+    const { changed, refused } = await move(place, planned);
+    if ((changed.length === 0 && refused.length === 0) || attempt === ATTEMPTS)
+      return [...new Set([...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)])];
+    if (changed.length === 0) continue;
+    const active = { ...place.record, state: 'active' as const };
+    await captureSession(place.session, active, { now, label: 'before the return' });
+  }
+}
+
+interface Return extends Move {
+  /** Paths of the agent's index. */
+  readonly tracked: ReadonlySet<string>;
+}
+
+async function planReturn(place: InPlace, side: UsersSide, target: Target): Promise<Return> {
+  const { git, record } = place;
+  const last = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
+  const tracked = new Set((await indexOf(git, last)).map(({ path }) => path));
+  const move = await planMove(place, {
+    ...(await withHeldByGit(place, last, target)),
+    // A build, a cache or a database goes on as the agent leaves it, unless the agent has committed or deleted it.
+    stays: (path, isChange) =>
+      isUnder(inside(path), [...target.submodules]) ||
+      (isChange && side.ignored.has(inside(path)) && !tracked.has(inside(path))),
+    directories: side.repositories.map(({ path }) => `sandbox/${path}`),
+    // What is built from a source must not become younger than the source.
+    mtimeOf: (path) => side.ignored.get(inside(path)),
+  });
+  return { ...move, tracked };
+}
+
+function inside(path: string): string {
+  return path.slice('sandbox/'.length);
+}
+
+/**
+ * New files of the agent's, and those that the user or the branch has deleted. By now the rules are the user's again, so that what they
+ * ignore stays. New rules of the agent's go first.
+ */
+async function deleteAgentFiles(place: InPlace, side: UsersSide, target: Target): Promise<void> {
+  await deleteUnignored(place, side, target, (path) => /(^|\/)\.gitignore$/.test(path));
+  await deleteUnignored(place, side, target, () => true);
+}
+
+async function deleteUnignored(
+  place: InPlace,
+  side: UsersSide,
+  target: Target,
+  isMeant: (path: string) => boolean,
+): Promise<void> {
+  const { git, checkout } = place;
+  const planned = await planReturn(place, side, target);
+  if (!planned.later.some(isMeant)) return;
+  const known = new Set([
+    ...planned.tracked,
+    ...(await indexOf(git, side.first)).map(({ path }) => path),
+    ...side.changed,
+  ]);
+  const going = new Set(planned.later.filter((path) => known.has(inside(path))));
+  for (const { path } of [{ path: '' }, ...side.repositories]) {
+    if (!planned.later.some((one) => path === '' || inside(one).startsWith(`${path}/`))) continue;
+    const others = inDirectory(git, directoryOf(checkout, path));
+    const listed = await gitBytes(others, ['ls-files', '--others', '--exclude-standard', '-z']);
+    for (const one of splitPaths(listed)) going.add(`sandbox/${path === '' ? '' : `${path}/`}${one}`);
+  }
+  const deletions = planned.later.filter((path) => going.has(path) && isMeant(path));
+  const { refused } = await deleteLater(place, planned, deletions);
+  const [one] = refused;
+  if (one === undefined) return;
+  throw new AgtError(`agt cannot delete ${shown(one.path)}, a file of the session: ${one.reason}`, {
+    hints: [`make it deletable, then: agt doctor --fix`],
+  });
+}
+
+function notAsBefore({ session_id: id, checkout }: SessionRecord, side: UsersSide, paths: readonly string[]) {
+  const one = paths.find((path) => !path.endsWith('/.git'));
+  const found = one === undefined ? '' : shellQuote(`${side.first.slice(0, 10)}:${shown(one)}`);
+  return new AgtError(`agt could not bring back ${paths.map(shown).join(', ')} in ${checkout}`, {
+    hints: one === undefined ? [] : [`as before the session: agt session cat ${id} ${found}`],
+  });
+}

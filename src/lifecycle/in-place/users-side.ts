@@ -1,0 +1,155 @@
+/**
+ * The user's side of a session in place, as it was at the beginning: what is not committed, every other file that git
+ * does not track, and the repositories inside. The end decides by this list. It never asks git which files are ignored
+ * before it has brought them back: the agent may have changed the rules.
+ */
+import { lstatSync } from 'node:fs';
+import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
+import { jsonPath, pathFromJson } from '../../disk/path-bytes.ts';
+import { AgtError } from '../../errors.ts';
+import { stashRef } from '../../filter/agent-refs.ts';
+import { ASSUME_UNCHANGED, type IndexEntry, parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
+import { readObject } from '../../git/objects/object-reader.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
+import { statCacheFile } from '../../layout.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
+import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotTree } from '../../snapshot/tree.ts';
+import type { DirtyPath, InPlace } from './checkout.ts';
+import { hasOwnWork, lookAtRepository, type NestedRepository } from './nested.ts';
+
+/** Paths are relative to the checkout and hold one byte per character. */
+export interface UsersSide {
+  /** The first snapshot: the exact bytes of every file, and the index. */
+  readonly first: string;
+  /** Tracked files that differ from HEAD, in the index or on disk; no submodules. */
+  readonly changed: readonly string[];
+  readonly untracked: readonly string[];
+  /** All other files that git does not track, with their mtime in seconds. */
+  readonly ignored: ReadonlyMap<string, number>;
+  /** Tracked files that differ from the index, marked skip-worktree or assume-unchanged. The agent has them as they are. */
+  readonly hidden: readonly string[];
+  /** Submodules too. */
+  readonly repositories: readonly NestedRepository[];
+  /** The agent works on with what is not committed: none of it is set aside. */
+  readonly isGiven: boolean;
+}
+
+/** In the tree of a commit, which the commit of what is set aside has as its last parent. */
+const FILE = 'users-side.json';
+const PREFIX = 'sandbox/';
+
+/** The caller has just captured the checkout. No content is read: the stat cache has the times. */
+export async function listUsersSide(
+  place: InPlace,
+  first: string,
+  dirty: readonly DirtyPath[],
+  isGiven: boolean,
+): Promise<UsersSide> {
+  const { git, session, record, checkout } = place;
+  const { skipped } = await readSnapshotMetadata(git, first);
+  const inside = skipped.filter((path) => path.startsWith(PREFIX) && path.endsWith('/.git'));
+  const paths = inside.map((path) => path.slice(PREFIX.length, -'/.git'.length));
+  const repositories = await Promise.all(
+    paths.map(async (path) => {
+      const found = await lookAtRepository(git, checkout, path);
+      return { ...found, isChanged: await hasOwnWork(place, found) };
+    }),
+  );
+  const index = await indexOf(git, first);
+  const tracked = new Set(index.map(({ path }) => path));
+  const others = new Set([...dirty.map(({ path }) => path), ...paths]);
+  const files = readStatCache(statCacheFile(session.repository.agtDir, record.session_id))?.files;
+  const ignored = new Map<string, number>();
+  for (let row = 0; files !== undefined && row < files.length; row++) {
+    const path = files.path(row);
+    if (!path.startsWith(PREFIX)) continue;
+    const own = path.slice(PREFIX.length);
+    if (tracked.has(own) || others.has(own) || parentDirectories(own).some((one) => others.has(one)))
+      continue;
+    const mtimeMs = files.mtimeMs(row);
+    ignored.set(own, (Number.isNaN(mtimeMs) ? mtimeOnDisk(record, path) : mtimeMs) / 1000);
+  }
+  const untracked = dirty.filter(({ isUntracked }) => isUntracked).map(({ path }) => path);
+  const changed = dirty.filter(({ isUntracked }) => !isUntracked).map(({ path }) => path);
+  const hidden = await hiddenChanges(git, first, index);
+  return { first, changed, untracked, ignored, hidden, repositories, isGiven };
+}
+
+/** The stat cache has no times of files that changed within the last tick of the clock. */
+function mtimeOnDisk(record: SessionRecord, path: string): number {
+  const name = Buffer.from(`${sessionFolder(record)}/`).toString('latin1') + path;
+  return lstatSync(Buffer.from(name, 'latin1'), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+}
+
+/** The entries of the index of a snapshot. */
+export async function indexOf(git: Git, snapshot: string): Promise<IndexEntry[]> {
+  const index = await readObject(git, `${snapshot}:_/index`);
+  if (index === undefined || index.content.length === 0) return [];
+  return parseIndex(index.content, snapshot.length / 2).entries;
+}
+
+/** git says nothing of a change in a file that is marked so. */
+async function hiddenChanges(git: Git, first: string, index: readonly IndexEntry[]): Promise<string[]> {
+  const marked = index.filter(({ flags }) => (flags & (ASSUME_UNCHANGED | SKIP_WORKTREE)) !== 0);
+  if (marked.length === 0) return [];
+  const { files } = await readSnapshotTree(git, first);
+  return marked
+    .filter(({ path, oid }) => (files.get(`sandbox/${path}`)?.oid ?? oid) !== oid)
+    .map(({ path }) => path);
+}
+
+/** @returns a tree that holds the list, and the indexes that it names. */
+export async function storeUsersSide(git: Git, side: UsersSide): Promise<string> {
+  const list = {
+    isGiven: side.isGiven,
+    changed: side.changed.map(jsonPath),
+    untracked: side.untracked.map(jsonPath),
+    ignored: Array.from(side.ignored, ([path, mtime]) => [jsonPath(path), mtime]),
+    hidden: side.hidden.map(jsonPath),
+    repositories: side.repositories.map((one) => ({ ...one, path: jsonPath(one.path) })),
+  };
+  const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(list) });
+  const indexes = new Set(side.repositories.flatMap(({ index }) => index ?? []));
+  const entries = [
+    `100644 blob ${blob}\t${FILE}\0`,
+    ...Array.from(indexes, (oid) => `100644 blob ${oid}\tindex-${oid}\0`),
+  ];
+  return gitText(git, ['mktree', '-z'], { input: entries.join('') });
+}
+
+/** Undefined before agt has set anything aside. */
+export async function readUsersSide(
+  git: Git,
+  { session_id: id }: SessionRecord,
+): Promise<UsersSide | undefined> {
+  const ref = stashRef(id);
+  const found = await readObject(git, `${ref}^5:${FILE}`);
+  if (found === undefined) return undefined;
+  const list = JSON.parse(found.content.toString());
+  return {
+    first: await gitText(git, ['rev-parse', '--verify', `${ref}^4`]),
+    isGiven: list.isGiven,
+    changed: list.changed.map(pathFromJson),
+    untracked: list.untracked.map(pathFromJson),
+    ignored: new Map(list.ignored.map(([path, mtime]: [string, number]) => [pathFromJson(path), mtime])),
+    hidden: list.hidden.map(pathFromJson),
+    repositories: list.repositories.map((one: NestedRepository) => ({
+      ...one,
+      path: pathFromJson(one.path),
+    })),
+  };
+}
+
+/** For a session that agt has begun. @throws AgtError if somebody has deleted the ref. */
+export async function requireUsersSide(git: Git, record: SessionRecord): Promise<UsersSide> {
+  const side = await readUsersSide(git, record);
+  if (side !== undefined) return side;
+  throw new AgtError(`agt's own ref is missing: ${stashRef(record.session_id)}`, {
+    hints: [
+      'it names what was yours before the session; find its commit: git fsck --no-reflogs --unreachable',
+      `then: agt git update-ref ${stashRef(record.session_id)} <commit>`,
+    ],
+  });
+}

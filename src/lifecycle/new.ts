@@ -1,0 +1,171 @@
+/** `agt session new`: creates a session with an empty history and a sandbox at the start commit. */
+
+import { rmSync } from 'node:fs';
+import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { type GitConfig, mayDifferInWorktrees, readGitConfig } from '../git/run/config.ts';
+import { statCacheFile } from '../layout.ts';
+import { refuseHomeAndRoot } from '../repository/refused-folders.ts';
+import type { Repository } from '../repository/repository.ts';
+import { checkId, generateId } from '../session/id.ts';
+import type { LockedSession } from '../session/lock.ts';
+import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { copyIncludedFiles, type Included, type SkippedFile } from '../session/worktree-include.ts';
+import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
+import { findTemplate, renewTemplate } from '../workspace/template.ts';
+import { createSession } from './create.ts';
+import { resolveStartPoint, startAt } from './start-point.ts';
+import {
+  readCheckout,
+  readUserChanges,
+  readUserHead,
+  requirePortable,
+  takeAlong,
+  type UserChanges,
+} from './user-changes.ts';
+
+interface NewRequest {
+  /** agt waits for it before it changes anything. */
+  readonly checked?: Promise<unknown>;
+  readonly id: string | undefined;
+  readonly from: string | undefined;
+  readonly profile: string | undefined;
+  readonly cwd: string;
+  readonly now: Date;
+  readonly showProgress: boolean;
+  /** Take along the uncommitted work of the user's worktree. */
+  readonly withChanges?: boolean;
+  /** A value of fs.snapshots; undefined for git. */
+  readonly snapshots?: string | undefined;
+  /** The user's own path, for the working copy `cow-overlay`. */
+  readonly standsAt?: string | undefined;
+  /** Look for uncommitted work that stays behind: in a large worktree git takes longer for that than agt for the session. */
+  readonly looksForWork?: boolean;
+}
+
+interface StayingWork {
+  /** Uncommitted paths of the user's worktree, as shown to people. */
+  readonly paths: readonly string[];
+  /** Why agt could not look for such paths. */
+  readonly notRead?: string;
+}
+
+export interface NewSession {
+  readonly record: SessionRecord;
+  /** The files that agt copied into the sandbox, because `.worktreeinclude` names them. */
+  readonly included: readonly string[];
+  /** Those that it names and that agt did not copy. */
+  readonly notIncluded: readonly SkippedFile[];
+  /** Uncommitted paths of the user's worktree that are in the sandbox, as shown to people. */
+  readonly taken: readonly string[];
+  /** Those that are not. git may still look for them. */
+  readonly staying: Promise<StayingWork>;
+}
+
+export async function newSession(repository: Repository, request: NewRequest): Promise<NewSession> {
+  const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
+  // Before git looks for untracked files: it would walk through the whole disk.
+  refuseHomeAndRoot(repository);
+  const { from } = request;
+  const config = readGitConfig(repository.git);
+  config.catch(() => {}); // reported where it is needed
+  const { start, changes: reading } = await readStart(repository, request);
+  const changes = request.withChanges ? requirePortable(await reading, from) : undefined;
+  await request.checked;
+  let included: Included = { copied: [], skipped: [] };
+  let left: readonly string[] = [];
+  let source: CloneSource | undefined;
+  const record = await createSession(repository, {
+    id,
+    workCommit: start.commit,
+    shadowCommit: start.commit,
+    userBranch: start.userBranch,
+    from: start.session,
+    fromSpec: start.spec,
+    profile: request.profile,
+    now: request.now,
+    checkOut: true,
+    config,
+    showProgress: request.showProgress,
+    snapshots: request.snapshots,
+    standsAt: request.standsAt,
+    clone: () => findTemplate(repository, start.commit, config),
+    fill: async (record, session, { config: read, clone }) => {
+      source = clone;
+      const isSame = clone?.commit === record.from_commit && takeStatCache(repository, record, clone);
+      if (!isSame) await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);
+      if (clone?.commit !== record.from_commit) await renewTemplate(repository, record, read);
+      included = await copyIncludedFiles(session, record);
+      if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
+    },
+  });
+  if (source !== undefined) await warmUp(repository, record);
+  const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
+  return {
+    record,
+    included: included.copied,
+    notIncluded: included.skipped,
+    taken: taken.map(displayPath),
+    staying:
+      changes === undefined ? describeStaying(reading) : Promise.resolve({ paths: left.map(displayPath) }),
+  };
+}
+
+async function describeStaying(reading: Promise<UserChanges | undefined>): Promise<StayingWork> {
+  try {
+    return { paths: ((await reading)?.paths ?? []).map(displayPath) };
+  } catch (error) {
+    return { paths: [], notRead: (error as Error).message };
+  }
+}
+
+/** Where somebody wants to know of the user's changes, git looks for them while agt makes the session. */
+async function readStart(repository: Repository, request: NewRequest) {
+  const { from, cwd } = request;
+  const isWanted = request.withChanges === true || request.looksForWork === true;
+  const head = from === undefined ? readUserHead(repository, cwd) : undefined;
+  const needsGit = from === undefined && head === undefined;
+  const checkout = from === undefined && (isWanted || needsGit) ? readCheckout(repository, cwd) : undefined;
+  if (head !== undefined) {
+    const changes = checkout?.then((checkedOut) => checkedOut?.changes) ?? Promise.resolve(undefined);
+    changes.catch(() => {}); // reported when somebody needs it
+    return { start: startAt(head), changes };
+  }
+  const found = await checkout;
+  const start = found === undefined ? await resolveStartPoint(repository, from, cwd) : startAt(found);
+  const changes =
+    found?.changes ?? (isWanted ? await readUserChanges(repository, start.commit, cwd) : undefined);
+  return { start, changes: Promise.resolve(changes) };
+}
+
+function takeStatCache(repository: Repository, record: SessionRecord, clone: CloneSource): boolean {
+  try {
+    copyStatCache(repository, record, clone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */
+async function seed(
+  { repository }: LockedSession,
+  record: SessionRecord,
+  config: GitConfig | undefined,
+): Promise<void> {
+  const statCache = statCacheFile(repository.agtDir, record.session_id);
+  const { sandbox, from_commit: commit } = record;
+  try {
+    const { git, commonDir } = repository;
+    await seedStatCache(git, {
+      folder: sessionFolder(record),
+      sandbox,
+      commonDir,
+      statCache,
+      commit,
+      config,
+    });
+  } catch {
+    rmSync(statCache, { force: true });
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * `agt session remove`: captures the session a last time, then deletes its folder. The branches stay, so the
+ * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
+ * this one.
+ */
+import { existsSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { NotCaptured } from '../autocommit/capture.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { holdsFiles } from '../disk/folder-entries.ts';
+import { refuseMounts } from '../disk/mounts.ts';
+import type { Remaining } from '../disk/remove-tree.ts';
+import { AgtError } from '../errors.ts';
+import { landedRef, tipRef } from '../filter/agent-refs.ts';
+import { isActive } from '../filter/session-file.ts';
+import { gitText, inDirectory, runGit } from '../git/run/git.ts';
+import { recordFile } from '../layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { complete, unfinishedError } from '../session/operation.ts';
+import { refuseRunning } from '../session/owner.ts';
+import { isOwnMount } from '../session/provider.ts';
+import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { isFolderOfOther, refuseMovedSandbox } from '../session/relocate.ts';
+import { refuseForeign, sandboxExists, sandboxPlace } from '../session/sandbox-place.ts';
+import { captureSession, previewCapture } from '../workspace/capture-session.ts';
+import { endMoments } from '../workspace/moments.ts';
+import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
+import { dropWorkBranch } from './drop-work-branch.ts';
+import { removeEmptyParents } from './empty-parents.ts';
+import { leaveCheckout, requireReturnable } from './in-place/leave.ts';
+
+interface RefAndCommit {
+  readonly ref: string;
+  readonly commit: string;
+}
+
+export interface RemovalPlan {
+  readonly record: SessionRecord;
+  /** Undefined if the folder is gone already. */
+  readonly folder: string | undefined;
+  /** Whether agt also deletes the branches, and so the snapshots. */
+  readonly deleteBranch: boolean;
+  /** The refs to delete, with the commits that they point to. */
+  readonly refs: readonly RefAndCommit[];
+}
+
+export async function planRemoval(
+  repository: Repository,
+  record: SessionRecord,
+  deleteBranch: boolean,
+): Promise<RemovalPlan> {
+  const folder = sessionFolder(record);
+  return {
+    record,
+    folder: existsSync(folder) ? folder : undefined,
+    deleteBranch,
+    refs: deleteBranch ? await existingRefs(repository, record) : [],
+  };
+}
+
+async function existingRefs(repository: Repository, record: SessionRecord): Promise<RefAndCommit[]> {
+  const names = [record.work_branch, record.branch, tipRef(record.session_id)];
+  const format = '--format=%(refname) %(objectname)';
+  const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
+  return listed
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([ref = '']) => names.includes(ref))
+    .map(([ref = '', commit = '']) => ({ ref, commit }));
+}
+
+/** Files that are gone with the session, and that no snapshot holds. */
+export interface Deleted {
+  /** Paths that `.agtignore` names. */
+  readonly ignored: readonly string[];
+  /** agt could not capture them, and the user gave them up. */
+  readonly uncaptured: readonly NotCaptured[];
+}
+
+export function removeSession(
+  repository: Repository,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<Deleted> {
+  // The current directory may be in the folder that goes.
+  process.chdir(repository.commonDir);
+  const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
+  const remove = (session: LockedSession) => removeLocked(session, plan, options);
+  // With --force a session may go whose folder cannot be mounted.
+  return withSessionLock(outside, plan.record.session_id, remove, { mount: !options.force });
+}
+
+/** For a caller that holds the lock and whose current directory is not in the folder. */
+export async function removeLocked(
+  session: LockedSession,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<Deleted> {
+  const { repository } = session;
+  const record = session.read() ?? plan.record;
+  await refuseInTheWay(repository, record, options);
+  if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
+  const deleted = isActive(record) ? await captureLastTime(session, record, options) : NOTHING;
+  const left = await deleteFolder(session, record, options);
+  const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(repository, record));
+  await finish(session, session.read() ?? record, { deleteBranch, now: options.now });
+  if (left.paths.length > 0) throw leftFiles(record, left);
+  return deleted;
+}
+
+const NOTHING: Deleted = { ignored: [], uncaptured: [] };
+
+async function refuseInTheWay(
+  repository: Repository,
+  record: SessionRecord,
+  options: RemovalOptions,
+): Promise<void> {
+  refuseUnfinished(record, options);
+  if (!options.force && options.running !== true && isActive(record))
+    refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
+  const place = sandboxPlace(repository, record);
+  if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
+  await refuseMovedSandbox(repository, record);
+  await refuseOtherFolder(repository, record);
+  refuseMounts(sessionFolder(record), isOwnMount(record));
+}
+
+/** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */
+async function refuseOtherFolder(repository: Repository, record: SessionRecord): Promise<void> {
+  const { session_id: id, sandbox } = record;
+  const folder = sessionFolder(record);
+  if (basename(folder) === id && basename(dirname(folder)) === 'sessions') return;
+  // Somebody renamed it, and agt doctor connected it again.
+  if (dirname(folder) === (await repository.sessionsDir()) && !isFolderOfOther(repository, record, folder))
+    return;
+  throw new AgtError(`agt does not delete ${folder}: it is not the folder of session "${id}"`, {
+    hints: [`its metadata name ${sandbox}; correct them: ${recordFile(repository.agtDir, id)}`],
+  });
+}
+
+/** For a dry run. @throws AgtError where a removal would refuse. */
+export async function requireRemovable(
+  repository: Repository,
+  record: SessionRecord,
+  options: RemovalOptions & { readonly wayOut?: string },
+): Promise<void> {
+  await refuseInTheWay(repository, record, options);
+  if (!isActive(record)) return;
+  await requireReturnable(repository, record);
+  if (options.force || record.checkout !== undefined || !sandboxExists(repository, record)) return;
+  refuseLoss(record, await previewCapture(repository, record, { now: options.now }), options.wayOut);
+}
+
+/** The folder is gone. */
+async function finish(
+  session: LockedSession,
+  record: SessionRecord,
+  { deleteBranch, now }: { readonly deleteBranch: boolean; readonly now: Date },
+): Promise<void> {
+  const { repository } = session;
+  await endMoments(repository, record);
+  if (repository.area === undefined) removeEmptyParents(dirname(sessionFolder(record)));
+  if (record.landed !== undefined)
+    await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
+  if (deleteBranch) {
+    await deleteRefs(session, record);
+    failurePoint('remove: refs deleted');
+    session.forget();
+    return;
+  }
+  if (isDecided(record)) await dropWorkBranch(repository, record);
+  complete(session, record, 'remove', now);
+}
+
+/** @throws AgtError if the user's work stays set aside, or files stay in the session folder. The session has ended then. */
+async function removeInPlace(
+  session: LockedSession,
+  record: SessionRecord,
+  plan: RemovalPlan,
+  options: RemovalOptions,
+): Promise<Deleted> {
+  const ended = await leaveCheckout(session, record, options);
+  await finish(session, ended.record, { deleteBranch: plan.deleteBranch, now: options.now });
+  if (ended.trouble !== undefined) throw ended.trouble;
+  if (ended.left.paths.length > 0) throw leftFiles(record, ended.left);
+  return NOTHING;
+}
+
+/** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
+async function captureLastTime(
+  session: LockedSession,
+  record: SessionRecord,
+  { force, now }: RemovalOptions,
+): Promise<Deleted> {
+  if (!sandboxExists(session.repository, record)) {
+    if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
+    return NOTHING;
+  }
+  const captured = await captureSession(session, record, { now, label: 'before remove', isLast: true });
+  if (!force) refuseLoss(record, captured);
+  const { ignored, skipped, failed } = captured;
+  return { ignored, uncaptured: [...skipped, ...failed] };
+}
+
+function cannotCapture(record: SessionRecord): AgtError {
+  return new AgtError(`cannot capture session "${record.session_id}": its sandbox is no longer a worktree`, {
+    hints: [
+      `its folder still contains files: ${sessionFolder(record)}`,
+      'move them away, or repair the sandbox: agt doctor',
+      'or delete them together with the session: --force',
+    ],
+  });
+}
+
+function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtError {
+  const came = paths.filter((path) => !refused.includes(path));
+  const reasons = [
+    ...(refused.length === 0 ? [] : [`you may not delete ${files(refused.length)}`]),
+    ...(came.length === 0 ? [] : [`${files(came.length)} came meanwhile`]),
+  ];
+  return new AgtError(`session "${record.session_id}" is removed, but ${reasons.join(', and ')}`, {
+    hints: [
+      ...(refused.length === 0 ? [] : [`their owner can delete them: ${listPaths(refused)}`]),
+      ...(came.length === 0 ? [] : [`agt did not capture and did not delete: ${listPaths(came)}`]),
+      `they are in ${sessionFolder(record)}`,
+    ],
+  });
+}
+
+function files(count: number): string {
+  return count === 1 ? '1 file' : `${count} files`;
+}
+
+/** A branch of the user may be on its way. */
+function refuseUnfinished({ session_id, intent }: SessionRecord, { outcome }: RemovalOptions): void {
+  const isMoving = intent?.operation === 'accept' || intent?.operation === 'unaccept';
+  if (!isMoving || outcome === 'accepted') return;
+  throw unfinishedError(session_id, intent.operation);
+}
+
+/** Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits. */
+function isDecided({ intent }: SessionRecord): boolean {
+  const outcome = intent?.operation === 'remove' ? intent.outcome : undefined;
+  return outcome !== undefined && outcome !== 'removed';
+}
+
+/** Whether this removal finishes one that was killed after it had deleted the branches. */
+async function hadDeletedBranches(repository: Repository, record: SessionRecord): Promise<boolean> {
+  if (record.intent?.operation !== 'remove') return false;
+  const refs = await existingRefs(repository, record);
+  return refs.every(({ ref }) => ref === record.work_branch);
+}
+
+/** Reads the refs again: the last capture has moved them since the plan. */
+async function deleteRefs({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+  const refs = await existingRefs(repository, record);
+  if (refs.length === 0) return;
+  const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
+  await gitText(repository.git, ['update-ref', '--stdin'], { input });
+}

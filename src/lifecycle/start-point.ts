@@ -1,0 +1,105 @@
+/** Resolves `--from SPEC`: the commit that a new session starts at, and its user branch. */
+import { AgtError } from '../errors.ts';
+import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { sessionContaining } from '../session/find-session.ts';
+import { idProblem, type SessionId } from '../session/id.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
+import type { UserHead } from './user-changes.ts';
+
+interface StartPoint {
+  readonly commit: string;
+  /** Full name; undefined if HEAD is detached. */
+  readonly userBranch: string | undefined;
+  /** The session that the new one starts from. */
+  readonly session: SessionId | undefined;
+  readonly spec: string | undefined;
+}
+
+/** Without `spec`: HEAD in `cwd`, which can be a sandbox. @throws AgtError if there is no commit. */
+export async function resolveStartPoint(
+  repository: Repository,
+  spec: string | undefined,
+  cwd: string,
+): Promise<StartPoint> {
+  const surrounding = sessionContaining(repository, cwd);
+  const directory = surrounding?.sandbox ?? (repository.worktree === undefined ? repository.commonDir : cwd);
+  const git = inDirectory(repository.git, directory);
+  const session = spec === undefined ? surrounding : readNamedSession(repository, spec);
+  if (session !== undefined) return startFromSession(git, session, spec);
+  const head = (await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) || undefined;
+  if (spec === undefined) return startFromHead(git, head);
+  return startFromRevision(repository, git, spec, surrounding?.user_branch ?? head);
+}
+
+/** HEAD of the worktree in which the user works. */
+export function startAt({ commit, branch }: UserHead): StartPoint {
+  return { commit, userBranch: branch, session: undefined, spec: undefined };
+}
+
+function readNamedSession(repository: Repository, spec: string): SessionRecord | undefined {
+  return idProblem(spec) === undefined ? readRecord(repository, spec as SessionId) : undefined;
+}
+
+async function startFromSession(
+  git: Git,
+  session: SessionRecord,
+  spec: string | undefined,
+): Promise<StartPoint> {
+  const commit = await commitOf(git, spec === undefined ? 'HEAD' : session.work_branch);
+  if (commit === undefined) {
+    throw new AgtError(`nothing to start from: session "${session.session_id}" has no commits`);
+  }
+  return { commit, userBranch: session.user_branch, session: session.session_id, spec };
+}
+
+async function startFromHead(git: Git, head: string | undefined): Promise<StartPoint> {
+  const commit = await commitOf(git, 'HEAD');
+  if (commit === undefined) {
+    throw new AgtError(`nothing to start from: ${head ?? 'HEAD'} has no commits yet`, {
+      hints: ['make a first commit, for example: git commit --allow-empty -m start'],
+    });
+  }
+  return { commit, userBranch: head, session: undefined, spec: undefined };
+}
+
+async function startFromRevision(
+  repository: Repository,
+  git: Git,
+  spec: string,
+  currentBranch: string | undefined,
+): Promise<StartPoint> {
+  const branch = `refs/heads/${spec}`;
+  const branchCommit = (await isRef(git, branch)) ? await commitOf(git, branch) : undefined;
+  if (branchCommit !== undefined)
+    return { commit: branchCommit, userBranch: branch, session: undefined, spec };
+  const commit = await commitOf(git, spec);
+  if (commit !== undefined) return { commit, userBranch: currentBranch, session: undefined, spec };
+  const remote = await onlyRemoteBranch(repository, spec);
+  // agt creates no branches for the user: there is none to come home to yet.
+  if (remote !== undefined) return { commit: remote, userBranch: undefined, session: undefined, spec };
+  throw new AgtError(`"${spec}" is not a session, a branch or a commit`, {
+    hints: ['see: agt session list, git branch -a'],
+  });
+}
+
+function commitOf(git: Git, name: string): Promise<string | undefined> {
+  return resolveObject(git, `${name}^{commit}`);
+}
+
+/** False for a revision such as `main~1`. */
+async function isRef(git: Git, name: string): Promise<boolean> {
+  return (await gitAnswer(git, ['show-ref', '--verify', name])) !== undefined;
+}
+
+/** As git-switch(1) guesses: the remote branch of that name, if exactly one remote has it. */
+async function onlyRemoteBranch(repository: Repository, name: string): Promise<string | undefined> {
+  if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', name])) === undefined)
+    return undefined;
+  const remotes = (await gitText(repository.git, ['remote'])).split('\n').filter((remote) => remote !== '');
+  const found = await Promise.all(
+    remotes.map((remote) => resolveObject(repository.git, `refs/remotes/${remote}/${name}`)),
+  );
+  const commits = found.filter((commit) => commit !== undefined);
+  return commits.length === 1 ? commits[0] : undefined;
+}

@@ -1,0 +1,167 @@
+/**
+ * The uncommitted work in the worktree of the user: `session new` names it, or takes it along with --with-changes. agt
+ * only reads that worktree.
+ */
+import {
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError, errorCode } from '../errors.ts';
+import { readHeadFile } from '../git/files/head-file.ts';
+import { HEADS } from '../git/files/ref-files.ts';
+import { readRefValues } from '../git/files/ref-values.ts';
+import { gitDirOf } from '../git/files/worktree-git-dir.ts';
+import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
+import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
+import { type Git, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { sessionContaining } from '../session/find-session.ts';
+
+/** All paths are relative to the worktree, one byte per character. */
+export interface UserChanges {
+  readonly worktree: string;
+  readonly paths: readonly string[];
+  /** Those that git has conflicts in. */
+  readonly unmerged: readonly string[];
+}
+
+/** HEAD of the worktree in which the user works. */
+export interface UserHead {
+  /** Full name; undefined if HEAD is detached. */
+  readonly branch: string | undefined;
+  readonly commit: string;
+}
+
+export interface UserCheckout extends UserHead {
+  readonly changes: UserChanges;
+}
+
+/** From files, without a look at the worktree. Undefined if git must be asked, and where there is no such worktree. */
+export function readUserHead(repository: Repository, cwd: string): UserHead | undefined {
+  const { worktree, commonDir, git } = repository;
+  if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
+  const gitDir = gitDirOf(worktree);
+  const head = gitDir === undefined ? undefined : readHeadFile(gitDir);
+  if (head === undefined) return undefined;
+  if ('commit' in head) return { branch: undefined, commit: head.commit };
+  if (!head.ref.startsWith(HEADS)) return undefined; // others may be the worktree's own
+  const commit = readRefValues(commonDir, [head.ref], git.env)?.get(head.ref);
+  return commit === undefined ? undefined : { branch: head.ref, commit };
+}
+
+/**
+ * Undefined if a session that starts at `start` leaves nothing of the kind behind: without a worktree, in a sandbox, or
+ * if the session does not start at HEAD.
+ */
+export async function readUserChanges(
+  repository: Repository,
+  start: string,
+  cwd: string,
+): Promise<UserChanges | undefined> {
+  const { worktree, git } = repository;
+  if (worktree === undefined) return undefined;
+  if ((await resolveObject(inDirectory(git, worktree), 'HEAD^{commit}')) !== start) return undefined;
+  return (await readCheckout(repository, cwd))?.changes;
+}
+
+/** By one git. Undefined without a worktree, in a sandbox, and if HEAD has no commit or names no branch. */
+export async function readCheckout(repository: Repository, cwd: string): Promise<UserCheckout | undefined> {
+  const { worktree, git } = repository;
+  if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
+  const output = await gitBytes(inDirectory(git, worktree), [...STATUS, '--untracked-files=all']);
+  const { commit, head, entries } = parseStatus(output);
+  if (commit === undefined || /^(\(unknown\)|refs\/.*|)$/s.test(head)) return undefined;
+  const pathsOf = (...kinds: StatusEntry['kind'][]) =>
+    entries.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);
+  const tracked = pathsOf('tracked', 'unmerged').sort();
+  return {
+    branch: head === '(detached)' ? undefined : `${HEADS}${head}`,
+    commit,
+    changes: { worktree, paths: [...tracked, ...pathsOf('untracked')], unmerged: pathsOf('unmerged') },
+  };
+}
+
+/** @throws AgtError if agt cannot take the changes along. */
+export function requirePortable(changes: UserChanges | undefined, from: string | undefined): UserChanges {
+  if (changes === undefined) {
+    const where = from === undefined ? 'this directory' : `"${from}"`;
+    throw new AgtError(
+      `there are no changes to take along: a session from ${where} does not start at your HEAD`,
+      {
+        hints: ['leave out --with-changes, or --from'],
+      },
+    );
+  }
+  if (changes.unmerged.length > 0) {
+    throw new AgtError(`cannot take along conflicts (${changes.unmerged.map(displayPath).join(', ')})`, {
+      hints: ['resolve them first, or leave out --with-changes'],
+    });
+  }
+  return changes;
+}
+
+/** Makes files and index of the sandbox as they are in the worktree. Returns the paths that it could not take along. */
+export async function takeAlong(
+  repository: Repository,
+  { worktree, paths }: UserChanges,
+  sandbox: string,
+): Promise<string[]> {
+  const source = inDirectory(repository.git, worktree);
+  const staged = await gitBytes(source, ['diff-index', '--cached', '--raw', '-z', '--no-renames', 'HEAD']);
+  const from = Buffer.from(`${worktree}/`).toString('latin1');
+  const to = Buffer.from(`${sandbox}/`).toString('latin1');
+  // First those that are gone: a file may be in the place of a directory, or the other way round.
+  const isGone = (path: string) => {
+    const stat = statOf(from + path);
+    return stat === undefined || (stat.isDirectory() && statOf(to + path)?.isDirectory() === false);
+  };
+  const gone = new Set(paths.filter(isGone));
+  for (const path of gone) rmSync(Buffer.from(to + path, 'latin1'), { force: true });
+  const left = paths.filter((path) => !gone.has(path) && !copyFile(from + path, to + path, sandbox));
+  await stage(inDirectory(repository.git, sandbox), staged.toString('latin1'));
+  return left;
+}
+
+function statOf(path: string) {
+  try {
+    return lstatSync(Buffer.from(path, 'latin1'), { throwIfNoEntry: false });
+  } catch (error) {
+    if (errorCode(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** False for something that is neither a file nor a link: another repository, a submodule, a named pipe. */
+function copyFile(from: string, to: string, sandbox: string): boolean {
+  const stat = statOf(from);
+  if (stat === undefined || !(stat.isFile() || stat.isSymbolicLink())) return false;
+  const [source, target] = [Buffer.from(from, 'latin1'), Buffer.from(to, 'latin1')];
+  const parent = Buffer.from(dirname(to), 'latin1');
+  const existing = statOf(to);
+  if (existing?.isDirectory()) rmSync(target, { recursive: true });
+  else if (existing !== undefined) rmSync(target);
+  mkdirSync(parent, { recursive: true });
+  if (!`${realpathSync(parent)}/`.startsWith(`${realpathSync(sandbox)}/`)) return false;
+  if (stat.isSymbolicLink()) symlinkSync(readlinkSync(source, 'buffer'), target);
+  else copyFileSync(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  return true;
+}
+
+/** `staged` is the output of `git diff-index --raw -z`. The repository has the blobs already. */
+async function stage(git: Git, staged: string): Promise<void> {
+  const fields = staged.split('\0');
+  const edits: IndexEdit[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [, mode = '', , oid = ''] = (fields[i] ?? '').split(' ');
+    edits.push([fields[i + 1] ?? '', `${mode} ${oid}`]);
+  }
+  await editIndex(git, edits);
+}

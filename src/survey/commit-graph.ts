@@ -1,0 +1,106 @@
+/** The commits between many tips, read by one git, so that any two of the tips can be compared without git. */
+import type { Git } from '../git/run/git.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+
+export interface GraphCommit {
+  readonly oid: string;
+  readonly parents: readonly string[];
+  /** Time and address of the author: a rebase and a cherry-pick keep them. */
+  readonly author: string;
+}
+
+export interface Comparison {
+  /** Commits that only `head` has, newest first. */
+  readonly ahead: readonly GraphCommit[];
+  /** Commits that only `base` has. */
+  readonly behind: readonly GraphCommit[];
+  /** Undefined if the histories have nothing in common. */
+  readonly mergeBase: string | undefined;
+}
+
+export class CommitGraph {
+  /** Children before their parents. */
+  private readonly commits: readonly GraphCommit[];
+  private readonly position: ReadonlyMap<string, number>;
+  private readonly reached = new Map<string, Uint8Array>();
+
+  constructor(commits: readonly GraphCommit[]) {
+    this.commits = commits;
+    this.position = new Map(commits.map(({ oid }, i) => [oid, i]));
+  }
+
+  compare(head: string, base: string): Comparison {
+    const [ofHead, ofBase] = [this.reach(head), this.reach(base)];
+    const only = (mine: Uint8Array, other: Uint8Array) =>
+      this.commits.filter((_, i) => mine[i] === 1 && other[i] === 0);
+    return {
+      ahead: only(ofHead, ofBase),
+      behind: only(ofBase, ofHead),
+      mergeBase: this.mergeBase([head, ofHead], [base, ofBase]),
+    };
+  }
+
+  /** 1 for each commit that the tip reaches. A tip outside of the graph is an ancestor of all others. */
+  private reach(tip: string): Uint8Array {
+    const known = this.reached.get(tip);
+    if (known !== undefined) return known;
+    const reached = new Uint8Array(this.commits.length);
+    const start = this.position.get(tip);
+    if (start !== undefined) reached[start] = 1;
+    for (let i = start ?? this.commits.length; i < this.commits.length; i++) {
+      if (reached[i] === 0) continue;
+      for (const parent of this.commits[i]?.parents ?? []) {
+        const at = this.position.get(parent);
+        if (at !== undefined) reached[at] = 1;
+      }
+    }
+    this.reached.set(tip, reached);
+    return reached;
+  }
+
+  private mergeBase(
+    [head, ofHead]: readonly [string, Uint8Array],
+    [base, ofBase]: readonly [string, Uint8Array],
+  ): string | undefined {
+    if (!this.position.has(head)) return head;
+    if (!this.position.has(base)) return base;
+    const shared = this.commits.find((_, i) => ofHead[i] === 1 && ofBase[i] === 1);
+    if (shared !== undefined) return shared.oid;
+    const outside = this.outside(ofHead);
+    return [...this.outside(ofBase)].find((oid) => outside.has(oid));
+  }
+
+  /** Parents that are not in the graph: all tips have them. */
+  private outside(reached: Uint8Array): Set<string> {
+    const parents = this.commits.flatMap((commit, i) => (reached[i] === 1 ? commit.parents : []));
+    return new Set(parents.filter((oid) => !this.position.has(oid)));
+  }
+}
+
+/** Two processes, however many tips there are. All tips are commits that exist. */
+export function readCommitGraph(git: Git, tips: readonly string[]): CommitGraph {
+  const distinct = [...new Set(tips)];
+  if (distinct.length < 2) return new CommitGraph([]);
+  const shared = askGitSync(git, ['merge-base', '--octopus', ...distinct])
+    ?.toString()
+    .trim();
+  const input = [...distinct, ...(shared === undefined ? [] : [`^${shared}`])]
+    .map((line) => `${line}\n`)
+    .join('');
+  const args = [
+    'log',
+    '--topo-order',
+    '--no-show-signature',
+    '--no-mailmap',
+    '--format=%H%x09%P%x09%at %ae',
+    '--stdin',
+  ];
+  const listed = askGitSync(git, args, { input })?.toString('latin1') ?? '';
+  const lines = listed.split('\n').filter((line) => line !== '');
+  return new CommitGraph(
+    lines.map((line) => {
+      const [oid = '', parents = '', author = ''] = line.split('\t');
+      return { oid, parents: parents.split(' ').filter((name) => name !== ''), author };
+    }),
+  );
+}

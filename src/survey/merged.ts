@@ -1,0 +1,47 @@
+/**
+ * Whether the user has the work of a commit: the commits themselves, copies of them, one commit with all of them, or a
+ * branch that a merge of them would not change. `session list`, `remove` and `agt gc` ask here.
+ */
+
+import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import { gitText } from '../git/run/git.ts';
+import { scratchDirectory } from '../layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
+import { examine, type Home } from './examine.ts';
+
+/** Patterns of the branches that the work of a session comes home to: its user branch, here and at the remotes. */
+export function homePatterns({ user_branch: userBranch, from_spec: spec }: SessionRecord): string[] {
+  const name = userBranch === undefined ? spec : shortBranch(userBranch);
+  return name === undefined ? [] : [`${HEADS}${name}`, `${REMOTES}*/${name}`];
+}
+
+/** Compares a commit with the tips of its homes. */
+export function compareWithHomes(graph: CommitGraph, commit: string, tips: readonly string[]): Home[] {
+  return [...new Set(tips)].map((tip) => {
+    const { ahead, behind, mergeBase } = graph.compare(commit, tip);
+    return { tip, base: mergeBase, ahead, behind };
+  });
+}
+
+/** False also if agt cannot tell. */
+export async function isMerged(
+  repository: Repository,
+  record: SessionRecord,
+  commit: string,
+): Promise<boolean> {
+  const patterns = homePatterns(record);
+  if (patterns.length === 0) return false;
+  const { git, commonDir, agtDir } = repository;
+  const listed = await gitText(git, ['for-each-ref', '--format=%(objectname) %(refname)', '--', ...patterns]);
+  const tips = listed.split('\n').flatMap((line) => line.split(' ')[0] || []);
+  const graph = readCommitGraph(git, [commit, ...tips]);
+  const homes = compareWithHomes(graph, commit, tips).filter(({ behind }) => behind.length > 0);
+  if (homes.length === 0) return false;
+  const work = { head: commit, base: undefined, tip: undefined, homes };
+  return withScratchObjects(git, { commonDir, parent: scratchDirectory(agtDir) }, async (scratch) => {
+    return examine(scratch, [work], commit.length / 2)?.[0]?.isMerged === true;
+  });
+}

@@ -1,0 +1,135 @@
+/**
+ * Commits for the time of one command: the files of many sandboxes as they are, and merges of them. One git writes all of
+ * them, into a repository of its own that reads the objects of the real one.
+ */
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { submoduleHead } from '../git/files/submodule-head.ts';
+import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import type { StatusEntry } from '../git/objects/status.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+
+/** A commit that exists, or a mark of one that `write` makes. */
+export type CommitName = string;
+
+const MARK = ':';
+const IDENTITY = 'committer agt <agt@local> 0 +0000';
+
+const SHA256_BYTES = 32;
+
+/** A larger file counts as a binary one: a listing does not compare its lines. */
+const LARGEST_READ = 1024 * 1024;
+
+export class ScratchHistory {
+  private readonly parts: Buffer[] = [];
+  private marks = 0;
+  private oids: ReadonlyMap<string, string> = new Map();
+
+  /** The files of a sandbox on top of its HEAD. */
+  addSandbox(head: string, sandbox: string, entries: readonly StatusEntry[]): CommitName {
+    const mark = this.begin();
+    this.line(`from ${head}`);
+    // A file may be in the place of a directory, or the other way round.
+    for (const { path, kind } of entries) if (kind !== 'untracked') this.line(`D ${quote(path)}`);
+    for (const entry of entries) if (!isGone(entry)) this.addFile(sandbox, entry);
+    this.line('');
+    return mark;
+  }
+
+  /** A merge that records the tree of `into`: its difference from the real merge is what that would change. */
+  addMerge(into: CommitName, commit: CommitName): CommitName {
+    const mark = this.begin();
+    this.line(`from ${into}`);
+    this.line(`merge ${commit}`);
+    this.line('');
+    return mark;
+  }
+
+  /** False if git could not write the commits. */
+  write({ git, dir }: ScratchObjects, oidLength: number): boolean {
+    if (this.marks === 0) return true;
+    mkdirSync(join(dir, 'refs'));
+    writeFileSync(join(dir, 'HEAD'), 'ref: refs/heads/none\n');
+    const format =
+      oidLength === SHA256_BYTES
+        ? '[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n'
+        : '';
+    writeFileSync(join(dir, 'config'), format);
+    const marks = join(dir, 'marks');
+    const args = [
+      '-c',
+      'fastimport.unpackLimit=0',
+      '-c',
+      'pack.compression=0',
+      'fast-import',
+      '--quiet',
+      '--done',
+    ];
+    this.line('done');
+    const written = askGitSync(git, [...args, `--export-marks=${marks}`], {
+      input: Buffer.concat(this.parts),
+      env: { GIT_DIR: dir },
+    });
+    if (written === undefined) return false;
+    const lines = readFileSync(marks, 'utf8').split('\n');
+    this.oids = new Map(lines.map((line) => line.split(' ') as [string, string]));
+    return true;
+  }
+
+  /** After `write`. */
+  oidOf(name: CommitName): string {
+    return name.startsWith(MARK) ? (this.oids.get(name) ?? '') : name;
+  }
+
+  private begin(): CommitName {
+    const mark = `${MARK}${++this.marks}`;
+    this.line(`commit refs/heads/${this.marks}\nmark ${mark}\n${IDENTITY}\ndata 0`);
+    return mark;
+  }
+
+  private line(text: string): void {
+    this.parts.push(Buffer.from(`${text}\n`, 'latin1'));
+  }
+
+  private addFile(sandbox: string, { path, unstaged, index }: StatusEntry): void {
+    if (path.split('/').some((part) => FORBIDDEN.test(part))) return;
+    const raw = Buffer.from(`${Buffer.from(sandbox).toString('latin1')}/${path}`, 'latin1');
+    const file = unstaged === '.' ? undefined : readWorkingFile(raw);
+    if (file !== undefined) {
+      this.line(`M ${file.mode} inline ${quote(path)}\ndata ${file.content.length}`);
+      this.parts.push(file.content);
+      this.line('');
+      return;
+    }
+    const commit = unstaged === '.' ? undefined : submoduleHead(raw.toString());
+    const entry = commit === undefined ? index : `160000 ${commit}`;
+    if (entry !== '') this.line(`M ${entry} ${quote(path)}`);
+  }
+}
+
+function isGone({ kind, staged, unstaged }: StatusEntry): boolean {
+  return kind === 'tracked' && (unstaged === 'D' || (staged === 'D' && unstaged === '.'));
+}
+
+/** Names that git takes for its own directory. */
+const FORBIDDEN = /^\.?\.?$|^\.git$|^git~\d$/i;
+
+/** Undefined if it has gone or cannot be read. */
+function readWorkingFile(path: Buffer): { mode: string; content: Buffer } | undefined {
+  try {
+    const stat = lstatSync(path);
+    if (stat.isSymbolicLink()) return { mode: '120000', content: readlinkSync(path, 'buffer') };
+    if (!stat.isFile()) return undefined;
+    const mode = stat.mode & 0o100 ? '100755' : '100644';
+    if (stat.size > LARGEST_READ) return { mode, content: Buffer.from(`\0${stat.size} ${stat.mtimeMs}`) };
+    return { mode, content: readFileSync(path) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** As fast-import reads a path; one byte per character. */
+function quote(path: string): string {
+  if (!/^"|[\n\r\\ ]/.test(path)) return path;
+  return `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
+}

@@ -1,0 +1,254 @@
+/**
+ * Collects what `session list`, `session show` and `status` report about sessions. However many sessions there are, it
+ * starts the same number of git processes, and one `git status` in each sandbox.
+ */
+import { readTimestamp } from '../autocommit/timestamp.ts';
+import { errorCode } from '../errors.ts';
+import { shadowNamespaces } from '../filter/agent-refs.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import { hasPromisorPacks } from '../git/objects/object-store.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import type { StatusEntry } from '../git/objects/status.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+import { scratchDirectory } from '../layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
+import { countSnapshots } from './count-snapshots.ts';
+import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
+import { type Head, readHeads } from './heads.ts';
+import { compareWithHomes, homePatterns } from './merged.ts';
+import { type Refs, readRefs } from './refs.ts';
+import { readSandboxFacts, type SandboxFacts } from './sandbox-facts.ts';
+import { readWorkingFiles } from './working-files.ts';
+
+export interface SessionStatus {
+  readonly record: SessionRecord;
+  readonly folder: string;
+  readonly sandboxPresent: boolean;
+  /** A command of another session runs at the user's own path: from there the links of this sandbox lead nowhere. */
+  readonly isOutOfSight: boolean;
+  /** `agt doctor --fix` connects the sandbox again. */
+  readonly hasMoved: boolean;
+  /** Whether the command that owns the session runs; undefined if there is none. */
+  readonly running: boolean | undefined;
+  /** A merge, rebase or the like that git has not finished in the sandbox. */
+  readonly operation: string | undefined;
+  /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
+  readonly head: string | undefined;
+  readonly headCommit: string | undefined;
+  /** Commits of HEAD that the user branch, or the start commit, does not have; undefined if git cannot tell. */
+  readonly ahead: number | undefined;
+  /** Commits of the user branch that HEAD does not have; undefined without a user branch. */
+  readonly behind: number | undefined;
+  /** Files that differ from HEAD, untracked ones included; undefined if agt cannot tell. */
+  readonly dirty: number | undefined;
+  /** The sandbox as it is against the commit where it left the user branch. */
+  readonly diff: DiffStat | undefined;
+  /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take. */
+  readonly merge: 'clean' | 'conflict' | undefined;
+  /** The user has all of it: the commits of HEAD, in this form or another. No file is uncommitted, no rebase goes on. */
+  readonly merged: boolean;
+  /** A remote has the commits of HEAD. */
+  readonly exported: boolean;
+  /** Undefined unless somebody asked for it. */
+  readonly autocommits: number | undefined;
+  readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
+  /** The last time that agt captured everything or found nothing changed. */
+  readonly lastComplete: Date | undefined;
+}
+
+interface SurveyOptions {
+  /** Count the autocommits too: git reads every snapshot for that. */
+  readonly counts: boolean;
+}
+
+export async function readSessionStatus(
+  repository: Repository,
+  record: SessionRecord,
+): Promise<SessionStatus> {
+  const [status] = await surveySessions(repository, [record], { counts: true });
+  return status as SessionStatus;
+}
+
+export async function surveySessions(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  { counts }: SurveyOptions,
+): Promise<SessionStatus[]> {
+  if (records.length === 0) return [];
+  const sessionsDir = await repository.sessionsDir();
+  const facts = records.map((record) => readSandboxFacts(repository, record, sessionsDir));
+  const reading = readWorkingFiles(repository.git, facts);
+  const headRefs = facts.flatMap(({ head }) => (head !== undefined && 'ref' in head ? [head.ref] : []));
+  const refs = readRefs(repository, records, headRefs);
+  const heads = readHeads(repository, facts, refs);
+  const sessions = facts.map((one, i) => locate(one, heads[i] as Head, refs));
+  const tips = sessions.flatMap(({ head, base, homes }) =>
+    head.commit === undefined ? [] : [head.commit, ...(base === undefined ? [] : [base]), ...homes],
+  );
+  const graph = readCommitGraph(repository.git, tips);
+  const files = await reading;
+  const compared = sessions.map((session) =>
+    compare(session, graph, files.get(session.facts.record.sandbox)),
+  );
+  const examined = await examineAll(repository, compared);
+  const exported = findExported(repository, compared);
+  const autocommits = counts
+    ? countSnapshots(
+        repository,
+        sessions.flatMap((one) => chainOf(one, refs)),
+      )
+    : undefined;
+  return compared.map((one, i) =>
+    describe(repository, one, {
+      refs,
+      examined: examined[i],
+      exported,
+      autocommits: autocommits && (autocommits.get(one.facts.record.session_id) ?? 0),
+    }),
+  );
+}
+
+interface Located {
+  readonly facts: SandboxFacts;
+  readonly head: Head;
+  /** The tip of the user branch, else the start commit. */
+  readonly base: string | undefined;
+  readonly hasUserBranch: boolean;
+  /** Tips of the branches that the work comes home to. */
+  readonly homes: readonly string[];
+}
+
+function locate(facts: SandboxFacts, head: Head, refs: Refs): Located {
+  const { user_branch: userBranch, from_commit: start } = facts.record;
+  const tip = userBranch === undefined ? undefined : refs.commits.get(userBranch)?.commit;
+  const homes = homePatterns(facts.record).flatMap((pattern) => refs.matching(pattern));
+  const base = tip ?? (head.existing.has(start) ? start : undefined);
+  return { facts, head, base, hasUserBranch: tip !== undefined, homes };
+}
+
+function chainOf({ facts, head, base }: Located, refs: Refs) {
+  const { session_id: session, branch, from_commit: start } = facts.record;
+  const tip = refs.commits.get(branch)?.commit;
+  const ends = [...(head.existing.has(start) ? [start] : []), ...(base === undefined ? [] : [base])];
+  return tip === undefined ? [] : [{ session, tip, ends }];
+}
+
+interface Compared extends Located {
+  readonly comparison: Comparison | undefined;
+  readonly files: readonly StatusEntry[] | undefined;
+  /** Undefined if there is nothing to examine: no commits and no uncommitted files. */
+  readonly work: Work | undefined;
+}
+
+function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
+  const { facts, head, base, hasUserBranch } = located;
+  const { commit } = head;
+  if (commit === undefined) return { ...located, comparison: undefined, files: undefined, work: undefined };
+  const comparison = base === undefined ? undefined : graph.compare(commit, base);
+  const isDirty = files !== undefined && files.length > 0;
+  const isAhead = (comparison?.ahead.length ?? 0) > 0;
+  const isBehind = (comparison?.behind.length ?? 0) > 0;
+  const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
+  const work: Work = {
+    head: commit,
+    sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
+    base: comparison?.mergeBase,
+    tip: hasUserBranch && isBehind ? base : undefined,
+    homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
+  };
+  return { ...located, comparison, files, work: isAhead || isDirty ? work : undefined };
+}
+
+async function examineAll(
+  repository: Repository,
+  compared: readonly Compared[],
+): Promise<(Examined | undefined)[]> {
+  const works = compared.flatMap(({ work }) => work ?? []);
+  const { git, commonDir, agtDir } = repository;
+  // A merge would fetch the blobs that a partial clone lacks.
+  if (works.length === 0 || hasPromisorPacks(commonDir)) return [];
+  const paths = { commonDir, parent: scratchDirectory(agtDir) };
+  const examineThese = (some: readonly Work[]) =>
+    withScratchObjects(git, paths, async (scratch) =>
+      examine(scratch, some, (some[0]?.head.length ?? 0) / 2),
+    );
+  const found = new Map<Work, Examined | undefined>();
+  const together = await examineThese(works).catch(unlessReadOnly);
+  // Objects that one session lacks must not hide the others.
+  if (together === null) return [];
+  for (const [i, work] of works.entries())
+    found.set(work, together === undefined ? (await examineThese([work]))?.[0] : together[i]);
+  return compared.map(({ work }) => (work === undefined ? undefined : found.get(work)));
+}
+
+/** A full or read-only disk has no room for scratch objects: then agt lists what files alone say. */
+function unlessReadOnly(error: unknown): null {
+  if (['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'].includes(errorCode(error))) return null;
+  throw error;
+}
+
+/** The heads whose commits remote-tracking branches have, those of work branches included. */
+function findExported({ git, prefixes }: Repository, compared: readonly Compared[]): ReadonlySet<string> {
+  const open = compared.filter(({ comparison }) => (comparison?.ahead.length ?? 0) > 0);
+  const heads = new Set(open.flatMap(({ head }) => head.commit ?? []));
+  if (heads.size === 0) return heads;
+  const bases = new Set(open.flatMap(({ base }) => (base === undefined ? [] : [`^${base}`])));
+  const shadows = shadowNamespaces(prefixes).map((namespace) => `--exclude=*/${shortBranch(namespace)}*`);
+  const args = ['rev-list', ...heads, ...bases, '--not', ...shadows, '--remotes', '--'];
+  const missing = new Set(askGitSync(git, args)?.toString().split('\n') ?? heads);
+  return new Set([...heads].filter((commit) => !missing.has(commit)));
+}
+
+interface Found {
+  readonly refs: Refs;
+  readonly examined: Examined | undefined;
+  readonly exported: ReadonlySet<string>;
+  readonly autocommits: number | undefined;
+}
+
+function describe(repository: Repository, compared: Compared, found: Found): SessionStatus {
+  const { facts, head, files, comparison, work, hasUserBranch } = compared;
+  const { record } = facts;
+  const { examined } = found;
+  const shadow = found.refs.commits.get(record.branch);
+  const ahead = comparison?.ahead.length;
+  const dirty = files && new Set(files.map(({ path }) => path)).size;
+  const hasMergedCommits =
+    examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
+  return {
+    record,
+    folder: sessionFolder(record),
+    sandboxPresent: facts.gitDir !== undefined,
+    isOutOfSight: facts.isOutOfSight,
+    hasMoved: facts.hasMoved,
+    running: facts.running,
+    operation: facts.operation,
+    head: head.branch,
+    headCommit: head.commit,
+    ahead,
+    behind: hasUserBranch ? comparison?.behind.length : undefined,
+    dirty,
+    diff: work === undefined && comparison !== undefined ? NO_DIFF : examined?.diff,
+    merge: mergeOf(work, examined, hasUserBranch),
+    merged: hasMergedCommits && (dirty ?? 0) === 0 && facts.operation === undefined,
+    exported: head.commit !== undefined && found.exported.has(head.commit),
+    autocommits: found.autocommits,
+    lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
+    lastComplete: readTimestamp(repository.agtDir, record.session_id),
+  };
+}
+
+const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0 };
+
+function mergeOf(
+  work: Work | undefined,
+  examined: Examined | undefined,
+  hasUserBranch: boolean,
+): SessionStatus['merge'] {
+  if (work === undefined || !hasUserBranch) return undefined;
+  if (work.tip === undefined) return 'clean'; // the user branch has nothing of its own
+  if (examined?.conflicts === undefined) return undefined;
+  return examined.conflicts ? 'conflict' : 'clean';
+}

@@ -1,0 +1,98 @@
+/** Captures a session: passes its folder and refs to src/autocommit, which knows nothing of sessions. */
+
+import { type CaptureResult, capture } from '../autocommit/capture.ts';
+import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
+import type { Freeze } from '../autocommit/source.ts';
+import { AgtError } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
+import { isActive } from '../filter/session-file.ts';
+import { attachedFolder } from '../folders/attached-folder.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
+import { refuseRepositoryInside } from '../repository/refused-folders.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { LockedSession } from '../session/lock.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../session/record.ts';
+import { lostGitDir, requireSandbox } from '../session/sandbox-place.ts';
+import { Freezer } from './moments.ts';
+import { recordAddedBytes } from './usage.ts';
+
+export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
+  /** The agent works: a turn that failed before is past. */
+  readonly agentGoesOn?: boolean;
+  /** Do not freeze the folder, because it goes. */
+  readonly isLast?: boolean;
+}
+
+export function captureTarget(repository: Repository, record: SessionRecord): CaptureTarget {
+  return {
+    sessionId: record.session_id,
+    folder: sessionFolder(record),
+    sandbox: record.sandbox,
+    checkout: record.checkout,
+    lostGitDir: lostGitDir(repository, record),
+    commonDir: repository.commonDir,
+    agtDir: repository.agtDir,
+    shadowRef: record.branch,
+    tipRef: tipRef(record.session_id),
+    workRef: record.work_branch,
+    userRef: record.user_branch,
+    startCommit: record.from_commit,
+    attached: isAttached(record) ? attachedFolder(repository, record) : undefined,
+  };
+}
+
+/** Captures the session folder, if it differs from the last snapshot. */
+export async function captureSession(
+  session: LockedSession,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  const { repository } = session;
+  const freezer = options.isLast ? undefined : new Freezer(repository, record);
+  let whole: string | undefined;
+  try {
+    const result = await runCapture(repository, record, options, freezer?.freeze);
+    const captured = result.outcome === 'committed' ? result.commit : undefined;
+    if (captured !== undefined) await recordAddedBytes(session, captured);
+    if (result.failed.length === 0) whole = captured;
+    return { ...result, warnings: [...result.warnings, ...(freezer?.warnings ?? [])] };
+  } finally {
+    await freezer?.settle(whole);
+  }
+}
+
+/** Reports what a capture would store. It writes nothing and needs no lock. */
+export function previewCapture(
+  repository: Repository,
+  record: SessionRecord,
+  options: AutocommitOptions,
+): Promise<CaptureResult> {
+  return runCapture(repository, record, { ...options, dryRun: true });
+}
+
+function runCapture(
+  repository: Repository,
+  record: SessionRecord,
+  options: AutocommitOptions,
+  freeze?: Freeze,
+): Promise<CaptureResult> {
+  requireCapturable(repository, record, options.dryRun !== true);
+  const { agentEmail, maxFileSize } = repository.settings;
+  const target = { ...captureTarget(repository, record), freeze };
+  return capture(repository.git, target, { agentEmail, maxFileSize, ...options });
+}
+
+/** @throws AgtError */
+function requireCapturable(repository: Repository, record: SessionRecord, mayMend: boolean): void {
+  if (!isActive(record)) {
+    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
+      hints: ['see: agt session list --all'],
+    });
+  }
+  if (lostGitDir(repository, record) === undefined) requireSandbox(repository, record);
+  const gitDir = record.checkout === undefined ? worktreeGitDir(record.sandbox) : undefined;
+  if (gitDir !== undefined && mayMend) reconnectIfCutOff(gitDir);
+  const folder = isAttached(record) ? record.checkout : undefined;
+  refuseRepositoryInside(repository, folder ?? sessionFolder(record));
+}

@@ -1,0 +1,145 @@
+/**
+ * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
+ * when it is complete, so that nobody takes its files for the work of an agent.
+ */
+import { linkSync, readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { makeDirectories } from '../disk/make-directories.ts';
+import { AgtError } from '../errors.ts';
+import { withStatOfCopy } from '../git/files/index-stat.ts';
+import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { gitText, inDirectory } from '../git/run/git.ts';
+import { startDetached } from '../git/run/start-detached.ts';
+import { statCacheFile } from '../layout.ts';
+import { providerOf } from '../providers/choose.ts';
+import type { Repository } from '../repository/repository.ts';
+import {
+  dropWorkspace,
+  makeWorkspace,
+  settleWorkspace,
+  type Workspace,
+  type WorkspaceFields,
+} from '../session/provider.ts';
+import { type SessionRecord, sessionFolder } from '../session/record.ts';
+
+/** A folder to clone, with what is known of it. */
+export interface CloneSource {
+  readonly folder: string;
+  readonly index: ClonedIndex | undefined;
+  /** The file with the stat cache of the folder. */
+  readonly statCache: string;
+  /** The commit that git has checked out there. */
+  readonly commit: string;
+}
+
+export interface ClonedIndex {
+  readonly mtimeMs: number;
+  /** Writes it to a path. */
+  readonly copyTo: (path: string) => void;
+}
+
+export interface ClonedFolder {
+  readonly workspace: Workspace;
+  readonly source: CloneSource;
+}
+
+/** The folder to clone for a session with such metadata; undefined for nothing. */
+export type ChooseSource = (record: WorkspaceFields) => Promise<CloneSource | undefined>;
+
+/** Undefined if there is nothing to clone, or if the provider cannot: then agt fills an empty folder. */
+export async function cloneFolder(
+  repository: Repository,
+  record: SessionRecord,
+  choose: ChooseSource | undefined,
+): Promise<ClonedFolder | undefined> {
+  const source = record.token === undefined ? undefined : await choose?.(record);
+  if (source === undefined) return undefined;
+  try {
+    const workspace = await makeWorkspace(repository, record, source.folder);
+    return workspace && { workspace, source };
+  } catch {
+    await dropWorkspace(repository, record);
+    return undefined;
+  }
+}
+
+export async function makeFolder(repository: Repository, record: SessionRecord): Promise<void> {
+  const workspace = await makeWorkspace(repository, record);
+  if (workspace !== undefined) await settleWorkspace(workspace);
+  for (const name of ['xdg', 'config']) makeDirectories(join(sessionFolder(record), name));
+}
+
+/** `record.sandbox` is a registered worktree without files. */
+export async function moveIntoWorktree(
+  repository: Repository,
+  record: SessionRecord,
+  workspace: Workspace,
+  source: CloneSource,
+): Promise<void> {
+  const { sandbox, from_commit: commit } = record;
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) throw new AgtError(`git did not register "${sandbox}" as a worktree`);
+  const clone = join(workspace.path, 'sandbox');
+  if (source.index !== undefined) {
+    writeClonedIndex(gitDir, source.index);
+    if (providerOf(workspace.kind).newInodes) followInodes(gitDir, clone, commit);
+    if (source.commit !== commit) {
+      const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
+      await gitText(repository.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
+    }
+  }
+  failurePoint('clone: at its commit');
+  rmSync(join(clone, '.git'), { force: true, recursive: true });
+  // A rename would cross the border of a subvolume.
+  writeFileSync(join(clone, '.git'), readFileSync(join(sandbox, '.git')), { flag: 'wx' });
+  rmSync(join(sandbox, '.git'));
+  for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
+  await settleWorkspace(workspace);
+  if (providerOf(workspace.kind).newInodes && source.index !== undefined)
+    followInodes(gitDir, sandbox, commit);
+}
+
+/**
+ * A clone has the inode numbers and times of its source, so the index holds for it, with its own time: under a newer one
+ * git would trust files that changed in the second of the index.
+ */
+function writeClonedIndex(gitDir: string, { copyTo, mtimeMs }: ClonedIndex): void {
+  const path = join(gitDir, 'index');
+  copyTo(path);
+  const seconds = Math.floor(mtimeMs / 1000);
+  utimesSync(path, seconds, seconds);
+}
+
+/** Gives the entries of the index the inode numbers of a new mount. The index keeps its time. */
+function followInodes(gitDir: string, folder: string, commit: string): void {
+  const path = join(gitDir, 'index');
+  const { mtimeMs } = statSync(path);
+  const bytes = withStatOfCopy(readFileSync(path), commit.length / 2, folder);
+  if (bytes === undefined) return;
+  const copyTo = () => writeFileAtomic(path, bytes, { cache: true });
+  writeClonedIndex(gitDir, { mtimeMs, copyTo });
+}
+
+/** From here on the kernel takes seconds to read the inodes of a clone: about 10,000 files. */
+const LARGE_INDEX = 1_000_000;
+
+/** Lets the kernel read the inodes of a clone, so that the agent's first `git status` need not. It takes no lock of git. */
+export async function warmUp({ git }: Repository, { sandbox }: SessionRecord): Promise<void> {
+  const index = join(worktreeGitDir(sandbox) ?? '', 'index');
+  if ((statSync(index, { throwIfNoEntry: false })?.size ?? 0) < LARGE_INDEX) return;
+  await startDetached(inDirectory(git, sandbox), ['--no-optional-locks', 'status', '--porcelain']);
+}
+
+/** The stat cache of the source holds for the clone, too. A capture replaces the file and never writes into it. */
+export function copyStatCache(
+  repository: Repository,
+  record: SessionRecord,
+  { statCache }: CloneSource,
+): void {
+  const file = statCacheFile(repository.agtDir, record.session_id);
+  rmSync(file, { force: true });
+  makeDirectories(dirname(file));
+  linkSync(statCache, file);
+}
