@@ -51,7 +51,7 @@ function accept(
       theirs === undefined
         ? []
         : treePaths(root, theirs).filter((path) => overlap([path], [...stay.ignored]));
-    refusedRightly(life, stay, { last, expected, output, ignored, excluded });
+    refusedRightly(life, stay, { last, work, expected, output, ignored, excluded });
     return /ignored files of yours/.test(output) ? new Set(ignored.filter(isPlain)) : false;
   }
   life.counts.accepted++;
@@ -125,6 +125,8 @@ function ownRepositories(root: string, { start, base }: Stay, final: Facts): Set
 
 interface Refusal {
   readonly last: Last;
+  /** Undefined where git cannot add a repository without a commit. */
+  readonly work: string | undefined;
   readonly expected: string | undefined;
   readonly output: string;
   /** Paths of the work that are ignored files of the user. */
@@ -134,7 +136,7 @@ interface Refusal {
 
 /** Nothing has changed, and the reason is true. */
 function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
-  const { last, expected, output, ignored, excluded } = refusal;
+  const { last, work, expected, output, ignored, excluded } = refusal;
   const { final } = last;
   report(differences(final, life.look()), 'a refused accept changed something');
   if (life.stateOf(stay.id) !== 'active') throw new Error(`refused, but the session has ended: ${output}`);
@@ -142,7 +144,7 @@ function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
   const agents = repositoriesIn(final).filter((path) => !stay.start.has(`repo ${path} .git`));
   const isTrue =
     (/conflicts with/.test(output) && expected === undefined) ||
-    (/nothing to accept/.test(output) && expected === tree) ||
+    (/nothing to accept/.test(output) && (expected === tree || work === undefined)) ||
     (/ignored files of yours would be replaced/.test(output) && ignored.length > 0) ||
     repositoriesIn(stay.start).some((path) =>
       output.includes(`a repository of yours would be replaced (${path}`),

@@ -101,9 +101,11 @@ function begin(life: InPlaceLife): void {
   );
   report(untouched(stay, now), 'session new changed what git does not look at');
   const args = ['status', '--porcelain', '-z', '-uall', '--no-renames', '--ignore-submodules=all'];
+  // Attributes that are set aside may have given a file its ends of lines.
+  const hasAttributes = [...dirty].some((path) => path.endsWith('.gitattributes'));
   // What a rule of the user's that is set aside had ignored is untracked now.
   const lines = zeroed(life.git(...args)).filter(
-    (line) => !line.endsWith('/') && !ignored.has(line.slice(3)),
+    (line) => !line.endsWith('/') && !ignored.has(line.slice(3)) && !(hasAttributes && /^ ?M /.test(line)),
   );
   report(lines, 'the agent does not begin with a clean checkout');
 }

@@ -41,6 +41,13 @@ export function faultsOf(end: End): string[] {
   const repositories = [...new Set([...repositoriesIn(start), ...repositoriesIn(final)])];
   const { wanted, empty } = wantedFacts(end);
   const visible = visiblePaths(end);
+  const landed = new Set(changedPaths(end.root, end.base, end.tip));
+  // After `git mv` of a submodule, and a way back, two directories may share one repository.
+  const isShared = (path: string) =>
+    start.get(`repo ${path} .git`)?.startsWith('gitdir:') &&
+    repositories.some(
+      (other) => other !== path && start.get(`repo ${other} .git`) === start.get(`repo ${path} .git`),
+    );
   const faults: string[] = [];
   const named = new Map<string, string>();
   for (const key of new Set([...wanted.keys(), ...start.keys(), ...after.keys()])) {
@@ -56,14 +63,19 @@ export function faultsOf(end: End): string[] {
         !start.has(`repo ${inside} .git`) && final.get(`repo ${inside} .git`)?.startsWith('gitdir:');
       if (found === start.get(key) || isMoved) continue;
       if (found !== left) fault('a repository inside is neither as before nor as the agent left it');
-      else if (start.has(`repo ${inside} .git`) && !isIgnoredInside(end.root, inside, key))
+      else if (
+        start.has(`repo ${inside} .git`) &&
+        !landed.has(inside) &&
+        !isShared(inside) &&
+        !isIgnoredInside(end.root, inside, key)
+      )
         named.set(inside, `${key}: ${show(found)}`);
     } else if (key === 'status' || key.startsWith('git ')) continue;
     else if (key === 'rules' || key === 'config') {
       if (found !== start.get(key) && found !== left) fault('neither as before nor as the agent left it');
     } else if (!key.startsWith('file ')) {
       if (found !== want) fault(`expected ${show(want)}`);
-    } else if (empty.has(key) && (found === undefined || found === want)) continue;
+    } else if (empty.has(key) && (found === undefined || found === want || mayStay(key, end))) continue;
     else if (visible.has(key) || (want !== undefined && !start.has(key))) {
       const isAbove = want === undefined && found?.startsWith('directory') && mayStay(key, end);
       if (found !== want && !isAbove) fault(`expected ${show(want)}`);
