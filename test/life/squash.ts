@@ -1,5 +1,5 @@
 /** The tree that `git merge --squash` makes of a session's work in a clean clone. */
-import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitDirOf, readCheckout } from './checkout-facts.ts';
 import type { Facts } from './facts.ts';
@@ -37,7 +37,16 @@ export function commitOf({
   const add = ['-c', 'advice.addEmbeddedRepo=false', 'add', '-A', '--', ':/'];
   if (run(REAL_GIT, add, worktree, '', env).exitCode !== 0) return undefined;
   if (trackedOnly) {
-    const added = ['diff-index', '--cached', '--name-only', '-z', '--no-renames', '--diff-filter=A', 'HEAD'];
+    const added = [
+      'diff-index',
+      '--cached',
+      '--name-only',
+      '-z',
+      '--no-renames',
+      '--diff-filter=A',
+      'HEAD',
+      '--',
+    ];
     const unwanted = zeroed(run(REAL_GIT, added, worktree, '', env).stdout).filter(
       (one) => !tracked.has(one),
     );
@@ -92,7 +101,9 @@ interface Bring {
 
 /** The tree after a merge of `branch` into `head`, or a rebase onto it. Undefined if git reports conflicts. */
 export function brought(repository: string, { way, head, branch }: Bring): string | undefined {
-  const clone = makeClone(repository, 'main');
+  const clone = makeClone(repository, 'main', '--no-checkout');
+  // git refuses to rebase where attributes give a clean checkout other ends of lines.
+  writeFileSync(join(clone, '.git/info/attributes'), '* -text -eol -ident\n');
   ok(REAL_GIT, ['checkout', '-q', '-B', 'work', head], clone);
   const args = way === 'merge' ? ['merge', '-q', '--no-edit', branch] : ['rebase', '-q', branch];
   return run(REAL_GIT, args, clone).exitCode === 0
@@ -104,9 +115,9 @@ export function mergeBase(repository: string, one: string, other: string): strin
   return ok(REAL_GIT, ['merge-base', one, other], repository).trim();
 }
 
-function makeClone(repository: string, branch: string): string {
+function makeClone(repository: string, branch: string, ...options: string[]): string {
   const clone = join(makeDirectory('clone'), 'clone');
-  ok(REAL_GIT, ['clone', '-q', '--shared', '-b', branch, repository, clone], repository);
+  ok(REAL_GIT, ['clone', '-q', '--shared', ...options, '-b', branch, repository, clone], repository);
   return clone;
 }
 
