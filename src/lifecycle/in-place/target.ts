@@ -3,7 +3,7 @@
  * byte. For the agent's beginning the uncommitted work is out of it; at the end new commits of the branch are in it. git
  * makes index and files of both in a directory of its own, so that agt writes all that is in the checkout by one plan.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/index-copy.ts';
 import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
@@ -125,15 +125,20 @@ export async function writtenFiles(
   const wanted = new Set(paths);
   const files = new Map<string, TreeEntry | undefined>(paths.map((path) => [path, undefined]));
   const regular = new Map<string, string>();
+  const top = Buffer.from(scratch.cwd).toString('latin1');
   for (const { path, mode, oid, flags } of parseIndex(index, oidLength).entries) {
-    if (!wanted.has(path) || (flags & SKIP_WORKTREE) !== 0) continue;
+    if (!wanted.has(path)) continue;
+    // Outside of a sparse checkout git has written such a file here, and writes it into the checkout.
+    const isLeftOut = (flags & SKIP_WORKTREE) !== 0 && !existsSync(Buffer.from(`${top}/${path}`, 'latin1'));
+    if (isLeftOut) continue;
     const octal = mode.toString(8);
     if (octal === LINK) files.set(path, { mode: octal, oid });
     else if (octal !== SUBMODULE) regular.set(path, octal);
   }
   if (regular.size === 0) return files;
   const input = Buffer.from([...regular.keys()].map((path) => `${path}\0`).join(''), 'latin1');
-  const listed = await gitBytes(scratch, ['checkout-index', '--temp', '-z', '--stdin'], { input });
+  const args = ['checkout-index', '--ignore-skip-worktree-bits', '--temp', '-z', '--stdin'];
+  const listed = await gitBytes(scratch, args, { input });
   const temporary = listed
     .toString('latin1')
     .split('\0')

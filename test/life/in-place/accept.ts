@@ -2,7 +2,7 @@
 import { isInProgress, isUnmerged, repositoriesIn } from '../checkout-facts.ts';
 import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
-import { changedPaths, overlap } from '../paths.ts';
+import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT, run } from '../programs.ts';
 import { chosen, cleanCheckout, commitOf, mergeBase, otherThanGits, squashed } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
@@ -184,7 +184,13 @@ function unaccept(life: InPlaceLife, stay: Stay, last: Last, accepted: string): 
   const before = life.look();
   const acceptedMain = life.git('rev-parse', 'main');
   const outcome = life.agt('session', 'unaccept', stay.id);
-  if (outcome.exitCode !== 0) throw new Error(`unaccept failed: ${outcome.stderr}`);
+  if (outcome.exitCode !== 0) {
+    report(differences(before, life.look()), 'a refused unaccept changed something');
+    const changed = changedPaths(life.root, acceptedMain, last.main);
+    if (!(/would be overwritten/.test(outcome.stderr) && overlap(changed, dirtyPaths(before))))
+      throw new Error(`unaccept failed: ${outcome.stderr}`);
+    return;
+  }
   life.counts.unaccepted++;
   const main = life.git('rev-parse', 'main');
   if (main !== last.main) throw new Error(`main is not back`);

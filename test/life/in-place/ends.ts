@@ -66,9 +66,8 @@ function replaced(life: InPlaceLife, stay: Stay, last: Last, output: string): vo
   const { landed: _, ...before } = stay;
   // What git ignores is the user's by now, as the first agent has left it.
   const start = new Map(stay.start);
-  const left = [...life.untracked().ignored].filter(
-    (path) => !stay.setAside.has(path) && !now.get(`file ${path}`)?.startsWith('directory'),
-  );
+  const isFile = (path: string) => /^(file|link)/.test(now.get(`file ${path}`) ?? '');
+  const left = [...life.untracked().ignored].filter((path) => !stay.setAside.has(path) && isFile(path));
   for (const path of left) start.set(`file ${path}`, now.get(`file ${path}`) as string);
   const ignored = new Set([...stay.ignored, ...left]);
   life.stay = { ...before, start, ignored, id: next, touched: new Set([...stay.touched, ...touched]) };

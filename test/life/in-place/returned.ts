@@ -124,14 +124,15 @@ function faultOfIgnored(key: string, { start, final, after, committed, tip, base
   return found === left ? undefined : 'an ignored file is neither as before nor as the agent left it';
 }
 
-/** A file of the agent that git ignores, directories above such files, and empty ones. */
+/** A file of the agent that git ignores, directories above such files and repositories, and empty ones. */
 function mayStay(key: string, { final, after, ignoredAtEnd }: End): boolean {
   const found = after.get(key) as string;
   const path = key.slice('file '.length);
   if (!found.startsWith('directory')) return found === final.get(key) && ignoredAtEnd.has(path);
   const below = (facts: Facts) => [...facts.keys()].filter((other) => other.startsWith(`${key}/`));
   const isFile = (facts: Facts) => (other: string) => !facts.get(other)?.startsWith('directory');
-  if (below(after).some(isFile(after))) return true;
+  if (below(after).some(isFile(after)) || [...after.keys()].some((one) => one.startsWith(`repo ${path}/`)))
+    return true;
   return below(final)
     .filter(isFile(final))
     .every((other) => ignoredAtEnd.has(other.slice('file '.length)));
@@ -170,7 +171,12 @@ function wantedFacts({ start, after, base, tip, root, clean }: End): Wanted {
     const keys = dirty.has(path) ? [] : [`file ${path}`];
     // A submodule that has another commit checked out stays so, and is no change of the index.
     // So does a file that the user has changed as main has.
-    const isSame = start.get(`file ${path}`) === clean.get(`file ${path}`);
+    // So is the index where main has deleted a file of which the user has made a directory.
+    const fileIn = (facts: Facts) => {
+      const text = facts.get(`file ${path}`);
+      return text?.startsWith('directory') ? undefined : text;
+    };
+    const isSame = fileIn(start) === fileIn(clean);
     if (!dirty.has(path) || isSame || isUnstagedSubmodule(start, path)) keys.push(`index 0 ${path}`);
     for (const key of keys) {
       const text = withFlags(key.startsWith('index') ? wanted.get(key) : undefined, clean.get(key));

@@ -93,6 +93,21 @@ test('new commits on the user branch: what was set aside comes back on top, or s
   expect(but.status).toBe(after.status.replace(' M a\n', ''));
 });
 
+test('a file marked skip-worktree follows the user branch, as git does it', () => {
+  const repository = makeRepository({ a: 'a\n', b: 'b\n' });
+  write(join(repository, 'a'), 'landed\n');
+  git(repository, 'commit', '-q', '-am', 'landed');
+  const landed = git(repository, 'rev-parse', 'HEAD');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  git(repository, 'update-index', '--skip-worktree', 'a');
+  begin(repository);
+  git(repository, 'update-ref', 'refs/heads/main', landed);
+  agtOk(repository, 'reject', 's1');
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('landed\n');
+  expect(git(repository, 'ls-files', '-v')).toBe('S a\nH b');
+  expect(git(repository, 'diff', 'HEAD')).toBe('');
+});
+
 test('the agent leaves a merge in progress, another branch, or a file in the place of a directory', () => {
   const repository = busyCheckout();
   const before = look(repository);
