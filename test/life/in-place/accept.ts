@@ -145,7 +145,7 @@ function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
   const isTrue =
     (/conflicts with/.test(output) && expected === undefined) ||
     (/nothing to accept/.test(output) && (expected === tree || work === undefined)) ||
-    (/ignored files of yours would be replaced/.test(output) && ignored.length > 0) ||
+    (/ignored files of yours would be replaced/.test(output) && (ignored.length > 0 || work === undefined)) ||
     repositoriesIn(stay.start).some((path) =>
       output.includes(`a repository of yours would be replaced (${path}`),
     ) ||
