@@ -3,8 +3,10 @@
  * that runs it. The commands themselves are in src/agtmode/commands.
  */
 import type { InferredOptionTypes, Options, PositionalOptions } from 'yargs';
+import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
 import { withProgress } from '../../process/progress.ts';
 import type { Context } from '../context.ts';
+import { json } from '../output/format.ts';
 
 export type OptionTable = Readonly<Record<string, Options>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
@@ -29,8 +31,24 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly takesRest?: true;
   /** The command of somebody else uses the terminal meanwhile, or agt prints all the time: no progress is shown. */
   readonly runsLong?: true;
-  /** Returns the exit code. */
-  readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<number>;
+  readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<Answer>;
+}
+
+/** The exit code of a command that has printed everything itself; or what is still to print. */
+export type Answer = number | Report;
+
+export interface Report {
+  /** For --json. */
+  readonly json?: unknown;
+  /** Otherwise. */
+  readonly text?: string | (() => Promise<string>) | undefined;
+  /** For standard error, at last. */
+  readonly notes?: string;
+  /** Of the parts that failed while the command went on with others. They decide on the exit code. */
+  readonly errors?: readonly unknown[];
+  readonly failed?: boolean;
+  /** To throw when everything is printed. */
+  readonly trouble?: unknown;
 }
 
 /** A declaration without the types of its arguments. */
@@ -62,19 +80,26 @@ export function isHelp(word: string): boolean {
   return ['help', '--help', '-h'].includes(word);
 }
 
-export const JSON_OPTION = { type: 'boolean', default: false, describe: 'print JSON' } as const;
+/** An option that is on or off. */
+/* @__NO_SIDE_EFFECTS__ */
+export function flag(describe: string) {
+  return { type: 'boolean', default: false, describe } as const;
+}
+
+/** An option with a value, or an argument. */
+/* @__NO_SIDE_EFFECTS__ */
+export function withValue(describe: string) {
+  return { type: 'string', describe } as const;
+}
+
+export const JSON_OPTION = flag('print JSON');
 export const WAIT_OPTION = {
   type: 'string',
   default: '10',
   describe: 'wait this many seconds if another agt is working on the session',
 } as const;
 
-export const DRY_RUN_OPTION = {
-  type: 'boolean',
-  alias: 'n',
-  default: false,
-  describe: 'show what would be done, and change nothing',
-} as const;
+export const DRY_RUN_OPTION = { ...flag('show what would be done, and change nothing'), alias: 'n' };
 
 export const FS_SNAPSHOTS_OPTION = {
   choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
@@ -83,12 +108,7 @@ export const FS_SNAPSHOTS_OPTION = {
 } as const;
 
 /** For commands that report what they did: `runCommand` keeps them quiet. */
-export const QUIET_OPTION = {
-  type: 'boolean',
-  alias: 'q',
-  default: false,
-  describe: 'print only warnings and errors',
-} as const;
+export const QUIET_OPTION = { ...flag('print only warnings and errors'), alias: 'q' };
 
 /** Runs a command. With --quiet it prints nothing on standard output, unless that is what --json asks for. */
 export function runCommand(
@@ -99,16 +119,31 @@ export function runCommand(
   const isQuiet =
     command.options?.['quiet'] === QUIET_OPTION && args['quiet'] === true && args['json'] !== true;
   const { out, err } = context;
-  const run = (clear = () => {}) => {
+  const run = async (clear = () => {}) => {
     const print = (write: (text: string) => void) => (text: string) => {
       clear();
       write(text);
     };
-    const quiet = isQuiet ? { out: () => undefined } : { out: print(out) };
-    return command.run(args as never, { ...context, err: print(err), ...quiet });
+    const streams = { out: isQuiet ? () => undefined : print(out), err: print(err) };
+    const answer = await command.run(args as never, { ...context, ...streams });
+    return typeof answer === 'number' ? answer : printReport(streams, answer, args['json'] === true);
   };
   if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
   return withProgress(err, context.env, run);
+}
+
+/** Returns the exit code. */
+async function printReport(
+  { out, err }: Pick<Context, 'out' | 'err'>,
+  { json: value, text = '', notes = '', errors = [], failed = false, trouble }: Report,
+  asJson: boolean,
+): Promise<number> {
+  if (asJson) out(json(value));
+  else out(typeof text === 'string' ? text : await text());
+  err(notes);
+  for (const error of errors) err(formatError(error, false));
+  if (trouble !== undefined) throw trouble;
+  return failed ? EXIT.failed : worstExitCode(errors.map(exitCodeFor));
 }
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */

@@ -9,14 +9,21 @@ import { retryWhileBusy } from '../../session/retry.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../workspace/capture-session.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
+import {
+  DRY_RUN_OPTION,
+  defineCommand,
+  flag,
+  JSON_OPTION,
+  QUIET_OPTION,
+  withValue,
+} from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../command-line/session-command.ts';
 import type { Context } from '../context.ts';
-import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
+import { autocommitJson, printAutocommit, reportAutocommit } from '../output/autocommit.ts';
 import { errorJson, json } from '../output/format.ts';
 import { sweepFirst } from '../sweeping.ts';
-import { saysOff } from '../switched-off.ts';
+import { whyOff } from '../switched-off.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit [id]',
@@ -31,27 +38,17 @@ export const autocommit = defineCommand({
   positionals: { id: SESSION_ARGUMENT },
   options: {
     session: SESSION_OPTION,
-    all: { type: 'boolean', default: false, describe: 'autocommit every active session (for cron)' },
-    label: { type: 'string', describe: 'name the snapshot; the label becomes the commit subject' },
-    'if-changed': {
-      type: 'boolean',
-      default: false,
-      describe: 'if nothing but the label is new, add no snapshot',
-    },
+    all: flag('autocommit every active session (for cron)'),
+    label: withValue('name the snapshot; the label becomes the commit subject'),
+    'if-changed': flag('if nothing but the label is new, add no snapshot'),
     keep: {
       type: 'string',
       array: true,
       describe: 'keep this commit reachable from the snapshot, such as a stash before it is dropped',
     },
-    tool: { type: 'string', describe: 'store the name of the tool call that made the changes' },
-    siblings: {
-      type: 'string',
-      describe: 'scan only these folders, separated by commas: sandbox,xdg,config',
-    },
-    timestamp: {
-      type: 'string',
-      describe: 'reread every file that was modified at this Unix time or later',
-    },
+    tool: withValue('store the name of the tool call that made the changes'),
+    siblings: withValue('scan only these folders, separated by commas: sandbox,xdg,config'),
+    timestamp: withValue('reread every file that was modified at this Unix time or later'),
     wait: {
       type: 'string',
       default: '0',
@@ -68,7 +65,8 @@ export const autocommit = defineCommand({
   ],
   run: async (args, context) => {
     const repository = await context.repository();
-    if (await saysOff(context, args.json ? json(args.all ? [] : null) : undefined)) return EXIT.done;
+    const off = await whyOff(context);
+    if (off !== undefined) return { json: args.all ? [] : null, text: off };
     const given = givenSession(args);
     if (args.label === '') throw usageError('--label is empty', 'give a name, or leave the option out');
     if (args.all && given !== undefined) throw usageError(`give --all or the session "${given}", not both`);
@@ -80,9 +78,7 @@ export const autocommit = defineCommand({
     if (args.all) return autocommitAll(context, repository, capture, args.json);
     const record = findSession(repository, given, context.cwd);
     const result = await capture(record);
-    if (args.json) context.out(json(autocommitJson(record, result)));
-    else printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges: args['dry-run'] });
-    return exitCodeOf(result);
+    return reportAutocommit(context, record, result, args);
   },
 });
 

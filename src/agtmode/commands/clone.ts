@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
 import { EXIT } from '../../errors.ts';
 import { cloneRepository } from '../../repository/clone.ts';
-import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { defineCommand, JSON_OPTION, withValue } from '../command-line/command.ts';
 import { json } from '../output/format.ts';
 
 export const clone = defineCommand({
@@ -17,10 +17,10 @@ export const clone = defineCommand({
     url: { type: 'string', demandOption: true, describe: 'repository to clone, as for git clone' },
   },
   options: {
-    path: { type: 'string', describe: 'create them in this directory (default: the current directory)' },
+    path: withValue('create them in this directory (default: the current directory)'),
     branch: { type: 'string', alias: 'b', describe: 'check out this branch, not the default branch' },
-    depth: { type: 'string', describe: 'fetch only this many commits (see git-clone)' },
-    filter: { type: 'string', describe: 'make a partial clone, such as blob:none (see git-clone)' },
+    depth: withValue('fetch only this many commits (see git-clone)'),
+    filter: withValue('make a partial clone, such as blob:none (see git-clone)'),
     json: JSON_OPTION,
   },
   examples: [

@@ -16,7 +16,7 @@ import type { Finding as ProviderFinding } from '../../providers/provider.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
@@ -36,7 +36,7 @@ export const doctor = defineCommand({
     'or deleted, locks and temporary files of dead processes. Files that are in no snapshot are never deleted. Exit ' +
     'with 1 if a problem remains; notes are no problems.',
   options: {
-    fix: { type: 'boolean', default: false, describe: 'fix problems that need no decision' },
+    fix: flag('fix problems that need no decision'),
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },

@@ -4,8 +4,8 @@ import { readChain } from '../../maintenance/retention/chain.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
-import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
-import { givenSession, SESSION_OPTION } from '../command-line/session-argument.ts';
+import { defineCommand, flag, JSON_OPTION, withValue } from '../command-line/command.ts';
+import { givenSession, SESSION_OPTION } from '../command-line/session-command.ts';
 import { printFolders } from '../output/folders.ts';
 import { json, plural, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
@@ -17,14 +17,10 @@ export const du = defineCommand({
   description:
     'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +
     'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
-  positionals: { id: { type: 'string', describe: 'session id (default: all sessions)' } },
+  positionals: { id: withValue('session id (default: all sessions)') },
   options: {
     session: SESSION_OPTION,
-    folders: {
-      type: 'boolean',
-      default: false,
-      describe: 'show all folders that have snapshots without a session (see: agt snapshot)',
-    },
+    folders: flag('show all folders that have snapshots without a session (see: agt snapshot)'),
     json: JSON_OPTION,
   },
   examples: [['agt du', 'show every session, and the free disk space']],

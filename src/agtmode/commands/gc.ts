@@ -11,7 +11,14 @@ import {
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/retry.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../command-line/command.ts';
+import {
+  DRY_RUN_OPTION,
+  defineCommand,
+  flag,
+  JSON_OPTION,
+  QUIET_OPTION,
+  withValue,
+} from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { gcFolders } from '../gc-folders.ts';
 import { errorJson, json, plural } from '../output/format.ts';
@@ -29,19 +36,14 @@ export const gc = defineCommand({
     'agt.snapshotRetention, but for the last one and those that a person labelled. Then delete unreachable objects that are old enough, and combine ' +
     'small packs.',
   options: {
-    thin: { type: 'boolean', default: false, describe: 'thin out the snapshots of active sessions as well' },
-    prune: {
-      type: 'string',
-      describe:
-        'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
-    },
-    folders: {
-      type: 'boolean',
-      default: false,
-      describe:
-        'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
-    },
-    daily: { type: 'boolean', default: false, describe: 'with --folders: do nothing if that was done today' },
+    thin: flag('thin out the snapshots of active sessions as well'),
+    prune: withValue(
+      'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
+    ),
+    folders: flag(
+      'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
+    ),
+    daily: flag('with --folders: do nothing if that was done today'),
     'dry-run': DRY_RUN_OPTION,
     quiet: QUIET_OPTION,
     json: JSON_OPTION,

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command-line/command.ts';
+import { defineCommand, withValue } from '../command-line/command.ts';
 import { answerHook } from '../hooks/answer.ts';
 
 export const hook = defineCommand({
@@ -12,7 +12,7 @@ export const hook = defineCommand({
     'agt snapshots, agt restore SNAPSHOT, agt status, agt list, agt accept and agt reject are answered without the model. Variables that begin with AGT_ or GIT_ ' +
     'count for nothing. Whatever fails, the exit code is 0 and the agent goes on; agt status shows the reason. ' +
     'agt.hooks=false switches it off.',
-  positionals: { tool: { type: 'string', describe: 'name of the agent, such as claude-code' } },
+  positionals: { tool: withValue('name of the agent, such as claude-code') },
   examples: [['agt hook claude-code', 'as a command of a hook in the settings of Claude Code']],
   run: ({ tool = '' }) => answerHook([tool]),
 });

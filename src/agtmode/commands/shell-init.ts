@@ -1,13 +1,10 @@
 import { basename } from 'node:path';
 import { EXIT, usageError } from '../../errors.ts';
-import { defineCommand } from '../command-line/command.ts';
+import { defineCommand, withValue } from '../command-line/command.ts';
 import { completionScript, initScript, SHELLS, type Shell } from '../command-line/shell-scripts.ts';
 import type { Context } from '../context.ts';
 
-const SHELL_ARGUMENT = {
-  type: 'string',
-  describe: 'bash, zsh or fish (default: the one of $SHELL)',
-} as const;
+const SHELL_ARGUMENT = withValue('bash, zsh or fish (default: the one of $SHELL)');
 
 export const shellInit = defineCommand({
   usage: 'shell-init [shell]',

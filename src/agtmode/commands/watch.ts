@@ -2,13 +2,13 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { answerQuestions } from '../../triggers/watch/questions.ts';
 import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
-import { defineCommand } from '../command-line/command.ts';
+import { defineCommand, flag } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
 import { answerFront, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { errorJson } from '../output/format.ts';
-import { saysOff } from '../switched-off.ts';
+import { whyOff } from '../switched-off.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
@@ -36,7 +36,7 @@ export const watch = defineCommand({
       describe:
         'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
     },
-    json: { type: 'boolean', default: false, describe: 'print one JSON object per line' },
+    json: flag('print one JSON object per line'),
   },
   runsLong: true,
   examples: [
@@ -48,7 +48,11 @@ export const watch = defineCommand({
     const intervalMs = parseDuration('interval', args.interval);
     if (intervalMs < SHORTEST_INTERVAL_MS) throw usageError('--interval is at least 0.1 seconds');
     const repository = await context.repository();
-    if (await saysOff(context, args.json ? '' : undefined)) return EXIT.done;
+    const off = await whyOff(context);
+    if (off !== undefined) {
+      if (!args.json) context.out(off);
+      return EXIT.done;
+    }
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
     const watcher = new SessionWatcher(repository, {
       ids: ids.length === 0 ? undefined : ids,

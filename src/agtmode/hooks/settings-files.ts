@@ -1,4 +1,5 @@
 /** The settings files of agents that `agt hooks` works on. */
+
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
@@ -9,6 +10,7 @@ import type { Integration } from '../../integrations/integration.ts';
 import { stateDirectory } from '../../integrations/state-directory.ts';
 import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
 import { ownCommand, packed } from '../../process/invocation.ts';
+import { flag } from '../command-line/command.ts';
 import { didYouMean } from '../command-line/similar.ts';
 import type { Context } from '../context.ts';
 
@@ -18,11 +20,7 @@ export const TOOLS_ARGUMENT = {
   describe: `agents: ${INTEGRATIONS.map(({ name }) => name).join(', ')}`,
 } as const;
 
-export const PROJECT_OPTION = {
-  type: 'boolean',
-  default: false,
-  describe: 'use the settings of the project here, not your own',
-} as const;
+export const PROJECT_OPTION = flag('use the settings of the project here, not your own');
 
 export interface ToolArguments {
   readonly tools: readonly string[] | undefined;

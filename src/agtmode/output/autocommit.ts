@@ -2,6 +2,7 @@
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
 import { printNotCaptured } from './session.ts';
@@ -34,6 +35,18 @@ export function printAutocommit(
   const paths = plural(changes.length, 'path');
   if (outcome === 'would-commit') context.out(`${id}: would capture ${paths}\n`);
   else context.out(`${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`);
+}
+
+/** For a command that has captured one session. */
+export function reportAutocommit(
+  context: Context,
+  record: SessionRecord,
+  result: CaptureResult,
+  args: { readonly json: boolean; readonly 'dry-run'?: boolean },
+): Report {
+  const listChanges = args['dry-run'] === true;
+  if (!args.json) printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges });
+  return { json: autocommitJson(record, result), failed: result.failed.length > 0 };
 }
 
 export function printProblems(

@@ -6,20 +6,21 @@ import { agtInFolder, commandToMove, commandToRestore } from '../../session/advi
 import { isAttached, readRecord, type SessionRecord } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
+import type { SessionHere } from '../session-here.ts';
 import { shortOid } from './format.ts';
 
 /** Runs an operation on a session. */
-export async function interruptible<T>(
+export async function interruptible<T, R extends readonly unknown[]>(
   context: Context,
-  repository: Repository,
-  { session_id: id }: SessionRecord,
-  action: () => Promise<T>,
+  { repository, record }: SessionHere,
+  operation: (repository: Repository, record: SessionRecord, ...request: R) => Promise<T>,
+  ...request: R
 ): Promise<T> {
   const say = () => {
-    const record = readRecord(repository, id);
-    if (record !== undefined) context.err(formatError(describe(record), false));
+    const present = readRecord(repository, record.session_id);
+    if (present !== undefined) context.err(formatError(describe(present), false));
   };
-  const result = await sayWhenInterrupted(say, action);
+  const result = await sayWhenInterrupted(say, () => operation(repository, record, ...request));
   context.completed?.();
   return result;
 }

@@ -9,23 +9,18 @@ import type { SyncResult } from '../../landing/sync.ts';
 import type { UnacceptResult } from '../../landing/unaccept.ts';
 import type { RemovalPlan } from '../../lifecycle/remove.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { json, plural, shortOid, showPath } from './format.ts';
-
-interface OutputOptions {
-  readonly 'dry-run': boolean;
-  readonly json: boolean;
-}
+import { plural, shortOid, showPath } from './format.ts';
 
 /** Paths that a text lists; JSON has all. */
 const LISTED = 20;
 
-export function printAccept(context: Context, result: AcceptResult, options: OutputOptions): void {
-  for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
-  context.out(options.json ? json(acceptJson(result, options)) : describeAccept(result));
+export function reportAccept(result: AcceptResult, dryRun: boolean): Report {
+  return { json: acceptJson(result, dryRun), text: describeAccept(result) };
 }
 
-function acceptJson(result: AcceptResult, options: OutputOptions) {
+function acceptJson(result: AcceptResult, dryRun: boolean) {
   const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
   return {
     session_id: record.session_id,
@@ -40,7 +35,7 @@ function acceptJson(result: AcceptResult, options: OutputOptions) {
     worktree: worktree ?? null,
     kept,
     warnings,
-    dry_run: options['dry-run'],
+    dry_run: dryRun,
   };
 }
 
@@ -109,34 +104,27 @@ function text(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-export function printUnaccept(context: Context, result: UnacceptResult, options: OutputOptions): void {
+export function reportUnaccept(result: UnacceptResult, dryRun: boolean): Report {
   const { record, onto, commit, tip, worktree, changes, restored } = result;
   const { session_id: id } = record;
-  if (options.json) {
-    context.out(
-      json({
-        session_id: id,
-        state: record.state,
-        onto: shortBranch(onto),
-        undone: commit,
-        commit: tip,
-        files: changes.map(fileJson),
-        worktree: worktree ?? null,
-        sandbox_restored: restored,
-        dry_run: options['dry-run'],
-      }),
-    );
-    return;
-  }
-  const would = options['dry-run'] ? 'would take back' : 'took back';
+  const report = {
+    session_id: id,
+    state: record.state,
+    onto: shortBranch(onto),
+    undone: commit,
+    commit: tip,
+    files: changes.map(fileJson),
+    worktree: worktree ?? null,
+    sandbox_restored: restored,
+    dry_run: dryRun,
+  };
+  const [took, is, isBack] = dryRun ? ['would take', 'would go', 'would be'] : ['took', 'is', 'is'];
   const lines = [
-    `${would} the acceptance of ${id}: ${summaryOf(changes)}`,
-    `branch   ${shortBranch(onto)} ${options['dry-run'] ? 'would go' : 'is'} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
-    ...(restored
-      ? [`session  ${id} ${options['dry-run'] ? 'would be' : 'is'} back in ${record.sandbox}`]
-      : []),
+    `${took} back the acceptance of ${id}: ${summaryOf(changes)}`,
+    `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
+    ...(restored ? [`session  ${id} ${isBack} back in ${record.sandbox}`] : []),
   ];
-  context.out(text(lines));
+  return { json: report, text: text(lines) };
 }
 
 interface Rejected {
@@ -145,75 +133,67 @@ interface Rejected {
   readonly reason: string | undefined;
 }
 
-export function printReject(
-  context: Context,
+export function reportReject(
   { session_id: id, work_branch, branch }: SessionRecord,
   { plan, ignored, reason }: Rejected,
-  options: OutputOptions,
-): void {
-  const dryRun = options['dry-run'];
-  if (options.json) {
-    context.out(
-      json({
-        session_id: id,
-        state: dryRun ? plan.record.state : 'rejected',
-        reason: reason ?? null,
-        folder: plan.folder ?? null,
-        ignored,
-        dry_run: dryRun,
-      }),
-    );
-    return;
-  }
+  dryRun: boolean,
+): Report {
+  const report = {
+    session_id: id,
+    state: dryRun ? plan.record.state : 'rejected',
+    reason: reason ?? null,
+    folder: plan.folder ?? null,
+    ignored,
+    dry_run: dryRun,
+  };
+  const verb = (past: string, future: string) => (dryRun ? `would ${future}` : past);
   const lines = [
-    `${dryRun ? 'would reject' : 'rejected'} ${id}`,
-    ...(plan.folder === undefined ? [] : [`${dryRun ? 'would remove' : 'removed'}  ${plan.folder}`]),
-    `${dryRun ? 'would delete' : 'deleted'}  branch ${shortBranch(work_branch)}`,
-    `${dryRun ? 'would keep' : 'kept'}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
+    `${verb('rejected', 'reject')} ${id}`,
+    ...(plan.folder === undefined ? [] : [`${verb('removed', 'remove')}  ${plan.folder}`]),
+    `${verb('deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
+    `${verb('kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
     ...(ignored.length > 0 ? [`no snapshot has ${listOf(ignored)}, because of .agtignore`] : []),
   ];
-  context.out(text(lines));
+  return { json: report, text: text(lines) };
 }
 
-export function printSync(context: Context, result: SyncResult, options: OutputOptions): void {
+export function reportSync(
+  context: Context,
+  result: SyncResult,
+  { json, 'dry-run': dryRun }: { readonly json: boolean; readonly 'dry-run': boolean },
+): Report {
   const { record, branch, commits, head, conflicts, operation } = result;
-  const { session_id: id, sandbox } = record;
-  if (options.json) {
-    context.out(
-      json({
-        session_id: id,
-        branch,
-        commits,
-        head_commit: head,
-        operation,
-        conflicts,
-        dry_run: options['dry-run'],
-      }),
-    );
-    return;
-  }
-  if (commits === 0) {
-    context.out(`${id} has all commits of ${branch}\n`);
-    return;
-  }
+  const isBlocked = commits > 0 && conflicts.length > 0;
+  if (isBlocked && !json) context.err(describeConflicts(result, dryRun));
+  const report = {
+    session_id: record.session_id,
+    branch,
+    commits,
+    head_commit: head,
+    operation,
+    conflicts,
+    dry_run: dryRun,
+  };
+  const text = isBlocked ? '' : describeSync(result, dryRun);
+  return { json: report, text, failed: conflicts.length > 0 };
+}
+
+function describeSync({ record, branch, commits, head, operation }: SyncResult, dryRun: boolean): string {
+  const { session_id: id } = record;
+  if (commits === 0) return `${id} has all commits of ${branch}\n`;
   const count = `${plural(commits, 'commit')} of ${branch}`;
-  if (options['dry-run']) {
-    if (conflicts.length > 0) {
-      const files = `${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`;
-      context.err(`error: ${branch} would conflict with ${id} in ${files}\n`);
-    } else context.out(`would ${operation} ${count} into ${id}\n`);
-    return;
-  }
-  if (conflicts.length === 0) {
-    context.out(`${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`);
-    return;
-  }
+  if (dryRun) return `would ${operation} ${count} into ${id}\n`;
+  return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
+}
+
+function describeConflicts({ record, branch, conflicts, operation }: SyncResult, dryRun: boolean): string {
+  const { session_id: id, sandbox } = record;
+  const files = `${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`;
+  if (dryRun) return `error: ${branch} would conflict with ${id} in ${files}\n`;
   const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
-  context.err(
-    text([
-      `error: ${branch} conflicts with ${id} in ${plural(conflicts.length, 'file')}: ${listOf(conflicts)}`,
-      `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
-      `hint: or go back: agt undo ${id}`,
-    ]),
-  );
+  return text([
+    `error: ${branch} conflicts with ${id} in ${files}`,
+    `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
+    `hint: or go back: agt undo ${id}`,
+  ]);
 }

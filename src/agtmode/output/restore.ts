@@ -5,6 +5,7 @@ import { commandToCompare, commandToRestore } from '../../session/advised-comman
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance, Position } from '../../timetravel/restore/undo.ts';
+import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { age, json, plural, shortOid, showPath } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
@@ -106,17 +107,13 @@ function positionJson({ snapshot, step, of, turn }: Position) {
   };
 }
 
-export function printRestorePreview(context: Context, preview: Preview, asJson: boolean): void {
-  const { record, snapshot, paths } = preview;
-  const id = record.session_id;
-  if (asJson) {
-    const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
-    context.out(json({ session_id: id, snapshot: snapshot.commit, changes, dry_run: true }));
-    return;
-  }
-  for (const { kind, path } of paths) context.out(`${kind} ${showPath(path)}\n`);
+export function reportPreview({ record, snapshot, paths }: Preview): Report {
+  const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
+  const lines = paths.map(({ kind, path }) => `${kind} ${showPath(path)}\n`);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
-  context.out(`${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}\n`);
+  lines.push(`${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}\n`);
+  const found = { session_id: record.session_id, snapshot: snapshot.commit, changes, dry_run: true };
+  return { json: found, text: lines.join('') };
 }

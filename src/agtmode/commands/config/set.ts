@@ -2,7 +2,7 @@ import type { SettingName } from '../../../config/keys.ts';
 import { toSettings } from '../../../config/settings.ts';
 import { writeSetting } from '../../../config/write-setting.ts';
 import { EXIT, usageError } from '../../../errors.ts';
-import { defineCommand } from '../../command-line/command.ts';
+import { defineCommand, flag } from '../../command-line/command.ts';
 import { requireKey } from './require-key.ts';
 import { settingsFile } from './settings-file.ts';
 
@@ -15,7 +15,7 @@ export const configSet = defineCommand({
     value: { type: 'string', demandOption: true, describe: 'new value' },
   },
   options: {
-    global: { type: 'boolean', default: false, describe: 'write to ~/.agtconfig, for all repositories' },
+    global: flag('write to ~/.agtconfig, for all repositories'),
   },
   examples: [
     ['agt config set agt.maxFileSize 2g', 'change the limit for this repository'],

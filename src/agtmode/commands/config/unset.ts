@@ -1,6 +1,6 @@
 import { unsetSetting } from '../../../config/write-setting.ts';
 import { EXIT } from '../../../errors.ts';
-import { defineCommand } from '../../command-line/command.ts';
+import { defineCommand, flag } from '../../command-line/command.ts';
 import { requireKey } from './require-key.ts';
 import { settingsFile } from './settings-file.ts';
 
@@ -12,7 +12,7 @@ export const configUnset = defineCommand({
     key: { type: 'string', demandOption: true, describe: 'name of the setting, such as agt.maxFileSize' },
   },
   options: {
-    global: { type: 'boolean', default: false, describe: 'remove it from ~/.agtconfig' },
+    global: flag('remove it from ~/.agtconfig'),
   },
   examples: [
     ['agt config unset agt.maxFileSize', 'go back to the limit of ~/.agtconfig, or to the default'],

@@ -4,7 +4,7 @@ import { hookCommand } from '../../../integrations/install/settings.ts';
 import { grantTrust } from '../../../integrations/install/trust.ts';
 import type { Integration } from '../../../integrations/integration.ts';
 import { askYesOrNo } from '../../ask.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { hooksCommand, writeHooksFront } from '../../front/write-front.ts';
 import {
@@ -29,13 +29,9 @@ export const hooksInstall = defineCommand({
     'not installed, and name them. Codex runs only hooks that you trust: agt asks, and stores your answer as Codex does.',
   positionals: { tools: TOOLS_ARGUMENT },
   options: {
-    all: { type: 'boolean', default: false, describe: 'every agent that is installed' },
+    all: flag('every agent that is installed'),
     project: PROJECT_OPTION,
-    worktrees: {
-      type: 'boolean',
-      default: false,
-      describe: 'the worktrees that the agent makes become sessions (claude-code)',
-    },
+    worktrees: flag('the worktrees that the agent makes become sessions (claude-code)'),
     trust: {
       type: 'boolean',
       describe: 'codex: trust the hooks without asking (--no-trust: leave that to /hooks of Codex)',

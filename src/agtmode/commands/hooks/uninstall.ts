@@ -2,7 +2,7 @@ import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.t
 import { findHooks, type HooksFile, uninstallHooks } from '../../../integrations/install/install.ts';
 import { revokeTrust } from '../../../integrations/install/trust.ts';
 import type { Integration } from '../../../integrations/integration.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import {
   chosenTools,
@@ -22,7 +22,7 @@ export const hooksUninstall = defineCommand({
     'install. Otherwise remove only the hooks of agt. Snapshots stay.',
   positionals: { tools: TOOLS_ARGUMENT },
   options: {
-    all: { type: 'boolean', default: false, describe: 'every agent' },
+    all: flag('every agent'),
     project: PROJECT_OPTION,
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,

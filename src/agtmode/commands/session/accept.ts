@@ -1,24 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UNTRACKED } from '../../../config/values.ts';
-import { AgtError, EXIT, systemReason, usageError } from '../../../errors.ts';
+import { AgtError, systemReason, usageError } from '../../../errors.ts';
 import { acceptSession } from '../../../landing/accept.ts';
 import type { UntrackedFile } from '../../../landing/accept-request.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { ask } from '../../ask.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, WAIT_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, flag, JSON_OPTION, WAIT_OPTION, withValue } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { fileSize, showPath, table } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { printAccept } from '../../output/landing.ts';
+import { reportAccept } from '../../output/landing.ts';
 
 /** May be given more than once, one value each. */
 const MANY = { type: 'string', array: true, nargs: 1 } as const;
 
-export const sessionAccept = defineCommand({
-  usage: 'session accept [id]',
+export const sessionAccept = defineSessionCommand({
+  name: 'session accept',
   group: 'sessions',
   summary: 'bring the work of a session onto your branch, and end the session',
   description:
@@ -26,15 +25,13 @@ export const sessionAccept = defineCommand({
     'you. The worktree that has the branch checked out follows; your own uncommitted files in it stay as they are. If ' +
     'one of those overlaps with the change, or the merge has conflicts, name the files and change nothing. Then delete ' +
     'the sandbox and the work branch; the snapshots stay, and agt session unaccept takes everything back.',
-  positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
     message: { ...MANY, alias: 'm', describe: 'message of the commit; again: one more paragraph' },
     file: { type: 'string', alias: 'F', describe: 'read the message from a file; - is standard input' },
-    summary: { type: 'string', describe: 'text for {summary} in agt.commitTemplate' },
-    edit: { type: 'boolean', alias: 'e', default: false, describe: 'edit the message first' },
-    onto: { type: 'string', describe: 'the branch that takes the work (default: the user branch)' },
-    'keep-commits': { type: 'boolean', default: false, describe: "merge the agent's own commits" },
+    summary: withValue('text for {summary} in agt.commitTemplate'),
+    edit: { ...flag('edit the message first'), alias: 'e' },
+    onto: withValue('the branch that takes the work (default: the user branch)'),
+    'keep-commits': flag("merge the agent's own commits"),
     commits: {
       ...MANY,
       describe: 'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls',
@@ -44,18 +41,14 @@ export const sessionAccept = defineCommand({
       describe: 'take only changes of paths that match a glob; *.md matches in every directory',
     },
     exclude: { ...MANY, describe: 'leave out changes of paths that match a glob' },
-    'committed-only': { type: 'boolean', default: false, describe: 'leave out uncommitted files' },
+    'committed-only': flag('leave out uncommitted files'),
     untracked: {
       type: 'string',
       choices: UNTRACKED,
       describe: 'what to do with untracked files (default: agt.untracked)',
     },
-    'with-failed': {
-      type: 'boolean',
-      default: false,
-      describe: 'take also changes by tool calls that failed',
-    },
-    keep: { type: 'boolean', default: false, describe: 'let the session go on' },
+    'with-failed': flag('take also changes by tool calls that failed'),
+    keep: flag('let the session go on'),
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
     wait: WAIT_OPTION,
     'dry-run': DRY_RUN_OPTION,
@@ -66,13 +59,14 @@ export const sessionAccept = defineCommand({
     ['agt accept fix-login -m "Fix the login" --exclude "docs/**"', 'with your message, without some files'],
     ['agt accept fix-login --dry-run', 'show what would change'],
   ],
-  run: async (args, context) => {
+  check: (args, context) => {
     refuseContradictions(args);
     const text = messageText(args.message, args.file, context.cwd);
     if (text !== undefined && text.trim() === '' && !args.edit)
       throw usageError('the message is empty', 'write one, or leave out -m and -F');
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+    return text;
+  },
+  run: async (args, context, session, text) => {
     const request = {
       text,
       summary: args.summary,
@@ -92,12 +86,9 @@ export const sessionAccept = defineCommand({
       dryRun: args['dry-run'],
       now: context.now(),
     };
-    const result = await interruptible(context, repository, record, () =>
-      acceptSession(repository, record, request),
-    );
-    printAccept(context, result, args);
-    if (result.trouble !== undefined) throw result.trouble;
-    return EXIT.done;
+    const result = await interruptible(context, session, acceptSession, request);
+    for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
+    return { ...reportAccept(result, args['dry-run']), trouble: result.trouble };
   },
 });
 

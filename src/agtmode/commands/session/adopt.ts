@@ -1,12 +1,11 @@
 import { sep } from 'node:path';
-import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { adoptSession } from '../../../lifecycle/adopt.ts';
 import { checkId, type SessionId } from '../../../session/id.ts';
 import { listUpstreamRecords } from '../../../session/upstream-record.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { json } from '../../output/format.ts';
 import { printNewSession, printNotCaptured, recordJson } from '../../output/session.ts';
 
 export const sessionAdopt = defineCommand({
@@ -25,10 +24,9 @@ export const sessionAdopt = defineCommand({
     const given = givenSession(args);
     const id = given === undefined ? await sessionHere(context) : checkId(given);
     const { record, commit, failed } = await adoptSession(repository, id, context.now());
-    if (args.json) context.out(json({ ...recordJson(record), commit: commit ?? null, failed }));
-    else await printNewSession(context, record, false);
+    if (!args.json) await printNewSession(context, record, false);
     printNotCaptured(context, record, failed);
-    return failed.length > 0 ? EXIT.failed : EXIT.done;
+    return { json: { ...recordJson(record), commit: commit ?? null, failed }, failed: failed.length > 0 };
   },
 });
 

@@ -2,8 +2,8 @@ import { usageError } from '../../../errors.ts';
 import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
-import { defineCommand, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import { givenSession, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { defineCommand, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
+import { givenSession, SESSION_OPTION } from '../../command-line/session-command.ts';
 import { sessionHere } from '../../session-here.ts';
 
 export const sessionCat = defineCommand({
@@ -16,7 +16,7 @@ export const sessionCat = defineCommand({
     'session. Inside a session folder, leave out <id>.',
   positionals: {
     id: { type: 'string', demandOption: true, describe: 'session id (not needed inside a session folder)' },
-    file: { type: 'string', describe: '<snapshot>:<path>' },
+    file: withValue('<snapshot>:<path>'),
   },
   options: { session: SESSION_OPTION },
   examples: [

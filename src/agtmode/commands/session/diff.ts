@@ -15,9 +15,9 @@ import {
   pathInSession,
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
-import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { defineCommand, flag, JSON_OPTION, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import { SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { json, showPath } from '../../output/format.ts';
 import { fileStatus } from '../../output/vocabulary.ts';
@@ -38,28 +38,17 @@ export const sessionDiff = defineCommand({
     'session stays as it is.',
   positionals: {
     id: SESSION_ARGUMENT,
-    a: {
-      type: 'string',
-      describe: `snapshot: ${SNAPSHOT_FORMS}`,
-    },
-    b: { type: 'string', describe: 'snapshot to compare with <a>' },
+    a: withValue(`snapshot: ${SNAPSHOT_FORMS}`),
+    b: withValue('snapshot to compare with <a>'),
   },
   options: {
     session: SESSION_OPTION,
-    base: {
-      type: 'boolean',
-      default: false,
-      describe: 'compare the sandbox as it is with the commit where it left the user branch',
-    },
-    with: { type: 'string', describe: 'compare with this other session' },
-    stat: { type: 'boolean', default: false, describe: 'show the number of changed lines of each file' },
-    'name-status': {
-      type: 'boolean',
-      default: false,
-      describe: 'show only names, and whether a file was added, changed or deleted',
-    },
-    'name-only': { type: 'boolean', default: false, describe: 'show only names' },
-    'exit-code': { type: 'boolean', default: false, describe: 'exit with 1 if there are differences' },
+    base: flag('compare the sandbox as it is with the commit where it left the user branch'),
+    with: withValue('compare with this other session'),
+    stat: flag('show the number of changed lines of each file'),
+    'name-status': flag('show only names, and whether a file was added, changed or deleted'),
+    'name-only': flag('show only names'),
+    'exit-code': flag('exit with 1 if there are differences'),
     json: JSON_OPTION,
   },
   examples: [

@@ -1,19 +1,14 @@
-import { EXIT } from '../../../errors.ts';
 import { shellQuote } from '../../../git/run/trace.ts';
 import type { EnvironmentChanges } from '../../../running/environment.ts';
-import { findSession } from '../../../session/find-session.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
-import { json } from '../../output/format.ts';
+import { JSON_OPTION } from '../../command-line/command.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { changesFor, PROFILE_OPTION, requireRunnable } from '../../running.ts';
 
-export const sessionEnv = defineCommand({
-  usage: 'session env [id]',
+export const sessionEnv = defineSessionCommand({
+  name: 'session env',
   group: 'sessions',
   summary: 'print the environment of agt session run, for eval in a shell',
-  positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
     profile: PROFILE_OPTION,
     shell: {
       choices: ['sh', 'fish'],
@@ -23,13 +18,10 @@ export const sessionEnv = defineCommand({
     json: JSON_OPTION,
   },
   examples: [['eval "$(agt session env fix-login)"', 'work in this shell as agt session run would']],
-  run: async (args, context) => {
-    const record = findSession(await context.repository(), givenSession(args), context.cwd);
+  run: async (args, context, { record }) => {
     await requireRunnable(context, record);
     const changes = await changesFor(context, record, args.profile);
-    if (args.json) context.out(json(changes));
-    else context.out(args.shell === 'fish' ? fishText(changes) : shText(changes));
-    return EXIT.done;
+    return { json: changes, text: args.shell === 'fish' ? fishText(changes) : shText(changes) };
   },
 });
 

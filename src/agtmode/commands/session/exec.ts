@@ -2,10 +2,9 @@ import { formatError } from '../../../errors.ts';
 import { endAs } from '../../../running/command.ts';
 import { execTool } from '../../../running/exec.ts';
 import { isReadOnly } from '../../../running/record-call.ts';
-import { findSession } from '../../../session/find-session.ts';
-import { defineCommand } from '../../command-line/command.ts';
+import { defineCommand, flag } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { SESSION_ARGUMENT, SESSION_OPTION, sessionInRepository } from '../../command-line/session-command.ts';
 import { printProblems } from '../../output/autocommit.ts';
 import {
   commandArgument,
@@ -34,7 +33,7 @@ export const sessionExec = defineCommand({
   options: {
     session: SESSION_OPTION,
     ...TOOL_OPTIONS,
-    'if-changed': { type: 'boolean', default: false, describe: 'record the call only if files have changed' },
+    'if-changed': flag('record the call only if files have changed'),
     profile: PROFILE_OPTION,
     'if-repo': IF_REPO_OPTION,
   },
@@ -51,8 +50,7 @@ export const sessionExec = defineCommand({
     const waitMs = parseDuration('wait', args.wait);
     if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
       return runUnrecorded(context, words);
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+    const { repository, record } = await sessionInRepository(context, args);
     await requireRunnable(context, record);
     const result = await execTool(repository, record, {
       tool,

@@ -1,39 +1,23 @@
-import { EXIT } from '../../../errors.ts';
 import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
-import { findSession } from '../../../session/find-session.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
-import { json, plural } from '../../output/format.ts';
+import { DRY_RUN_OPTION, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
+import { plural } from '../../output/format.ts';
 
-export const sessionExport = defineCommand({
-  usage: 'session export [id]',
+export const sessionExport = defineSessionCommand({
+  name: 'session export',
   group: 'sessions',
   summary: 'push the work branch to a remote',
   description:
     'Push the work branch, and nothing else, and make it the upstream. Refuse if the sandbox has uncommitted changes, ' +
     'if its HEAD is not the work branch, if a commit to push contains a snapshot of the session folder, or if the ' +
     'target is the default branch of the remote.',
-  positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
-    as: { type: 'string', describe: 'push to this branch (default: the name of the work branch)' },
-    remote: { type: 'string', describe: 'push to this remote (default: the remote of the user branch)' },
-    'allow-dirty': {
-      type: 'boolean',
-      default: false,
-      describe: 'push although the sandbox has uncommitted changes',
-    },
-    'force-default': {
-      type: 'boolean',
-      default: false,
-      describe: 'push although the branch is the default branch of the remote',
-    },
-    pr: {
-      type: 'boolean',
-      default: false,
-      describe: 'open a pull request with gh; title and body are the labels, or the messages of the commits',
-    },
+    as: withValue('push to this branch (default: the name of the work branch)'),
+    remote: withValue('push to this remote (default: the remote of the user branch)'),
+    'allow-dirty': flag('push although the sandbox has uncommitted changes'),
+    'force-default': flag('push although the branch is the default branch of the remote'),
+    pr: flag('open a pull request with gh; title and body are the labels, or the messages of the commits'),
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },
@@ -42,9 +26,7 @@ export const sessionExport = defineCommand({
     ['agt session export fix-login --pr', 'push, and open a pull request'],
     ['agt session export --as fix/login --dry-run', 'show what would be pushed as fix/login'],
   ],
-  run: async (args, context) => {
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+  run: async (args, context, { repository, record }) => {
     const exported = await exportSession(repository, record, {
       as: args.as,
       remote: args.remote,
@@ -56,10 +38,8 @@ export const sessionExport = defineCommand({
     if (!args.json) context.out(describeExport(exported, args['dry-run']));
     const opens = args.pr && !args['dry-run'];
     const address = opens ? await openPullRequest(repository, record, exported) : undefined;
-    if (args.json)
-      context.out(json({ ...exported, pull_request: address ?? null, dry_run: args['dry-run'] }));
-    else if (address !== undefined) context.out(`opened ${address}\n`);
-    return EXIT.done;
+    const report = { ...exported, pull_request: address ?? null, dry_run: args['dry-run'] };
+    return { json: report, text: address === undefined ? '' : `opened ${address}\n` };
   },
 });
 

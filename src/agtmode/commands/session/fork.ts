@@ -10,8 +10,9 @@ import {
   JSON_OPTION,
   QUIET_OPTION,
   SNAPSHOT_FORMS,
+  withValue,
 } from '../../command-line/command.ts';
-import { givenSession } from '../../command-line/session-argument.ts';
+import { givenSession } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { overlayPath, snapshotsSetting } from '../../creating.ts';
 import { json } from '../../output/format.ts';
@@ -27,16 +28,13 @@ export const sessionFork = defineCommand({
     'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
     'session stays as it is; it may have been removed. In a folder with snapshots of its own (agt snapshot), fork those.',
   positionals: {
-    source: { type: 'string', describe: 'session to fork (default: the session of the current directory)' },
+    source: withValue('session to fork (default: the session of the current directory)'),
   },
   options: {
-    session: { type: 'string', describe: 'session to fork, in place of the argument' },
-    id: { type: 'string', describe: 'id of the new session (default: sess-<date>-<time>-<random>)' },
-    at: {
-      type: 'string',
-      describe: `fork this snapshot: ${SNAPSHOT_FORMS}`,
-    },
-    count: { type: 'string', describe: 'create this many sessions, named <id>-1, <id>-2, …' },
+    session: withValue('session to fork, in place of the argument'),
+    id: withValue('id of the new session (default: sess-<date>-<time>-<random>)'),
+    at: withValue(`fork this snapshot: ${SNAPSHOT_FORMS}`),
+    count: withValue('create this many sessions, named <id>-1, <id>-2, …'),
     'fs-snapshots': FS_SNAPSHOTS_OPTION,
     'working-copy': {
       choices: ['worktree', 'cow-overlay'],

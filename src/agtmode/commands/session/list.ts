@@ -4,7 +4,7 @@ import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../../survey/status.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { defineCommand, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
@@ -25,10 +25,10 @@ export const sessionList = defineCommand({
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). A narrow terminal shows fewer columns.',
   options: {
-    all: { type: 'boolean', alias: 'a', default: false, describe: 'include sessions that have ended' },
-    sort: { type: 'string', describe: `sort by ${SORT_KEYS.join(', ')}; with - before it, in reverse` },
-    failed: { type: 'boolean', default: false, describe: 'only sessions that have failed' },
-    state: { type: 'string', describe: `only sessions in these states: ${STATES.join(', ')}` },
+    all: { ...flag('include sessions that have ended'), alias: 'a' },
+    sort: withValue(`sort by ${SORT_KEYS.join(', ')}; with - before it, in reverse`),
+    failed: flag('only sessions that have failed'),
+    state: withValue(`only sessions in these states: ${STATES.join(', ')}`),
     json: JSON_OPTION,
   },
   examples: [

@@ -1,5 +1,5 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { EXIT, usageError } from '../../../errors.ts';
+import { usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
@@ -12,16 +12,16 @@ import {
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
-import { fileSize, json, localTime, shortOid, showPath, table } from '../../output/format.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
+import { fileSize, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 import { fileStatus } from '../../output/vocabulary.ts';
-import { sessionHere } from '../../session-here.ts';
 
-export const sessionLog = defineCommand({
-  usage: 'session log [id]',
+export const sessionLog = defineSessionCommand({
+  name: 'session log',
+  alsoFolders: true,
   takesRest: true,
   group: 'snapshots',
   summary: 'list the snapshots of a session and what each of them changed',
@@ -30,20 +30,17 @@ export const sessionLog = defineCommand({
     'content, HEAD of the sandbox, and label or tool. The list of a fork continues with the session it was forked from. ' +
     'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
     'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session.',
-  positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
     number: { type: 'string', alias: 'n', describe: 'list at most this many snapshots' },
-    since: { type: 'string', describe: 'list only snapshots since this time, such as "2 hours ago"' },
-    stat: { type: 'boolean', default: false, describe: 'list the files, with lines added and removed' },
+    since: withValue('list only snapshots since this time, such as "2 hours ago"'),
+    stat: flag('list the files, with lines added and removed'),
     json: JSON_OPTION,
   },
   examples: [
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
-  run: async (args, context) => {
-    const { repository, record } = await sessionHere(context, givenSession(args));
+  run: async (args, context, { repository, record }) => {
     const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
       args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
@@ -55,9 +52,8 @@ export const sessionLog = defineCommand({
     const timeline = await readChanges(repository, chosen, { limit, pathspecs, countLines: args.stat });
     const numbers = new Map(history.map(({ commit }, n) => [commit, n]));
     const log = { timeline, numbers, ambiguous, sessionId: record.session_id, withFiles: args.stat };
-    if (args.json) context.out(json(logJson(log)));
-    else await showInPager(context, logText(log));
-    return EXIT.done;
+    if (!args.json) await showInPager(context, logText(log));
+    return { json: logJson(log) };
   },
 });
 

@@ -3,8 +3,8 @@ import { listMountRecords, mountState } from '../../../lifecycle/mounted/mount-r
 import { snapshotRefs } from '../../../session/record.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
-import { defineCommand, JSON_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import { givenSession, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { defineCommand, flag, JSON_OPTION, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
+import { givenSession, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { mountJson, printMounts } from '../../output/mounts.ts';
@@ -21,13 +21,13 @@ export const sessionMount = defineCommand({
     'or beside the snapshots of a folder, and prints it. The session and the current files stay as they are, and the snapshot stays as long as it is ' +
     'mounted, even if the session is removed. Without --to, list what is mounted.',
   positionals: {
-    id: { type: 'string', describe: 'session id (default: the session of the current directory)' },
-    dir: { type: 'string', describe: 'an empty directory, or one to make; with a "/" in it, it needs no id' },
+    id: withValue('session id (default: the session of the current directory)'),
+    dir: withValue('an empty directory, or one to make; with a "/" in it, it needs no id'),
   },
   options: {
     session: SESSION_OPTION,
-    to: { type: 'string', describe: `mount this snapshot: ${SNAPSHOT_FORMS}` },
-    copy: { type: 'boolean', default: false, describe: 'write a copy, also as root' },
+    to: withValue(`mount this snapshot: ${SNAPSHOT_FORMS}`),
+    copy: flag('write a copy, also as root'),
     json: JSON_OPTION,
   },
   examples: [

@@ -1,6 +1,13 @@
 import { EXIT } from '../../../errors.ts';
-import { defineCommand, FS_SNAPSHOTS_OPTION, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
-import { givenSession } from '../../command-line/session-argument.ts';
+import {
+  defineCommand,
+  FS_SNAPSHOTS_OPTION,
+  flag,
+  JSON_OPTION,
+  QUIET_OPTION,
+  withValue,
+} from '../../command-line/command.ts';
+import { givenSession } from '../../command-line/session-command.ts';
 import { createWanted } from '../../creating.ts';
 import { printNewSession } from '../../output/session.ts';
 import { runSetup } from '../../setup.ts';
@@ -18,17 +25,13 @@ export const sessionNew = defineCommand({
     'yours it leaves behind; --with-changes takes it along. Then it runs the command of the setting agt.setup in the ' +
     'sandbox; if that fails, the session is there all the same, and the exit code is 1.',
   positionals: {
-    name: { type: 'string', describe: 'session id (default: sess-<date>-<time>-<random>)' },
+    name: withValue('session id (default: sess-<date>-<time>-<random>)'),
   },
   options: {
-    id: { type: 'string', describe: 'session id, in place of the argument' },
-    from: { type: 'string', describe: 'start from this session, branch or commit (default: HEAD)' },
-    profile: { type: 'string', describe: 'store this name with the session, for tools that start agents' },
-    'with-changes': {
-      type: 'boolean',
-      default: false,
-      describe: 'take along the uncommitted work of your worktree, which stays as it is',
-    },
+    id: withValue('session id, in place of the argument'),
+    from: withValue('start from this session, branch or commit (default: HEAD)'),
+    profile: withValue('store this name with the session, for tools that start agents'),
+    'with-changes': flag('take along the uncommitted work of your worktree, which stays as it is'),
     setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
     quiet: QUIET_OPTION,
     'working-copy': {
@@ -43,11 +46,7 @@ export const sessionNew = defineCommand({
       default: true,
       describe: 'in place: revert an earlier session in the same checkout; --no-replace: refuse',
     },
-    'if-repo': {
-      type: 'boolean',
-      default: false,
-      describe: 'outside a repository, say that sessions are off, and exit with 0',
-    },
+    'if-repo': flag('outside a repository, say that sessions are off, and exit with 0'),
     json: JSON_OPTION,
   },
   examples: [

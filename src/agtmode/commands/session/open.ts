@@ -1,29 +1,23 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { AgtError, EXIT } from '../../../errors.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { requireSandbox } from '../../../session/sandbox-place.ts';
-import { defineCommand } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 
-export const sessionOpen = defineCommand({
-  usage: 'session open [id]',
+export const sessionOpen = defineSessionCommand({
+  name: 'session open',
   group: 'sessions',
   summary: 'open the sandbox in your editor',
   description:
     'Start your editor with the path of the sandbox: the setting agt.editor, else $VISUAL, else $EDITOR. The setting is ' +
     'a command line, such as "code --new-window". The exit code is that of the editor.',
-  positionals: { id: SESSION_ARGUMENT },
-  options: { session: SESSION_OPTION },
   runsLong: true,
   examples: [
     ['agt session open fix-login', 'open the sandbox of a session'],
     ['agt config set --global agt.editor "code --new-window"', 'choose the editor'],
   ],
-  run: async (args, context) => {
-    const repository = await context.repository();
-    const record = findSession(repository, givenSession(args), context.cwd);
+  run: async (_, context, { repository, record }) => {
     requireSandbox(repository, record);
     const settings = await context.settingValues();
     const setting = settings.find(({ name }) => name === 'agt.editor')?.value;

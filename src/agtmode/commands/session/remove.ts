@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { AgtError, EXIT, listSome } from '../../../errors.ts';
+import { AgtError, listSome } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
@@ -14,18 +14,17 @@ import {
 } from '../../../lifecycle/remove.ts';
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
-import type { Repository } from '../../../repository/repository.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { DRY_RUN_OPTION, flag, JSON_OPTION, QUIET_OPTION, type Report } from '../../command-line/command.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { json, shortOid, showPath } from '../../output/format.ts';
+import { shortOid, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
+import type { SessionHere } from '../../session-here.ts';
 
-export const sessionRemove = defineCommand({
-  usage: 'session remove [id]',
+export const sessionRemove = defineSessionCommand({
+  name: 'session remove',
   group: 'sessions',
   summary: 'delete the folder of a session, but keep its snapshots',
   description:
@@ -33,20 +32,9 @@ export const sessionRemove = defineCommand({
     'can bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
     'branches as well. If that would lose work that is neither exported nor merged, ask first; without a terminal, ' +
     'require --force.',
-  positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
-    'delete-branch': {
-      type: 'boolean',
-      default: false,
-      describe: 'delete the branches and all snapshots as well',
-    },
-    force: {
-      type: 'boolean',
-      alias: 'f',
-      default: false,
-      describe: 'also while a command of agt run works there, and even if work is lost',
-    },
+    'delete-branch': flag('delete the branches and all snapshots as well'),
+    force: { ...flag('also while a command of agt run works there, and even if work is lost'), alias: 'f' },
     'dry-run': DRY_RUN_OPTION,
     quiet: QUIET_OPTION,
     json: JSON_OPTION,
@@ -55,21 +43,18 @@ export const sessionRemove = defineCommand({
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
     ['agt session remove fix-login --delete-branch', 'delete everything'],
   ],
-  run: async (args, context) => {
-    const repository = await context.repository();
-    const found = findSession(repository, givenSession(args), context.cwd);
-    if (found.intent?.operation === 'create' && !args['dry-run']) {
-      if (await removeHalfMade(context, repository, found, args)) return EXIT.done;
+  run: async (args, context, session) => {
+    const { repository, record: found } = session;
+    const dryRun = args['dry-run'];
+    if (found.intent?.operation === 'create' && !dryRun) {
+      const report = await removeHalfMade(context, session, args['delete-branch']);
+      if (report !== undefined) return report;
     }
     const record = readRecord(repository, found.session_id) ?? found;
     if (record.state === 'removed' && !args['delete-branch'] && !existsSync(sessionFolder(record))) {
       const plan = await planRemoval(repository, record, false);
-      const nothing = { dryRun: args['dry-run'], unsaved: [], deleted: { ignored: [], uncaptured: [] } };
       const more = `to delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`;
-      context.out(
-        args.json ? json(planJson(plan, nothing)) : `${record.session_id}: removed before; ${more}\n`,
-      );
-      return EXIT.done;
+      return { json: planJson(plan, { dryRun }), text: `${record.session_id}: removed before; ${more}\n` };
     }
     if (isEnded(record) && !args['delete-branch']) {
       throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
@@ -79,55 +64,48 @@ export const sessionRemove = defineCommand({
     const plan = await planRemoval(repository, record, args['delete-branch']);
     const unsaved =
       plan.deleteBranch && record.intent?.operation !== 'create' ? await unsavedWork(repository, record) : [];
-    let deleted: Deleted = { ignored: [], uncaptured: [] };
+    let deleted: Deleted | undefined;
     const options = { force: args.force, now: context.now() };
-    if (args['dry-run']) await requireRemovable(repository, record, options);
+    if (dryRun) await requireRemovable(repository, record, options);
     else {
       if (unsaved.length > 0 && !args.force) await confirm(context, record, unsaved);
-      deleted = await interruptible(context, repository, record, () =>
-        removeSession(repository, plan, options),
-      );
+      deleted = await interruptible(context, session, () => removeSession(repository, plan, options));
     }
-    if (args.json) {
-      context.out(json(planJson(plan, { dryRun: args['dry-run'], unsaved, deleted })));
-      return EXIT.done;
-    }
-    const tip = await findObject(repository.git, tipRef(record.session_id));
-    context.out(describePlan(plan, { done: !args['dry-run'], hasSnapshots: tip !== record.from_commit }));
-    context.out(describeDeleted(deleted));
-    return EXIT.done;
+    const text = async () => {
+      const tip = await findObject(repository.git, tipRef(record.session_id));
+      const hasSnapshots = tip !== record.from_commit;
+      return describePlan(plan, { done: !dryRun, hasSnapshots }) + describeDeleted(deleted);
+    };
+    return { json: planJson(plan, { dryRun, unsaved, deleted }), text };
   },
 });
 
-/** A session that agt did not finish creating. False: somebody worked in it, its branches stay, and they are to go too. */
+/**
+ * A session that agt did not finish creating. Undefined: somebody worked in it, its branches stay, and they are to go
+ * too.
+ */
 async function removeHalfMade(
   context: Context,
-  repository: Repository,
-  record: SessionRecord,
-  args: { readonly json: boolean; readonly 'delete-branch': boolean },
-): Promise<boolean> {
-  const plan = await planRemoval(repository, record, true);
-  const kept = await interruptible(context, repository, record, () => undoCreation(repository, record));
-  if (kept !== undefined && args['delete-branch']) return false;
+  session: SessionHere,
+  deleteBranch: boolean,
+): Promise<Report | undefined> {
+  const plan = await planRemoval(session.repository, session.record, true);
+  const kept = await interruptible(context, session, undoCreation);
+  if (kept !== undefined && deleteBranch) return undefined;
   const refs = kept === undefined ? plan.refs : [];
-  if (args.json)
-    context.out(
-      json(
-        planJson({ ...plan, refs }, { dryRun: false, unsaved: [], deleted: { ignored: [], uncaptured: [] } }),
-      ),
-    );
-  else if (kept !== undefined) context.out(`${kept}\n`);
-  else context.out(describePlan(plan, { done: true, hasSnapshots: false }));
-  return true;
+  const text = kept === undefined ? describePlan(plan, { done: true, hasSnapshots: false }) : `${kept}\n`;
+  return { json: planJson({ ...plan, refs }, { dryRun: false }), text };
 }
 
 interface Found {
   readonly dryRun: boolean;
-  readonly unsaved: readonly string[];
-  readonly deleted: Deleted;
+  readonly unsaved?: readonly string[];
+  readonly deleted?: Deleted | undefined;
 }
 
-function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved, deleted }: Found) {
+const NOTHING: Deleted = { ignored: [], uncaptured: [] };
+
+function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved = [], deleted = NOTHING }: Found) {
   return {
     session_id: record.session_id,
     dry_run: dryRun,
@@ -170,17 +148,13 @@ function describeFolder(
   return `${verb('returned', 'return')} ${checkout} to ${shortBranch(branch)}`;
 }
 
-function describeDeleted({ ignored, uncaptured }: Deleted): string {
-  const list = (paths: readonly string[]) => listSome(paths.map(showPath), MOST_LISTED);
-  const lines = [
-    ...(ignored.length === 0
-      ? []
-      : [`deleted with it, in no snapshot because of .agtignore: ${list(ignored)}\n`]),
-    ...(uncaptured.length === 0
-      ? []
-      : [`deleted with it, in no snapshot: ${list(uncaptured.map(({ path }) => path))}\n`]),
-  ];
-  return lines.join('');
+function describeDeleted({ ignored, uncaptured } = NOTHING): string {
+  const line = (why: string, paths: readonly string[]) =>
+    paths.length === 0
+      ? ''
+      : `deleted with it, in no snapshot${why}: ${listSome(paths.map(showPath), MOST_LISTED)}\n`;
+  const others = uncaptured.map(({ path }) => path);
+  return line(' because of .agtignore', ignored) + line('', others);
 }
 
 const MOST_LISTED = 10;

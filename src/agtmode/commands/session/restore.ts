@@ -1,4 +1,4 @@
-import { EXIT, usageError } from '../../../errors.ts';
+import { usageError } from '../../../errors.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
@@ -6,20 +6,14 @@ import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
-import {
-  DRY_RUN_OPTION,
-  defineCommand,
-  JSON_OPTION,
-  QUIET_OPTION,
-  SNAPSHOT_FORMS,
-} from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { DRY_RUN_OPTION, JSON_OPTION, QUIET_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { printRestore, printRestorePreview } from '../../output/restore.ts';
-import { sessionHere } from '../../session-here.ts';
+import { printRestore, reportPreview } from '../../output/restore.ts';
 
-export const sessionRestore = defineCommand({
-  usage: 'session restore [id]',
+export const sessionRestore = defineSessionCommand({
+  name: 'session restore',
+  alsoFolders: true,
   group: 'snapshots',
   summary: 'restore a session to a snapshot',
   description:
@@ -27,9 +21,7 @@ export const sessionRestore = defineCommand({
     'first, so that agt session undo can take the restore back. Write only files that differ, then check the result ' +
     'against the snapshot. Files that agt never captured stay as they are. A removed session, or one without its ' +
     'folder, can be restored as well.',
-  positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
     to: {
       type: 'string',
       demandOption: true,
@@ -50,13 +42,15 @@ export const sessionRestore = defineCommand({
     ['agt session restore fix-login --to @{3} --path src/login.ts', 'restore one file'],
     ['agt session restore fix-login --to "tests pass" --dry-run', 'show what would change'],
   ],
-  run: async (args, context) => {
+  check: (args) => {
     // It would be the current directory, and a script with an unset variable would restore everything.
     if (args.path?.includes('') === true)
       throw usageError('--path is empty', 'give a path, or leave it out to restore everything');
     if (args.path !== undefined && args.only !== undefined)
       throw usageError('--path and --only exclude each other', 'a path may begin with xdg/ or config/');
-    const { repository, record } = await sessionHere(context, givenSession(args));
+  },
+  run: async (args, context, session) => {
+    const { repository, record } = session;
     const now = context.now();
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const namesakes = await readAmbiguousFolders(repository.git, [snapshot.commit]);
@@ -69,13 +63,7 @@ export const sessionRestore = defineCommand({
       now,
       choose: async () => snapshot,
     };
-    if (!args['dry-run'])
-      return printRestore(
-        context,
-        await interruptible(context, repository, record, () => restoreSession(repository, record, request)),
-        args.json,
-      );
-    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
-    return EXIT.done;
+    if (args['dry-run']) return reportPreview(await previewRestore(repository, record, request));
+    return printRestore(context, await interruptible(context, session, restoreSession, request), args.json);
   },
 });

@@ -6,9 +6,9 @@ import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
-import { defineCommand } from '../../command-line/command.ts';
+import { defineCommand, flag, withValue } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
-import { SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, isInPlace } from '../../creating.ts';
 import { injectHooks } from '../../hooks/inject.ts';
@@ -50,15 +50,8 @@ export const sessionRun = defineCommand({
   },
   options: {
     session: SESSION_OPTION,
-    new: {
-      type: 'boolean',
-      default: false,
-      describe: 'create the session first, with a generated id if none is given',
-    },
-    from: {
-      type: 'string',
-      describe: 'with --new: start from this session, branch or commit (default: HEAD)',
-    },
+    new: flag('create the session first, with a generated id if none is given'),
+    from: withValue('with --new: start from this session, branch or commit (default: HEAD)'),
     profile: PROFILE_OPTION,
     'working-copy': {
       choices: ['auto', 'worktree', 'cow-overlay'],

@@ -1,40 +1,29 @@
-import { EXIT } from '../../../errors.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
 import { isThere, listMoments, type Moment } from '../../../providers/moment.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { findSession } from '../../../session/find-session.ts';
 import { readSessionStatus, type SessionStatus } from '../../../survey/status.ts';
-import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
-import { age, json, plural, shortOid, table } from '../../output/format.ts';
+import { JSON_OPTION } from '../../command-line/command.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
+import { age, plural, shortOid, table } from '../../output/format.ts';
 import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
-export const sessionShow = defineCommand({
-  usage: 'session show [id]',
+export const sessionShow = defineSessionCommand({
+  name: 'session show',
   group: 'sessions',
   summary: 'show one session: paths, branches and last autocommit',
-  positionals: { id: SESSION_ARGUMENT },
-  options: { session: SESSION_OPTION, json: JSON_OPTION },
+  options: { json: JSON_OPTION },
   examples: [['agt session show fix-login', 'show everything about one session']],
-  run: async (args, context) => {
-    const repository = await context.repository();
-    const view = await readSessionStatus(
-      repository,
-      findSession(repository, givenSession(args), context.cwd),
-    );
+  run: async (_, context, { repository, record }) => {
+    const view = await readSessionStatus(repository, record);
     const moment = listMoments(repository.agtDir, view.record).findLast(isThere);
-    if (args.json)
-      context.out(json({ ...sessionJson(view), last_frozen: moment ? momentJson(moment) : null }));
-    else
-      context.out(
-        table([
-          ...describeSession(view, context.now()),
-          ...(await describeCommit(repository, view)),
-          ...describeMoment(moment, context.now()),
-        ]),
-      );
-    return EXIT.done;
+    const text = async () =>
+      table([
+        ...describeSession(view, context.now()),
+        ...(await describeCommit(repository, view)),
+        ...describeMoment(moment, context.now()),
+      ]);
+    return { json: { ...sessionJson(view), last_frozen: moment ? momentJson(moment) : null }, text };
   },
 });
 

@@ -9,7 +9,14 @@ import {
   type MountRecord,
 } from '../../../lifecycle/mounted/mount-record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
+import {
+  DRY_RUN_OPTION,
+  defineCommand,
+  flag,
+  JSON_OPTION,
+  QUIET_OPTION,
+  withValue,
+} from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { json } from '../../output/format.ts';
 import { mountJson } from '../../output/mounts.ts';
@@ -23,16 +30,11 @@ export const sessionUmount = defineCommand({
     'End what agt session mount has begun: unmount the folder, or delete the copy, and the directory if agt made it. An ' +
     'id ends all mounts of that session, a directory the one that is there. Files that were put into a copy are named, ' +
     'and stay.',
-  positionals: { 'id-or-dir': { type: 'string', describe: 'session id or mounted directory' } },
+  positionals: { 'id-or-dir': withValue('session id or mounted directory') },
   options: {
-    all: { type: 'boolean', default: false, describe: 'unmount all snapshots of this repository' },
-    lazy: {
-      type: 'boolean',
-      alias: 'l',
-      default: false,
-      describe: 'detach the folder now, although programs use it',
-    },
-    force: { type: 'boolean', default: false, describe: 'delete also files of a copy that have changed' },
+    all: flag('unmount all snapshots of this repository'),
+    lazy: { ...flag('detach the folder now, although programs use it'), alias: 'l' },
+    force: flag('delete also files of a copy that have changed'),
     'dry-run': DRY_RUN_OPTION,
     quiet: QUIET_OPTION,
     json: JSON_OPTION,

@@ -1,4 +1,3 @@
-import { EXIT } from '../../../errors.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/request.ts';
@@ -9,21 +8,17 @@ import {
   findUndoTarget,
   readPosition,
 } from '../../../timetravel/restore/undo.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-argument.ts';
+import { type Answer, DRY_RUN_OPTION, flag, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
+import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { printRestore, printRestorePreview } from '../../output/restore.ts';
-import { sessionHere } from '../../session-here.ts';
+import { printRestore, reportPreview } from '../../output/restore.ts';
+import type { SessionHere } from '../../session-here.ts';
 
 const options = {
-  session: SESSION_OPTION,
-  turn: {
-    type: 'boolean',
-    default: false,
-    describe:
-      'a turn of the agent, from one prompt to the next, in place of a step; without any prompt, a step',
-  },
+  turn: flag(
+    'a turn of the agent, from one prompt to the next, in place of a step; without any prompt, a step',
+  ),
   'dry-run': DRY_RUN_OPTION,
   quiet: QUIET_OPTION,
   json: JSON_OPTION,
@@ -31,14 +26,14 @@ const options = {
 
 const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
 
-export const sessionUndo = defineCommand({
-  usage: 'session undo [id]',
+export const sessionUndo = defineSessionCommand({
+  name: 'session undo',
+  alsoFolders: true,
   group: 'snapshots',
   summary: 'go back to the previous snapshot, or take back a restore',
   description:
     'Autocommit, then restore the snapshot before that. Repeat to go further back. agt session redo goes forward again, ' +
     'as long as nothing else changes the session. As a prompt of an agent, agt undo takes a turn back, as --turn does.',
-  positionals: { id: SESSION_ARGUMENT },
   options,
   elsewhere,
   examples: [
@@ -46,32 +41,27 @@ export const sessionUndo = defineCommand({
     ['agt session undo --turn', 'take back everything since the last prompt that changed something'],
     ['agt session undo fix-login --dry-run', 'show what would change'],
   ],
-  run: (args, context) => move(context, args, 'undo'),
+  run: (args, context, session) => move(context, session, args, 'undo'),
 });
 
-export const sessionRedo = defineCommand({
-  usage: 'session redo [id]',
+export const sessionRedo = defineSessionCommand({
+  name: 'session redo',
+  alsoFolders: true,
   group: 'snapshots',
   summary: 'take back the last agt session undo',
-  positionals: { id: SESSION_ARGUMENT },
   options,
   elsewhere,
   examples: [['agt session redo', 'go forward again in the session of the current directory']],
-  run: (args, context) => move(context, args, 'redo'),
+  run: (args, context, session) => move(context, session, args, 'redo'),
 });
 
 async function move(
   context: Context,
-  args: {
-    id: string | undefined;
-    session: string | undefined;
-    turn: boolean;
-    'dry-run': boolean;
-    json: boolean;
-  },
+  session: SessionHere,
+  args: { readonly turn: boolean; readonly 'dry-run': boolean; readonly json: boolean },
   by: 'undo' | 'redo',
-): Promise<number> {
-  const { repository, record } = await sessionHere(context, givenSession(args));
+): Promise<Answer> {
+  const { repository, record } = session;
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const distance: Distance = args.turn ? 'turn' : 'step';
   const request: RestoreRequest = {
@@ -80,13 +70,8 @@ async function move(
     now: context.now(),
     choose: (uncaptured) => findTarget(repository, record, uncaptured, distance),
   };
-  if (args['dry-run']) {
-    printRestorePreview(context, await previewRestore(repository, record, request), args.json);
-    return EXIT.done;
-  }
-  const restored = await interruptible(context, repository, record, () =>
-    restoreSession(repository, record, request),
-  );
+  if (args['dry-run']) return reportPreview(await previewRestore(repository, record, request));
+  const restored = await interruptible(context, session, restoreSession, request);
   const position = await readPosition(repository, restored.record, by);
   return printRestore(context, restored, args.json, { by, distance, position });
 }

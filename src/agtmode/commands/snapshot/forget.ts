@@ -6,7 +6,7 @@ import { type AttachedSession, openStore, realPath, storeName } from '../../../f
 import { folderStore } from '../../../layout.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { json, plural, showPath } from '../../output/format.ts';
 import { attachedHere, sessionIfAny } from '../../session-here.ts';
@@ -18,13 +18,9 @@ export const snapshotForget = defineCommand({
   description:
     'Delete the store of a folder with all of its snapshots. The files of the folder stay as they are, and nothing ' +
     'brings the snapshots back. The folder may be gone. If hooks of an agent take snapshots there, they begin anew.',
-  positionals: { folder: { type: 'string', describe: 'folder (default: the one that you are in)' } },
+  positionals: { folder: withValue('folder (default: the one that you are in)') },
   options: {
-    force: {
-      type: 'boolean',
-      default: false,
-      describe: 'delete them; without it, agt only says how many there are',
-    },
+    force: flag('delete them; without it, agt only says how many there are'),
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,
   },

@@ -1,5 +1,5 @@
 import { usageError } from '../../../errors.ts';
-import { defineCommand, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { defineCommand, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
 import { sessionRestore } from '../session/restore.ts';
 import { withoutSession } from './of-folder.ts';
 
@@ -14,8 +14,8 @@ export const snapshotRestore = defineCommand({
     'Take a snapshot, then bring the files of the folder back to an earlier one, as agt session restore does. Files that ' +
     'came later are deleted, if the snapshot before the restore holds them. agt undo takes the restore back. ' +
     'Branches, index and HEAD of git stay as they are.',
-  positionals: { snapshot: { type: 'string', describe: `the snapshot: ${SNAPSHOT_FORMS}` } },
-  options: { ...options, to: { type: 'string', describe: 'the snapshot, in place of the argument' } },
+  positionals: { snapshot: withValue(`the snapshot: ${SNAPSHOT_FORMS}`) },
+  options: { ...options, to: withValue('the snapshot, in place of the argument') },
   examples: [
     ['agt snapshot restore @{2}', 'go back to the snapshot before the one before'],
     ['agt snapshot restore "10 minutes ago" --path src -n', 'show what would change in src'],

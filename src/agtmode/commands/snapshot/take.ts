@@ -9,7 +9,14 @@ import { retryWhileBusy } from '../../../session/retry.ts';
 import { autocommit } from '../../../triggers/autocommit.ts';
 import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
+import {
+  DRY_RUN_OPTION,
+  defineCommand,
+  flag,
+  JSON_OPTION,
+  QUIET_OPTION,
+  withValue,
+} from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { type Context, openContext } from '../../context.ts';
 import { autocommitJson, printAutocommit, printProblems } from '../../output/autocommit.ts';
@@ -33,18 +40,14 @@ export const snapshot = defineCommand({
     'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: agt writes nothing into your ' +
     'repository, and a restore writes files only. If nothing changed, do nothing. In the folder of a session, this is ' +
     'agt autocommit. agt takes no snapshots of a home directory, of / and of more than 200,000 files.',
-  positionals: { folder: { type: 'string', describe: 'folder (default: the current directory)' } },
+  positionals: { folder: withValue('folder (default: the current directory)') },
   options: {
-    label: { type: 'string', describe: 'name the snapshot' },
-    tool: { type: 'string', describe: 'store the name of the tool that made the changes' },
-    agent: { type: 'string', describe: 'store the name of the agent' },
-    conversation: { type: 'string', describe: 'store the id of the conversation of the agent' },
-    ignored: { type: 'boolean', default: false, describe: 'take the files that git ignores as well' },
-    'if-changed': {
-      type: 'boolean',
-      default: false,
-      describe: 'if nothing but the label is new, add no snapshot',
-    },
+    label: withValue('name the snapshot'),
+    tool: withValue('store the name of the tool that made the changes'),
+    agent: withValue('store the name of the agent'),
+    conversation: withValue('store the id of the conversation of the agent'),
+    ignored: flag('take the files that git ignores as well'),
+    'if-changed': flag('if nothing but the label is new, add no snapshot'),
     wait: {
       type: 'string',
       default: '0',
