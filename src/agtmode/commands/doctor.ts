@@ -60,7 +60,7 @@ export const doctor = defineCommand({
     for (const one of checked) {
       try {
         if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
-        found.push(...(await checkRepository(one, finishers)));
+        found.push(...(await checkRepository(one, finishers, { histories: true })));
       } catch (error) {
         if (one === repository || !isAgtError(error)) throw error;
         found.push(unusable(one.commonDir, error));

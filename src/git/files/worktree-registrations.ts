@@ -13,6 +13,7 @@ import { worktreeText } from '../run/run-worktree.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { readSmallFile } from './read-small-file.ts';
 import { subdirectories } from './ref-files.ts';
+import { worktreeGitDir } from './worktree-git-dir.ts';
 
 export interface WorktreeEntry {
   readonly path: string;
@@ -51,6 +52,9 @@ export function parseWorktrees(output: string): WorktreeEntry[] {
  * registration names it.
  */
 export function registrationOf(commonDir: string, worktree: string): string | undefined {
+  const named = worktreeGitDir(worktree);
+  const isNamed = named !== undefined && dirname(named) === join(commonDir, 'worktrees');
+  if (isNamed && isRegistrationOf(named, worktree)) return named;
   return listRegistrations(commonDir).find((gitDir) => isRegistrationOf(gitDir, worktree));
 }
 

@@ -38,12 +38,17 @@ import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
-import { checkSession } from './check-session.ts';
+import { checkMessages, checkSession } from './check-session.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
 import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
 
-export async function checkRepository(repository: Repository, finishers: Finishers): Promise<Finding[]> {
+/** `histories`: reads every snapshot as well, which takes long. */
+export async function checkRepository(
+  repository: Repository,
+  finishers: Finishers,
+  { histories = false } = {},
+): Promise<Finding[]> {
   const folder = folderOfNamespace(repository.commonDir);
   if (folder !== undefined) return [describeNamespace(folder)];
   const broken = [
@@ -65,8 +70,10 @@ export async function checkRepository(repository: Repository, finishers: Finishe
   };
   const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
-  for (const record of records)
+  for (const record of records) {
     ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishers)));
+    if (histories) ofSessions.push(...(await checkMessages(repository, record)));
+  }
   return [
     ...clone,
     ...access,

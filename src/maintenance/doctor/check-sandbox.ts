@@ -58,6 +58,8 @@ function checkWorktree(
   { session_id: about, sandbox }: SessionRecord,
   worktrees: readonly WorktreeEntry[],
 ): Finding[] {
+  // A path in other words, such as through a link, costs many calls of the system for each worktree.
+  if (worktrees.some(({ path }) => path === sandbox)) return [];
   if (worktrees.some(({ path }) => isSameDirectory(path, sandbox))) return [];
   const fix = () =>
     withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));

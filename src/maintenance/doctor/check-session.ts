@@ -7,6 +7,7 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { sessionLockFile } from '../../layout.ts';
@@ -62,11 +63,11 @@ async function check(
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
   if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(repository, record)));
-  return [...findings, ...(await checkMessages(repository, record))];
+  return findings;
 }
 
-/** Snapshots that agt can restore, and cannot describe. */
-async function checkMessages(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+/** Snapshots that agt can restore, and cannot describe. It reads every snapshot. */
+export async function checkMessages(repository: Repository, record: SessionRecord): Promise<Finding[]> {
   const history = await readHistory(repository.git, snapshotRefs(record));
   return history
     .filter(({ isDamaged }) => isDamaged)
@@ -132,12 +133,13 @@ function recreateRef(
 
 async function checkTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {
   const about = record.session_id;
+  const { git } = repository;
   const tip = tipRef(about);
   const [branchCommit, tipCommit] = await Promise.all(
-    [record.branch, tip].map((ref) => resolveObject(repository.git, ref)),
+    [record.branch, `${tip}^{commit}`].map((name) => findObject(git, name)),
   );
-  if (tipCommit !== undefined && (await resolveObject(repository.git, `${tip}^{commit}`)) === undefined)
-    return [lostSnapshots(repository, record, tipCommit)];
+  const named = tipCommit ?? (await resolveObject(git, tip));
+  if (tipCommit === undefined && named !== undefined) return [lostSnapshots(repository, record, named)];
   if (branchCommit === tipCommit) return [];
   const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
   const finding = { level: 'warning', about, problem } as const;
@@ -184,7 +186,7 @@ async function checkWorkBranch(
     const mend = `agt git branch ${branch} ${commit}`;
     return [{ level: 'warning', about, problem: `${branch} is missing`, mend, fix }];
   }
-  if ((await resolveObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
+  if ((await findObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
   const problem = `${branch} leads to a commit that is gone; git fetch and git gc fail because of it`;
   const [last, gone = ''] = await Promise.all([
     lastHead(repository, record),
