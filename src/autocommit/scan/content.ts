@@ -32,7 +32,7 @@ export interface Content {
   readonly oid: string;
   /** Undefined for a large file. */
   readonly bytes: Buffer | undefined;
-  /** The file grows all the time: this is its beginning. */
+  /** The file may grow all the time: this is its beginning. */
   readonly isBeginning?: true;
 }
 
@@ -48,7 +48,10 @@ export function readContent(path: string, hash: HashName, isInside: IsInside): C
   throw new UnstableFile('changes all the time');
 }
 
-/** Undefined if the file changed meanwhile. `mayGrow`: the beginning of a file that has grown will do. */
+/**
+ * Undefined if the file changed meanwhile. `mayGrow`: the beginning of a file that has grown will do. The time of a growing
+ * file can change before its size does.
+ */
 function tryRead(path: string, hash: HashName, isInside: IsInside, mayGrow: boolean): Content | undefined {
   const stat = lstatSync(systemPath(path));
   if (stat.isSymbolicLink()) {
@@ -67,7 +70,7 @@ function tryRead(path: string, hash: HashName, isInside: IsInside, mayGrow: bool
     if (oid === undefined) return undefined;
     if (isUnchanged(before, after)) return { stat: before, oid, bytes };
     const hasOnlyGrown =
-      mayGrow && after.size > before.size && hashBlob(hash, before.size, chunks(fd, before.size)) === oid;
+      mayGrow && after.size >= before.size && hashBlob(hash, before.size, chunks(fd, before.size)) === oid;
     return hasOnlyGrown ? { stat: before, oid, bytes, isBeginning: true } : undefined;
   } finally {
     closeSync(fd);

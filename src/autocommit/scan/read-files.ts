@@ -50,7 +50,9 @@ async function readAndStore(
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const content = readContent(source.path(path), hash, source.isInside);
       const isNew = last.find(path)?.oid !== content.oid;
-      if (!isNew || (await store(path, content))) return content;
+      // A log that grows between the two is stored as it was first.
+      const wanted = attempt === 0 ? content : { ...content, isBeginning: true as const };
+      if (!isNew || (await store(path, wanted))) return content;
     }
     return 'changes all the time';
   } catch (error) {
