@@ -23,10 +23,12 @@ export async function reportFailure(
   context.err(swept === undefined ? `${id}: failed, because ${reason}\n` : sweptLine(swept));
 }
 
-export function sweptLine({ record, reason, error }: Swept): string {
+export function sweptLine({ record, reason, error, hasEnded }: Swept): string {
   const id = record.session_id;
-  if (error === undefined && isHalfEnded(record))
-    return `${id}: agt has brought it to its end, because ${reason}\n`;
-  if (error === undefined) return `${id}: reverted, because ${reason}; bring it back: agt undo ${id}\n`;
-  return `warning: ${id}: not reverted, although ${reason}\n${formatError(error, false)}`;
+  const trouble = error === undefined ? '' : formatError(error, false);
+  if (!hasEnded) return `warning: ${id}: not reverted, although ${reason}\n${trouble}`;
+  const ended = isHalfEnded(record)
+    ? `agt has brought it to its end, because ${reason}`
+    : `reverted, because ${reason}; bring it back: agt undo ${id}`;
+  return `${id}: ${ended}\n${trouble}`;
 }

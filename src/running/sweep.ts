@@ -24,8 +24,9 @@ export interface Abandoned {
 }
 
 export interface Swept extends Abandoned {
-  /** Why agt could not revert it. */
+  /** Why agt could not revert it, or could not put back all that the user had before it. */
   readonly error?: unknown;
+  readonly hasEnded: boolean;
 }
 
 /** `only`: among this one. */
@@ -47,11 +48,14 @@ export async function findAbandoned(
 export async function sweep(repository: Repository, now: Date, only?: SessionId): Promise<Swept[]> {
   const swept: Swept[] = [];
   for (const abandoned of await findAbandoned(repository, now, only)) {
+    // Another agt may have ended it meanwhile.
+    if (hasEnded(repository, abandoned.record)) continue;
     try {
       await revert(repository, abandoned, now);
-      swept.push(abandoned);
+      swept.push({ ...abandoned, hasEnded: true });
     } catch (error) {
-      if (!isBusy(error) && !hasEnded(repository, abandoned.record)) swept.push({ ...abandoned, error });
+      if (isBusy(error)) continue;
+      swept.push({ ...abandoned, error, hasEnded: hasEnded(repository, abandoned.record) });
     }
   }
   return swept;
@@ -59,7 +63,7 @@ export async function sweep(repository: Repository, now: Date, only?: SessionId)
 
 function hasEnded(repository: Repository, { session_id: id }: SessionRecord): boolean {
   const record = readRecord(repository, id);
-  return record === undefined || isEnded(record);
+  return record === undefined || (isEnded(record) && record.intent === undefined);
 }
 
 const KILLED = 'the agt that was ending it has died';

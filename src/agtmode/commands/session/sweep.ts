@@ -1,5 +1,5 @@
 import { EXIT } from '../../../errors.ts';
-import { findAbandoned, type Swept, sweep } from '../../../running/sweep.ts';
+import { type Abandoned, findAbandoned, type Swept, sweep } from '../../../running/sweep.ts';
 import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { errorJson, json } from '../../output/format.ts';
 import { sweptLine } from '../../sweeping.ts';
@@ -18,28 +18,21 @@ export const sessionSweep = defineCommand({
   examples: [['agt session sweep -n', 'list the sessions that would be reverted, and why']],
   run: async (args, context) => {
     const repository = await context.repository();
-    const isDry = args['dry-run'];
-    const swept: Swept[] = isDry
-      ? await findAbandoned(repository, context.now())
-      : await sweep(repository, context.now());
-    if (args.json) context.out(json(swept.map((one) => sweptJson(one, isDry))));
-    else
-      for (const one of swept) {
-        const id = one.record.session_id;
-        if (isDry) context.out(`${id}: would be reverted, because ${one.reason}\n`);
-        else if (one.error === undefined) context.out(sweptLine(one));
-        else context.err(sweptLine(one));
-      }
+    if (args['dry-run']) {
+      const found = await findAbandoned(repository, context.now());
+      const lines = found.map(
+        ({ record, reason }) => `${record.session_id}: would be reverted, because ${reason}\n`,
+      );
+      return { json: found.map((one) => sweptJson(one, 'would-revert')), text: lines.join('') };
+    }
+    const swept = await sweep(repository, context.now());
+    if (args.json)
+      context.out(json(swept.map((one) => sweptJson(one, one.hasEnded ? 'reverted' : 'failed'))));
+    else for (const one of swept) (one.error === undefined ? context.out : context.err)(sweptLine(one));
     return swept.some(({ error }) => error !== undefined) ? EXIT.failed : EXIT.done;
   },
 });
 
-function sweptJson({ record, reason, error }: Swept, isDry: boolean) {
-  const outcome = error !== undefined ? 'failed' : isDry ? 'would-revert' : 'reverted';
-  return {
-    session_id: record.session_id,
-    outcome,
-    reason,
-    ...errorJson(error),
-  };
+function sweptJson({ record, reason, error }: Abandoned & Partial<Swept>, outcome: string) {
+  return { session_id: record.session_id, outcome, reason, ...errorJson(error) };
 }
