@@ -6,6 +6,8 @@
 import {
   chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
   fchmodSync,
   fstatSync,
   fsyncSync,
@@ -18,6 +20,7 @@ import {
   type Stats,
   symlinkSync,
   unlinkSync,
+  utimesSync,
   writeSync,
 } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -116,8 +119,7 @@ export class FolderWriter {
     if (stat !== undefined && (isNew || !this.isCaptured(path, stat))) throw new ConcurrentChange(path);
     this.prepareParents(path);
     const owner = stat === undefined ? this.ownerOfNew(path) : stat;
-    const parent = parentPath(path);
-    const temporary = `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`;
+    const temporary = temporaryBeside(path);
     try {
       if (kind === 'link') await this.writeLink(temporary, chunks, owner, path);
       else await this.writeFile(temporary, chunks, owner, file);
@@ -133,11 +135,28 @@ export class FolderWriter {
   setBits(path: string, bits: number): void {
     this.disk.withItself(path, (itself, stat) => {
       this.unlocked.delete(path);
-      chmodSync(
-        itself,
-        this.limit(path, bits, () => stat),
-      );
+      const allowed = this.limit(path, bits, () => stat);
+      if (stat.isFile() && stat.nlink > 1) this.separate(path, itself, stat, allowed);
+      else chmodSync(itself, allowed);
     });
+  }
+
+  /** Another name of the same file may be a private one that nobody asked to open. */
+  private separate(path: string, itself: string | Buffer, stat: Stats, bits: number): void {
+    this.prepareParents(path);
+    const temporary = temporaryBeside(path);
+    this.removeTemporary(temporary);
+    const copy = () => this.disk.entry(temporary);
+    try {
+      copyFileSync(itself, copy(), constants.COPYFILE_EXCL);
+      giveTo(copy(), stat);
+      chmodSync(copy(), bits);
+      utimesSync(copy(), stat.atimeMs / 1000, stat.mtimeMs / 1000);
+      renameSync(copy(), this.disk.entry(path));
+    } catch (error) {
+      this.removeTemporary(temporary);
+      throw error;
+    }
   }
 
   /** Sets the permission bits of directories, deepest first: in a read-only directory it could set no others. */
@@ -250,6 +269,11 @@ export class FolderWriter {
       );
     return this.ownersOfNew.get(parent);
   }
+}
+
+function temporaryBeside(path: string): string {
+  const parent = parentPath(path);
+  return `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`;
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

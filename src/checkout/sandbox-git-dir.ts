@@ -1,6 +1,6 @@
 /** Finds the git directory of a sandbox, and restores the index in it. */
 
-import { renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { lstatSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-no-follow.ts';
@@ -54,7 +54,9 @@ function replaceIndex(gitDir: string, bytes: Buffer, seconds?: number): void {
   writeFileSync(temporary, bytes, { flag: 'wx' });
   if (seconds !== undefined) utimesSync(temporary, seconds, seconds);
   failurePoint('sandbox: index written');
-  renameSync(temporary, join(gitDir, 'index'));
+  const index = join(gitDir, 'index');
+  if (lstatSync(index, { throwIfNoEntry: false })?.isDirectory()) rmSync(index, { recursive: true });
+  renameSync(temporary, index);
 }
 
 function digestOf(bytes: Buffer, oidLength: number): string {

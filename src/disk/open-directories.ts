@@ -55,7 +55,9 @@ export class OpenDirectories {
       return lstatSync(this.entry(path), { throwIfNoEntry: false });
     } catch (error) {
       if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-      throw error;
+      // For the message: the path of the system call leads through a descriptor.
+      const named = Buffer.from(`${this.folder}/${path}`, 'latin1').toString();
+      throw Object.assign(error as Error, { path: named });
     }
   }
 

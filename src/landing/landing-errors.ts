@@ -48,6 +48,17 @@ export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly
   });
 }
 
+/** In place: an accept would take the user's change with that of the agent. */
+export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
+  const listed = listSome(paths, LISTED);
+  return new AgtError(
+    `nothing to accept: in what session "${id}" changed, git passes over changes of yours (${listed})`,
+    {
+      hints: [`see all changes: agt session diff ${id} --base`, `end the session: agt session reject ${id}`],
+    },
+  );
+}
+
 export function nothingToAccept({ session_id: id }: SessionRecord, { ref }: LandingTarget): AgtError {
   return new AgtError(`nothing to accept: "${shortBranch(ref)}" has all work of session "${id}"`, {
     hints: [`end the session: agt session remove ${id}`],

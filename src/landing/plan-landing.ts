@@ -7,7 +7,13 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { withoutFailedCalls } from './failed-calls.ts';
-import { conflictError, nothingToAccept, onlyFailedCalls, onlyUntracked } from './landing-errors.ts';
+import {
+  conflictError,
+  nothingToAccept,
+  onlyFailedCalls,
+  onlyHidden,
+  onlyUntracked,
+} from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { draftMessage } from './message.ts';
@@ -50,7 +56,8 @@ export async function planLanding(
   const changes = await diffTrees(git, target.tip, merged.tree, {});
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
-    throw leftOut.length > 0 ? onlyUntracked(record, leftOut) : nothingToAccept(record, target);
+    if (leftOut.length === 0) throw nothingToAccept(record, target);
+    throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
   const commits = await commitsBetween(
     git,

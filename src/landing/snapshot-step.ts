@@ -1,7 +1,8 @@
 /** The step that a snapshot records: how the sandbox changed since the snapshot before, as git would store the files. */
+
 import { existsSync } from 'node:fs';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
-import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -17,7 +18,7 @@ export async function changesOf(git: Git, record: SessionRecord, snapshot: Snaps
   const { previous, commit } = snapshot;
   const from = previous === undefined ? `${record.from_commit}^{tree}` : await sandboxTree(git, previous);
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, await sandboxTree(git, commit)];
-  const output = (await gitBytes(git, args)).toString('latin1');
+  const output = (await gitBytes(withoutIndex(git), args)).toString('latin1');
   return parseRawDiff(output, decodePath).get('') ?? [];
 }
 

@@ -232,11 +232,12 @@ function files(count: number): string {
   return count === 1 ? '1 file' : `${count} files`;
 }
 
-/** A branch of the user may be on its way. */
+/** A branch of the user may be on its way, or there is no session yet that could have an outcome. */
 function refuseUnfinished({ session_id, intent }: SessionRecord, { outcome }: RemovalOptions): void {
   const isMoving = intent?.operation === 'accept' || intent?.operation === 'unaccept';
-  if (!isMoving || outcome === 'accepted') return;
-  throw unfinishedError(session_id, intent.operation);
+  const isCreated = intent?.operation !== 'create' || outcome === undefined;
+  if (intent !== undefined && ((isMoving && outcome !== 'accepted') || !isCreated))
+    throw unfinishedError(session_id, intent.operation);
 }
 
 /** Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits. */

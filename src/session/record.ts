@@ -96,6 +96,11 @@ export function isAttached({ working_copy }: Pick<SessionRecord, 'working_copy'>
   return working_copy === 'attached';
 }
 
+/** What agt writes down while it removes the session. */
+export function removalOf({ intent }: Pick<SessionRecord, 'intent'>) {
+  return intent?.operation === 'remove' ? intent : undefined;
+}
+
 export function snapshotRefs(record: SessionRecord): SnapshotRefs {
   const { session_id, branch, from, from_commit } = record;
   const base = from === undefined ? from_commit : undefined;

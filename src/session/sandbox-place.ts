@@ -3,11 +3,12 @@
  * worktree names the registration in the repository, and the registration's `gitdir` names the worktree. One of them is
  * wrong after a move; after a copy, the copy's links still lead to the original.
  */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isSameDirectory } from '../disk/same-directory.ts';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
+import { summarizeIndex } from '../git/files/index-file.ts';
 import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
@@ -147,20 +148,43 @@ function outOfSight({ commonDir }: Repository, { session_id }: SessionRecord): A
 
 /**
  * For a command that lets git read the index of the sandbox: git would wait for ever for somebody to write into a pipe.
- * @throws AgtError unless the sandbox is a worktree of this repository whose HEAD and index are files.
+ * @throws AgtError unless the sandbox is a worktree of this repository whose HEAD and index are files that git can read.
  */
 export function requireReadableSandbox(repository: Repository, record: SessionRecord): void {
   requireSandbox(repository, record);
   const gitDir = gitDirOf(record.sandbox);
-  for (const name of gitDir === undefined ? [] : ['HEAD', 'index']) {
-    const path = join(gitDir ?? '', name);
-    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false) continue;
+  if (gitDir === undefined) return;
+  const oidLength = record.from_commit.length / 2;
+  const faults = [
+    { path: join(gitDir, 'HEAD'), fault: specialFile(join(gitDir, 'HEAD')) },
+    { path: join(gitDir, 'index'), fault: indexFault(join(gitDir, 'index'), oidLength) },
+  ];
+  for (const { path, fault } of faults) {
+    if (fault === undefined) continue;
     const id = record.session_id;
-    throw new AgtError(`the ${name} of the sandbox of "${id}" is no regular file: ${path}`, {
+    throw new AgtError(`the ${basename(path)} of the sandbox of "${id}" is ${fault}: ${path}`, {
       hints: [
         `an autocommit and a restore make it anew: agt autocommit ${id} && agt session restore ${id} --to @`,
       ],
     });
+  }
+}
+
+function specialFile(path: string): string | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === false ? 'no regular file' : undefined;
+}
+
+function indexFault(path: string, oidLength: number): string | undefined {
+  const special = specialFile(path);
+  if (special !== undefined || !existsSync(path)) return special;
+  try {
+    const bytes = readFileSync(path);
+    if (bytes.length === 0) return 'damaged';
+    summarizeIndex(bytes, oidLength);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return 'damaged';
+    throw error;
   }
 }
 

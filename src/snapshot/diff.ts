@@ -1,6 +1,7 @@
 /** Compares two snapshots. Paths hold one byte per character, as on disk. */
 
 import { parseRawDiff } from '../git/objects/raw-diff.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
 import { readGit } from '../git/run/start-git.ts';
 import { TOP_FOLDERS } from './folders.ts';
@@ -21,6 +22,6 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));
   }
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
-  const output = await readGit(git, [...args, '--', ...TOP_FOLDERS]);
+  const output = await readGit(withoutIndex(git), [...args, '--', ...TOP_FOLDERS]);
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }

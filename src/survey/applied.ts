@@ -2,7 +2,9 @@
  * Whether a branch has the commits of another one as copies: each of them, as a rebase or a cherry-pick leaves them, or
  * all together as one, as a squash leaves them. Two commits are copies if they change the same lines (git-patch-id(1)).
  */
+
 import { openHash } from '../git/objects/hash.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { GraphCommit } from './commit-graph.ts';
@@ -58,7 +60,7 @@ function patchIds(git: Git, pairs: readonly string[]): Map<string, string> {
   const args = ['diff-tree', '--stdin', '--always', '-r', '-p', '--full-index', '--no-renames'];
   const options = ['--no-ext-diff', '--no-textconv', '--no-color'];
   const input = pairs.map((pair) => `${pair}\n`).join('');
-  const output = askGitSync(git, [...args, ...options], { input })?.toString('latin1') ?? '';
+  const output = askGitSync(withoutIndex(git), [...args, ...options], { input })?.toString('latin1') ?? '';
   const patches = output.split(/^(?=[0-9a-f]{40}(?:[0-9a-f]{24})?\n)/m);
   const ids = new Map<string, string>();
   for (const [i, pair] of pairs.entries()) {

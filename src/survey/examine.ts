@@ -2,6 +2,7 @@
  * Compares many sandboxes with their branches at once: what differs, what a merge would do, what has come home already.
  * The number of git processes does not depend on the number of sandboxes.
  */
+import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
@@ -96,7 +97,8 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),
   );
   const args = ['diff-tree', '--stdin', '--always', '--numstat', '-z', ...RAW];
-  const output = askGitSync(git, args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
+  const output =
+    askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
   const stats: { files: number; insertions: number; deletions: number }[] = [];
   for (const field of output.split('\0')) {
     const counts = /^(\d+|-)\t(\d+|-)\t/.exec(field);

@@ -1,6 +1,7 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
 
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -70,7 +71,7 @@ async function compareWithPrevious(
   if (later.length === 0) return new Map();
   const input = later.map(({ commit, previous }) => `${commit} ${previous}\n`).join('');
   const args = ['diff-tree', '--stdin', ...formatOptions(options), '--', ...inTrees(options.pathspecs)];
-  return parseRawDiff((await gitBytes(git, args, { input })).toString('latin1'), decodePath);
+  return parseRawDiff((await gitBytes(withoutIndex(git), args, { input })).toString('latin1'), decodePath);
 }
 
 /** A tree of git's own has this mode for a submodule, which is no file of a snapshot. */
@@ -86,7 +87,9 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
     if (pathspecs.every(isExclusion)) return [];
     const args = ['diff-tree', ...formatOptions(options), before, after, '--', ...inTrees(pathspecs)];
-    return parseRawDiff((await gitBytes(git, args)).toString('latin1'), decodePath).get('') ?? [];
+    return (
+      parseRawDiff((await gitBytes(withoutIndex(git), args)).toString('latin1'), decodePath).get('') ?? []
+    );
   };
   const isInSandbox = ({ path }: Pathspec) => /^sandbox(\/|$)/.test(path);
   const sandboxSpecs = options.pathspecs

@@ -47,3 +47,9 @@ export function withFlags(before: string | undefined, other: string | undefined)
   if (before === undefined || other === undefined || !/^s/i.test(before)) return other;
   return ['S 40000000', ...other.split(' ').slice(2)].join(' ');
 }
+
+/** It has another commit checked out than the index names. */
+export function isUnstagedSubmodule(facts: Facts, path: string): boolean {
+  const line = /^1 \.\S+ S\S+ 160000 160000 160000 \S+ \S+ (.*)$/s;
+  return zeroed(facts.get('status') ?? '').some((text) => line.exec(text)?.[1] === path);
+}

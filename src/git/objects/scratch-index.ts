@@ -23,6 +23,11 @@ export function withIndex(git: Git, file: string): Git {
   return withSettings({ ...git, env: { ...git.env, GIT_INDEX_FILE: file } }, SETTINGS);
 }
 
+/** For a git that compares trees: it reads the index of the checkout all the same, and fails if that is damaged. */
+export function withoutIndex(git: Git): Git {
+  return { ...git, env: { ...git.env, GIT_INDEX_FILE: join(git.cwd, '.agt-no-index') } };
+}
+
 /**
  * A git whose index is a copy of the one in `gitDir`. The copy is not younger: git reads a file again if it changed in
  * the second of the index or later. Without an index the copy has the entries of HEAD.

@@ -70,24 +70,38 @@ export function gitDir({ checkout }: Pick<InPlace, 'checkout'>): string {
   return gitDirOf(checkout) ?? join(checkout, '.git');
 }
 
-/** HEAD and the index are the last to change: HEAD tells that everything else is done. */
-export async function putHead(place: InPlace, branch: string, index: Buffer | undefined): Promise<void> {
-  const { git, checkout } = place;
+/** git refuses everything because of it. The last snapshot has the index before it. */
+export async function dropDamagedIndex(place: InPlace): Promise<void> {
+  const { exitCode } = await runGit(place.git, ['ls-files', '-z', '--', ':(top).git']);
+  if (exitCode !== 0) rmSync(join(gitDir(place), 'index'), { recursive: true, force: true });
+}
+
+/** HEAD and the index are the last to change: HEAD tells that everything else is done. `replaced`: see replaceIndex. */
+export async function putHead(
+  place: InPlace,
+  branch: string,
+  index: Buffer | undefined,
+  replaced?: Buffer,
+): Promise<void> {
   await breakLock(place, 'index.lock');
-  replaceIndex(checkout, index, place.record.from_commit.length / 2);
+  replaceIndex(place.checkout, index, place.record.from_commit.length / 2, replaced);
   failurePoint('in place: index replaced');
   await pointHead(place, branch);
-  // The files have other times than their entries. Without it, the next git compares their content.
+}
+
+/** The files have other times than their entries. Without it, the next git compares their content. */
+export async function refreshTimes({ git }: InPlace): Promise<void> {
   await runGit(git, ['update-index', '-q', '--refresh']);
 }
 
 /** Whether the index has the entries of `wanted`, whatever their times are. */
 export function isIndex(place: InPlace, wanted: Buffer | undefined): boolean {
-  const index = join(gitDir(place), 'index');
-  const found = existsSync(index) ? readFileSync(index) : undefined;
-  const oidLength = place.record.from_commit.length / 2;
-  const [a, b] = [found, wanted].map((one) => one?.length && summarizeIndex(one, oidLength).digest);
-  return a === b;
+  return isSameIndex(readIndex(place), wanted, place.record.from_commit.length / 2);
+}
+
+function isSameIndex(one: Buffer, other: Buffer | undefined, oidLength: number): boolean {
+  const [a, b] = [one, other].map((index) => index?.length && summarizeIndex(index, oidLength).digest);
+  return (a || undefined) === (b || undefined);
 }
 
 /** Files and index stay. */
@@ -97,30 +111,60 @@ export async function pointHead(place: InPlace, branch: string): Promise<void> {
 }
 
 /** One that a killed git has left. */
-function breakLock(place: InPlace, name: string): Promise<unknown> {
+function breakLock(place: Pick<InPlace, 'checkout'>, name: string): Promise<unknown> {
   const directory = gitDir(place);
   return breakStaleLocks([join(directory, name)], async () => [place.checkout, directory]);
 }
 
-/** As git does it: under the lock. Undefined: there was no index. `oidLength` is in bytes. */
-export function replaceIndex(worktree: string, content: Buffer | undefined, oidLength: number): void {
+/** @throws AgtError while another git works in the checkout */
+export async function refuseOtherGit(place: Pick<InPlace, 'checkout'>): Promise<void> {
+  await breakLock(place, 'index.lock');
+  const lock = join(gitDir(place), 'index.lock');
+  if (existsSync(lock)) throw otherGit(place.checkout, lock);
+}
+
+function otherGit(worktree: string, lock: string): AgtError {
+  return new AgtError(`another git works in ${worktree}: ${lock} exists`, {
+    hints: ['wait until it has ended, then run the same command again'],
+  });
+}
+
+/** Empty if there is none. */
+export function readIndex(place: Pick<InPlace, 'checkout'>): Buffer {
+  const index = join(gitDir(place), 'index');
+  return existsSync(index) ? readFileSync(index) : Buffer.alloc(0);
+}
+
+/**
+ * As git does it: under the lock. Undefined: there was no index. `oidLength` is in bytes.
+ * @throws AgtError if the index is not `replaced` any more
+ */
+export function replaceIndex(
+  worktree: string,
+  content: Buffer | undefined,
+  oidLength: number,
+  replaced?: Buffer,
+): void {
   const directory = gitDir({ checkout: worktree });
   const index = join(directory, 'index');
-  if (content === undefined || content.length === 0) {
-    rmSync(index, { force: true });
-    return;
-  }
   const lock = `${index}.lock`;
   let fd: number;
   try {
     fd = openSync(lock, 'wx');
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-    throw new AgtError(`another git works in ${worktree}: ${lock} exists`, {
-      hints: ['wait until it has ended, then run the same command again'],
-    });
+    throw errorCode(error) === 'EEXIST' ? otherGit(worktree, lock) : error;
   }
   try {
+    if (replaced !== undefined && !isSameIndex(readIndex({ checkout: worktree }), replaced, oidLength)) {
+      throw new AgtError(`another git has changed the index of ${worktree} meanwhile`, {
+        hints: ['run the same command again'],
+      });
+    }
+    if (content === undefined || content.length === 0) {
+      rmSync(index, { force: true });
+      rmSync(lock);
+      return;
+    }
     writeFileSync(fd, content);
     // Under a newer time git would trust files that changed in the last second of this index.
     const seconds = newestEntry(content, oidLength);

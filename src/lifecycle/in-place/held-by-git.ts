@@ -48,7 +48,8 @@ export async function withHeldByGit(
         if (found !== -1) held.set(path, versions[found]);
       }
     });
-    const goal = new Map([...held.keys()].map((path) => [path, after.get(path)]));
+    const isLacking = (path: string) => isUnder(`sandbox/${path}`, snapshot.skipped);
+    const goal = new Map([...held.keys()].filter(isLacking).map((path) => [path, after.get(path)]));
     const isHeld = (path: string) => [...held.keys()].some((one) => isUnder(`sandbox/${one}`, [path]));
     const including = async (one: SnapshotMetadata, files: ReadonlyMap<string, TreeEntry | undefined>) => ({
       ...(await edited(git, one, files, copy)),

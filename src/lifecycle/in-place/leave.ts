@@ -11,18 +11,19 @@ import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { branchUser } from '../../git/files/branch-user.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { resolveObject } from '../../git/run/git.ts';
+import { type Git, requireUsable, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { begin } from '../../session/operation.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { removalOf, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import { isCheckoutGone } from '../../session/relocate-checkout.ts';
 import { requireSandbox } from '../../session/sandbox-place.ts';
+import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteCaptured, nextTick, type RemovalOptions, readable, refuseLoss } from '../delete-folder.ts';
-import { gitDir, headBranch, type InPlace, inPlace, pointHead } from './checkout.ts';
+import { dropDamagedIndex, gitDir, headBranch, type InPlace, inPlace, pointHead } from './checkout.ts';
 import { returnToUser } from './return.ts';
 import { aboutSetAside, dropStash } from './set-aside.ts';
 
@@ -60,6 +61,7 @@ export async function leaveCheckout(
   if (phaseOf(begun) !== 'deleting') {
     const place = inPlace(session, begun);
     await requireReturnable(repository, record);
+    await dropDamagedIndex(place);
     trouble = await returnToUser(place, now);
     dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });
@@ -111,14 +113,17 @@ async function keptWithoutCheckout(
 }
 
 /** @throws AgtError if the branch to return to is gone, or another worktree has it. */
-export async function requireReturnable(
-  { git }: Repository,
-  { session_id: id, checkout, user_branch: branch, from_commit: start }: SessionRecord,
-): Promise<void> {
+export async function requireReturnable({ git }: Repository, record: SessionRecord): Promise<void> {
+  const { session_id: id, checkout, user_branch: branch } = record;
   if (checkout === undefined || branch === undefined) return;
   if ((await resolveObject(git, branch)) === undefined) {
+    await requireUsable(git);
+    const known = (await lastTip(git, record)).slice(0, 10);
     throw new AgtError(`"${shortBranch(branch)}" is gone, so session "${id}" cannot return to it`, {
-      hints: [`make it again: git branch ${shellQuote(shortBranch(branch))} ${start.slice(0, 10)}`],
+      hints: [
+        `make it again: git branch ${shellQuote(shortBranch(branch))} ${known}`,
+        'if it had commits after that one, git fsck --lost-found finds them',
+      ],
     });
   }
   const other = await branchUser(git, branch, checkout);
@@ -132,14 +137,17 @@ export async function requireReturnable(
   );
 }
 
+/** Each snapshot names the commit that the user's branch had; without the branch, the one of the beginning. */
+async function lastTip(git: Git, record: SessionRecord): Promise<string> {
+  const start = record.from_commit;
+  const history = await readHistory(git, snapshotRefs(record));
+  return history.map(({ parents }) => parents[1]).find((tip) => tip !== undefined && tip !== start) ?? start;
+}
+
 /** The last snapshot has its entries. */
 function dropSessionStash(place: InPlace): void {
   for (const path of [SESSION_STASH, join('logs', SESSION_STASH)])
     rmSync(join(gitDir(place), path), { force: true });
-}
-
-function removalOf({ intent }: SessionRecord) {
-  return intent?.operation === 'remove' ? intent : undefined;
 }
 
 function phaseOf(record: SessionRecord) {
@@ -152,7 +160,7 @@ function inLastPhase(
   record: SessionRecord,
   trouble: AgtError | undefined,
 ): SessionRecord {
-  const removal = removalOf(record) ?? { operation: 'remove' as const };
+  const { keepsStash: _, ...removal } = removalOf(record) ?? { operation: 'remove' as const };
   const keeps = trouble === undefined ? {} : { keepsStash: true as const };
   const next: SessionRecord = { ...record, intent: { ...removal, ...keeps, phase: 'deleting' } };
   session.write(next);

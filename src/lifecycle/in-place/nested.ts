@@ -105,21 +105,57 @@ function makePlain(checkout: string, path: string): boolean {
   });
 }
 
-/** If the agent has deleted it. No link of the agent leads the way. */
-function bringGitDirectory(place: InPlace, { path, gitFile }: NestedRepository, number: number): void {
+/** If the agent has deleted or replaced it. No link of the agent leads the way. */
+async function bringGitDirectory(
+  place: InPlace,
+  { path, gitFile, commit }: NestedRepository,
+  number: number,
+): Promise<void> {
   if (!makePlain(place.checkout, path)) return;
   const directory = directoryOf(place.checkout, path);
   const dotGit = join(directory, '.git');
+  const copy = join(storeOf(place), String(number));
+  if (!existsSync(copy)) return;
+  const inside = inDirectory(place.git, directory);
+  const isReplaced =
+    commit !== undefined &&
+    gitDirOf(directory) !== undefined &&
+    (await resolveObject(inside, `${commit}^{commit}`)) === undefined;
+  const isOwnFile = gitFile !== undefined && readSmallFile(dotGit) === gitFile;
+  const found = isOwnFile ? gitFileTarget(dotGit) : dotGit;
+  if (isReplaced && found !== undefined) renameSync(found, replaced(found));
   if (gitFile !== undefined && !existsSync(dotGit)) writeFileSync(dotGit, gitFile, { flag: 'wx' });
   const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);
-  const copy = join(storeOf(place), String(number));
-  if (target === undefined || existsSync(join(target, 'HEAD')) || !existsSync(copy)) return;
-  const half = `${target}.agt-half`;
-  for (const left of [half, target]) rmSync(left, { recursive: true, force: true });
-  mkdirSync(dirname(target), { recursive: true });
-  copyGitDir(copy, half);
-  renameSync(half, target);
-  failurePoint('in place: git directory brought back');
+  if (target === undefined) return;
+  if (!existsSync(join(target, 'HEAD'))) {
+    const half = `${target}.agt-half`;
+    for (const left of [half, target]) rmSync(left, { recursive: true, force: true });
+    mkdirSync(dirname(target), { recursive: true });
+    copyGitDir(copy, half);
+    renameSync(half, target);
+    failurePoint('in place: git directory brought back');
+  }
+  for (const one of new Set([dotGit, target].map(replaced)))
+    if (existsSync(one)) await keepCommits(inside, one, nestedRef(place.record.session_id));
+}
+
+/** The agent's, in place of the user's, until its commits are kept. */
+function replaced(gitDirectory: string): string {
+  return `${gitDirectory}.agt-replaced`;
+}
+
+/** HEAD of the agent's repository stays under `ref`, and its branches beside it. */
+async function keepCommits(git: Git, gitDirectory: string, ref: string): Promise<void> {
+  const head = await gitAnswer(inDirectory(git, gitDirectory), [
+    'rev-parse',
+    '--verify',
+    '-q',
+    'HEAD^{commit}',
+  ]);
+  const refs = [...(head === undefined ? [] : [`+HEAD:${ref}`]), `+refs/heads/*:${ref}-branches/*`];
+  await gitText(git, ['fetch', '-q', '--no-tags', '--no-write-fetch-head', gitDirectory, ...refs]);
+  rmSync(gitDirectory, { recursive: true, force: true });
+  failurePoint('in place: commits of a replaced repository kept');
 }
 
 /** After `git mv` of a submodule, its settings name a directory that is gone. */
@@ -145,7 +181,7 @@ export async function putRepositoryBack(
 ): Promise<boolean> {
   const { git, checkout, record } = place;
   if (before.head === undefined) return true;
-  bringGitDirectory(place, before, number);
+  await bringGitDirectory(place, before, number);
   const directory = directoryOf(checkout, before.path);
   const gitDirectory = gitDirOf(directory);
   if (gitDirectory === undefined) return false;
@@ -158,8 +194,8 @@ export async function putRepositoryBack(
     failurePoint('in place: commits of a submodule kept');
     await putHeadBack(inside, before);
   }
-  if (now.index !== before.index && before.index !== undefined) {
-    const index = await readObject(git, before.index);
+  if (now.index !== before.index) {
+    const index = before.index === undefined ? undefined : await readObject(git, before.index);
     replaceIndex(directory, index?.content, record.from_commit.length / 2);
   }
   failurePoint('in place: submodule put back');

@@ -1,4 +1,6 @@
 /** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
@@ -16,7 +18,7 @@ import { createSession, requireFreeId } from '../create.ts';
 import { planRemoval, removeSession } from '../remove.ts';
 import { resolveStartPoint } from '../start-point.ts';
 import { undoCreation } from '../undo-creation.ts';
-import { inPlace } from './checkout.ts';
+import { inPlace, refuseOtherGit } from './checkout.ts';
 import { aboutSetAside, enterCheckout } from './set-aside.ts';
 
 /** Another agt captures the checkout and switches its branch. */
@@ -146,14 +148,17 @@ async function replace(repository: Repository, older: SessionRecord, request: In
 /** @throws AgtError unless the checkout is on a branch, without a conflict and without an operation in progress. */
 async function requireQuiet(repository: Repository, checkout: string): Promise<void> {
   const git = inDirectory(repository.git, checkout);
+  await refuseOtherGit({ checkout });
   if ((await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) === undefined) {
     throw new AgtError('HEAD is detached in your checkout: agt could not return to a branch', {
       hints: ['check out a branch: git switch <branch>, or git switch -c <new branch>'],
     });
   }
-  const operation = readOperation(gitDirOf(checkout) ?? checkout);
+  const directory = gitDirOf(checkout) ?? checkout;
+  const isAm = existsSync(join(directory, 'rebase-apply/applying'));
+  const operation = isAm ? 'am' : readOperation(directory);
   if (operation !== null) {
-    throw new AgtError(`a ${operation} is in progress in your checkout`, {
+    throw new AgtError(`${isAm ? 'a git am' : `a ${operation}`} is in progress in your checkout`, {
       hints: [
         `finish it first, or give it up: git ${operation === 'bisect' ? 'bisect reset' : `${operation} --abort`}`,
       ],

@@ -6,17 +6,19 @@ import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
+import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteLater, type Move, move, planMove } from './bring.ts';
-import { gitDir, headBranch, type InPlace, putHead, splitPaths } from './checkout.ts';
+import { gitDir, headBranch, type InPlace, putHead, refreshTimes, splitPaths } from './checkout.ts';
 import { withHeldByGit } from './held-by-git.ts';
 import { directoryOf, putRepositoryBack } from './nested.ts';
 import { replacedByBranch, shown } from './set-aside.ts';
+import { putSettingsBack } from './settings.ts';
 import { planTarget, type Target } from './target.ts';
 import { indexOf, requireUsersSide, type UsersSide } from './users-side.ts';
 
@@ -28,34 +30,45 @@ const ATTEMPTS = 3;
  * @returns why something of the user's is not as before. Then the ref of what was set aside stays.
  */
 export async function returnToUser(place: InPlace, now: Date): Promise<AgtError | undefined> {
-  const { git, record, userBranch } = place;
+  const { git, record, checkout, userBranch } = place;
   const side = await requireUsersSide(git, record);
   const tip = await gitText(git, ['rev-parse', '--verify', `${userBranch}^{commit}`]);
   const target = await planTarget(place, side, { tip, withWork: true });
   const inTheWay: string[] = [];
-  if ((await headBranch(place)) !== userBranch) {
+  const isBack = (await headBranch(place)) === userBranch;
+  const removal = removalOf(record);
+  if (!isBack || removal?.keepsStash === true) {
     inTheWay.push(...(await bringFilesBack(place, side, target, now)));
     failurePoint('in place: files put back');
     for (const [i, one] of side.repositories.entries()) {
-      if (target.submodules.has(one.path) || (await putRepositoryBack(place, one, i))) continue;
+      const isThere = isBack && gitDirOf(directoryOf(checkout, one.path)) !== undefined;
+      if (isThere || target.submodules.has(one.path) || (await putRepositoryBack(place, one, i))) continue;
       inTheWay.push(`sandbox/${one.path}/.git`);
     }
+  }
+  if (!isBack) {
+    // The same command may be given again, when HEAD says that everything is back.
+    if (inTheWay.length > 0 && removal !== undefined)
+      place.session.write({ ...record, intent: { ...removal, keepsStash: true } });
     await putGitFilesBack(place, side);
     await putHead(place, userBranch, target.index);
     failurePoint('in place: returned');
   }
   await deleteAgentFiles(place, side, target);
+  // Not before: git would take a file of the agent outside of a sparse checkout for one of the user's.
+  await refreshTimes(place);
   failurePoint('in place: agent files removed');
   const { conflicts } = target;
-  if (inTheWay.length > 0) return notAsBefore(record, side, inTheWay);
   // What was given to the agent has landed with its work.
   const isExpected = conflicts.length === 0 || (side.isGiven && record.landed !== undefined);
-  return isExpected ? undefined : replacedByBranch(record, conflicts);
+  const replaced = isExpected ? undefined : replacedByBranch(record, conflicts);
+  return inTheWay.length > 0 ? notAsBefore(record, side, inTheWay, replaced) : replaced;
 }
 
 /** A merge or rebase of the agent goes, and its sparse checkout. Before the index: git reads its marks by these. */
-async function putGitFilesBack(place: InPlace, { first }: UsersSide): Promise<void> {
+async function putGitFilesBack(place: InPlace, { first, settings }: UsersSide): Promise<void> {
   const { git, userBranch } = place;
+  await putSettingsBack(git, settings);
   const before = await readSnapshotMetadata(git, first);
   const branches = { workBranch: userBranch, snapshotWorkBranch: userBranch };
   await restoreGitDirFiles(git, gitDir(place), before, branches);
@@ -83,12 +96,13 @@ async function planReturn(place: InPlace, side: UsersSide, target: Target): Prom
   const { git, record } = place;
   const last = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
   const tracked = new Set((await indexOf(git, last)).map(({ path }) => path));
+  const conflicts = new Set(target.conflicts.map((path) => `sandbox/${path}`));
   const move = await planMove(place, {
     ...(await withHeldByGit(place, last, target)),
     // A build, a cache or a database goes on as the agent leaves it, unless the agent has committed or deleted it.
     stays: (path, isChange) =>
       isUnder(inside(path), [...target.submodules]) ||
-      (isChange && side.ignored.has(inside(path)) && !tracked.has(inside(path))),
+      (isChange && side.ignored.has(inside(path)) && !tracked.has(inside(path)) && !conflicts.has(path)),
     directories: side.repositories.map(({ path }) => `sandbox/${path}`),
     // What is built from a source must not become younger than the source.
     mtimeOf: (path) => side.ignored.get(inside(path)),
@@ -139,10 +153,18 @@ async function deleteUnignored(
   });
 }
 
-function notAsBefore({ session_id: id, checkout }: SessionRecord, side: UsersSide, paths: readonly string[]) {
+function notAsBefore(
+  { session_id: id, checkout }: SessionRecord,
+  side: UsersSide,
+  paths: readonly string[],
+  replaced: AgtError | undefined,
+): AgtError {
   const one = paths.find((path) => !path.endsWith('/.git'));
   const found = one === undefined ? '' : shellQuote(`${side.first.slice(0, 10)}:${shown(one)}`);
   return new AgtError(`agt could not bring back ${paths.map(shown).join(', ')} in ${checkout}`, {
-    hints: one === undefined ? [] : [`as before the session: agt session cat ${id} ${found}`],
+    hints: [
+      ...(one === undefined ? [] : [`as before the session: agt session cat ${id} ${found}`]),
+      ...(replaced === undefined ? [] : [replaced.message, ...replaced.hints]),
+    ],
   });
 }

@@ -36,6 +36,8 @@ import {
   inPlace,
   isIndex,
   putHead,
+  readIndex,
+  refreshTimes,
 } from './checkout.ts';
 import { dropGitDirectories, keepGitDirectories } from './nested.ts';
 import { planTarget, type Target } from './target.ts';
@@ -71,6 +73,7 @@ export async function enterCheckout(place: InPlace, now: Date, withChanges: bool
   }
   failurePoint('in place: files set aside');
   await putHead(place, record.work_branch, index);
+  await refreshTimes(place);
   failurePoint('in place: switched');
   // The first step of the agent starts from here, not from the user's uncommitted work.
   await captureSession(session, active, { now, label: AFTER_THE_SWITCH });
@@ -244,6 +247,7 @@ async function putBack(place: InPlace): Promise<UndoneBeginning | undefined> {
   const before = await planTarget(place, side, { tip: base, withWork: true });
   // agt knows by content which of the two states each file is in.
   const planned = await planMove(place, { from: emptied.snapshot, to: before.snapshot });
+  const found = readIndex(place);
   const staged = side.isGiven
     ? !isIndex(place, before.index)
     : (await runGit(git, ['diff-index', '--cached', '--quiet', base, '--'])).exitCode !== 0;
@@ -255,7 +259,8 @@ async function putBack(place: InPlace): Promise<UndoneBeginning | undefined> {
   const left = [...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)];
   // agt may not have replaced the index yet, or the user has staged something since.
   const isMine = !staged || isOnWork;
-  if (isMine) await putHead(place, userBranch, before.index);
+  if (isMine) await putHead(place, userBranch, before.index, found);
+  await refreshTimes(place);
   if (left.length > 0) return { trouble: notPutBack(record, left.map(shown)) };
   return { trouble: isMine || isIndex(place, before.index) ? undefined : indexDiffers(record) };
 }

@@ -13,6 +13,7 @@ import { parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { editIndex, editTree, type IndexEdit, withIndex } from '../../git/objects/scratch-index.ts';
 import { type Git, gitBytes, gitText } from '../../git/run/git.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
+import { isUnder } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readSnapshotTree, type TreeEntry } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -40,13 +41,15 @@ export async function planTarget(
   { tip, withWork }: { readonly tip: string; readonly withWork: boolean },
 ): Promise<Target> {
   const { git, record } = place;
-  const first = await readSnapshotMetadata(git, side.first);
+  const start = await readSnapshotMetadata(git, side.first);
   const raw = (await readObject(git, `${side.first}:_/index`))?.content ?? Buffer.alloc(0);
   const base = record.from_commit;
   const landed = tip === base ? [] : await diff(git, ['diff-tree', '-r', base, tip]);
   const own = new Set(side.repositories.filter((one) => one.isChanged).map(({ path }) => path));
   const submodules = new Set(landed.filter(isSubmodule).map(({ path }) => path));
   for (const path of own) submodules.delete(path);
+  const stays = (path: string) => submodules.has(path.slice('sandbox/'.length));
+  const first = { ...start, emptyDirectories: start.emptyDirectories.filter((path) => !stays(path)) };
   if (withWork && landed.length === 0)
     return { snapshot: first, index: raw.length === 0 ? undefined : raw, submodules, conflicts: [] };
   return withIndexCopy(gitDir(place), raw, async (copy) => {
@@ -74,7 +77,8 @@ export async function planTarget(
       await gitText(scratch, ['read-tree', '-m', '-u', '--no-recurse-submodules', base, tip]);
     const index = readFileSync(copy);
     const changed = withWork ? [] : [...side.changed, ...side.untracked];
-    const paths = [...changed, ...landed.filter((one) => !isSubmodule(one)).map(({ path }) => path)];
+    const written = landed.filter((one) => !isSubmodule(one) && !meetsRepository(side, one.path));
+    const paths = [...changed, ...written.map(({ path }) => path)];
     const files = await writtenFiles(scratch, index, base.length / 2, paths);
     if (withWork) for (const path of await fileConflicts(git, side, files)) conflicts.add(path);
     const wanted = new Map([...conflicts].map((path) => [path, undefined] as const));
@@ -198,9 +202,14 @@ function isSame(a: Partial<TreeEntry> | undefined, b: Partial<TreeEntry> | undef
   return a?.oid === b?.oid && a?.mode === b?.mode;
 }
 
+/** A repository of the user's stays, and git status shows what the branch has there. */
+function meetsRepository({ repositories }: UsersSide, path: string): boolean {
+  return repositories.some((one) => isUnder(path, [one.path]) || isUnder(one.path, [path]));
+}
+
 /** `landed`: as git would write them. */
 async function fileConflicts(git: Git, side: UsersSide, landed: Files): Promise<Set<string>> {
   const { files } = await readSnapshotTree(git, side.first);
-  const own = [...side.changed, ...side.untracked];
+  const own = [...side.changed, ...side.untracked, ...side.hidden, ...side.ignored.keys()];
   return conflictsOf(new Map(own.map((path) => [path, files.get(`sandbox/${path}`)])), landed);
 }

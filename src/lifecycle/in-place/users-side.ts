@@ -18,6 +18,7 @@ import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 import type { DirtyPath, InPlace } from './checkout.ts';
 import { hasOwnWork, lookAtRepository, type NestedRepository } from './nested.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 /** Paths are relative to the checkout and hold one byte per character. */
 export interface UsersSide {
@@ -32,6 +33,7 @@ export interface UsersSide {
   readonly hidden: readonly string[];
   /** Submodules too. */
   readonly repositories: readonly NestedRepository[];
+  readonly settings: Settings;
   /** The agent works on with what is not committed: none of it is set aside. */
   readonly isGiven: boolean;
 }
@@ -73,8 +75,10 @@ export async function listUsersSide(
   }
   const untracked = dirty.filter(({ isUntracked }) => isUntracked).map(({ path }) => path);
   const changed = dirty.filter(({ isUntracked }) => !isUntracked).map(({ path }) => path);
-  const hidden = await hiddenChanges(git, first, index);
-  return { first, changed, untracked, ignored, hidden, repositories, isGiven };
+  // git says something of a file that is there in spite of a sparse checkout.
+  const hidden = (await hiddenChanges(git, first, index)).filter((path) => !others.has(path));
+  const settings = await readSettings(git);
+  return { first, changed, untracked, ignored, hidden, repositories, settings, isGiven };
 }
 
 /** The stat cache has no times of files that changed within the last tick of the clock. */
@@ -109,6 +113,7 @@ export async function storeUsersSide(git: Git, side: UsersSide): Promise<string>
     ignored: Array.from(side.ignored, ([path, mtime]) => [jsonPath(path), mtime]),
     hidden: side.hidden.map(jsonPath),
     repositories: side.repositories.map((one) => ({ ...one, path: jsonPath(one.path) })),
+    settings: side.settings,
   };
   const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(list) });
   const indexes = new Set(side.repositories.flatMap(({ index }) => index ?? []));
@@ -139,6 +144,7 @@ export async function readUsersSide(
       ...one,
       path: pathFromJson(one.path),
     })),
+    settings: list.settings,
   };
 }
 

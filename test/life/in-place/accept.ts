@@ -182,6 +182,8 @@ function withoutLanded(life: InPlaceLife, { start, base }: Stay, accepted: strin
 /** Everything is as before the session, and the session is in a sandbox of its own. */
 function unaccept(life: InPlaceLife, stay: Stay, last: Last, accepted: string): void {
   const before = life.look();
+  // The rules that landed go: what they ignored stays.
+  const ignored = new Set([...last.ignored, ...life.untracked().ignored]);
   const acceptedMain = life.git('rev-parse', 'main');
   const outcome = life.agt('session', 'unaccept', stay.id);
   if (outcome.exitCode !== 0) {
@@ -197,7 +199,13 @@ function unaccept(life: InPlaceLife, stay: Stay, last: Last, accepted: string): 
   const after = life.look();
   if (last.main === stay.base) {
     const start = withoutLanded(life, stay, acceptedMain, after);
-    const end = endOf(life, { ...stay, start }, { ...last, final: before }, after, accepted + outcome.stderr);
+    const end = endOf(
+      life,
+      { ...stay, start },
+      { ...last, final: before, ignored },
+      after,
+      accepted + outcome.stderr,
+    );
     report(
       faultsOf({ ...end, committed: new Set() }),
       'after unaccept the user finds something else than before',

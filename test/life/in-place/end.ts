@@ -68,7 +68,7 @@ export function endOf(life: InPlaceLife, stay: Stay, last: Last, after: Facts, o
 /** main has the same paths by now. The work is whole under its ref, and the user drops it here. */
 function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, after }: End): void {
   const dirty = dirtyPaths(stay.start);
-  if (tip === base || !overlap(dirty, changedPaths(root, base, tip)))
+  if (tip === base || !overlap([...dirty, ...stay.ignored], changedPaths(root, base, tip)))
     throw new Error(`nothing is in the way, but agt did not put the work back: ${output}`);
   const ref = `refs/agt/stash/${stay.id}`;
   const held = filesOf(root, `${ref}^4`);

@@ -10,9 +10,8 @@
 import { join } from 'node:path';
 import { repositoriesIn } from '../checkout-facts.ts';
 import type { Facts } from '../facts.ts';
-import { changedPaths, dirtyPaths, isInside, withFlags } from '../paths.ts';
+import { changedPaths, dirtyPaths, isInside, isUnstagedSubmodule, withFlags } from '../paths.ts';
 import { REAL_GIT, run } from '../programs.ts';
-import { zeroed } from '../worktree.ts';
 
 export interface End {
   readonly root: string;
@@ -186,11 +185,6 @@ function wantedFacts({ start, after, base, tip, root, clean }: End): Wanted {
   }
   const empty = setDirectories(wanted, clean);
   return { wanted, empty };
-}
-
-function isUnstagedSubmodule(start: Facts, path: string): boolean {
-  const line = /^1 \.\S+ S\S+ 160000 160000 160000 \S+ \S+ (.*)$/s;
-  return zeroed(start.get('status') ?? '').some((text) => line.exec(text)?.[1] === path);
 }
 
 /** Those above the files of main come with them. @returns those without a file, which may go with the last one. */

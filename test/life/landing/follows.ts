@@ -1,7 +1,7 @@
 /** What a user has to find in the checkout after a branch has moved: clean files follow, everything else is as before. */
 import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
-import { changedPaths, dirtyPaths, withFlags } from '../paths.ts';
+import { changedPaths, dirtyPaths, isUnstagedSubmodule, withFlags } from '../paths.ts';
 import { cleanCheckout } from '../squash.ts';
 
 export interface Move {
@@ -44,6 +44,8 @@ function follow(
     if (/ 160000 /.test(`${before.get(`index 0 ${path}`)} ${clean.get(`index 0 ${path}`)}`))
       ignore.add(`file ${path}`);
   }
+  for (const path of changed.filter((one) => isUnstagedSubmodule(before, one)))
+    set(wanted, `index 0 ${path}`, clean.get(`index 0 ${path}`));
   for (const path of paths) {
     for (let above = parent(path); above !== ''; above = parent(above)) {
       const key = `file ${above}`;

@@ -113,7 +113,7 @@ test('the branch to return to is gone: nothing changes, and the session ends onc
   for (const words of [['session', 'remove', '--force'], ['reject']]) {
     expect(agt(repository, ...words, ...ID)).toMatchObject({
       exitCode: 1,
-      stderr: `error: "main" is gone, so session "s1" cannot return to it\nhint: make it again: git branch main ${start}\n`,
+      stderr: `error: "main" is gone, so session "s1" cannot return to it\nhint: make it again: git branch main ${start}\nhint: if it had commits after that one, git fsck --lost-found finds them\n`,
     });
   }
   expect(metadata(repository)).not.toHaveProperty('intent');
