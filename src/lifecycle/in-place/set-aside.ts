@@ -253,10 +253,12 @@ async function putBack(place: InPlace): Promise<UndoneBeginning | undefined> {
     : (await runGit(git, ['diff-index', '--cached', '--quiet', base, '--'])).exitCode !== 0;
   const inTheWay = changedSince(planned);
   if (isOnWork && (staged || inTheWay.length > 0)) return undefined;
-  if (inTheWay.length > 0) return { trouble: notPutBack(record, inTheWay.map(shown)) };
+  // One that somebody has changed stays as it is, and stops no other.
   const { changed, refused } = await move(place, planned);
   await deleteLater(place, planned, planned.later);
-  const left = [...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)];
+  const left = [
+    ...new Set([...inTheWay, ...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)]),
+  ];
   // agt may not have replaced the index yet, or the user has staged something since.
   const isMine = !staged || isOnWork;
   if (isMine) await putHead(place, userBranch, before.index, found);

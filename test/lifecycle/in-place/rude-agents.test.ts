@@ -3,7 +3,7 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../../harness/world.ts';
-import { begin, busyCheckout, look } from './checkout.ts';
+import { begin, busyCheckout, killedAt, look } from './checkout.ts';
 
 function makeOrigin(): string {
   const origin = makeTempDir();
@@ -154,6 +154,35 @@ test.each<[string, string, Record<string, string>, (repository: string) => void]
   for (const [name, text] of Object.entries(landed))
     expect(readFileSync(join(repository, name), 'utf8')).toBe(text);
   expect(git(repository, 'show', `refs/agt/stash/s1^4:sandbox/${path}`)).toBe('mine');
+});
+
+test('a sweep names what it could not put back', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  write(join(repository, 'a'), 'mine\n');
+  begin(repository);
+  land(repository, { a: 'landed\n' });
+  agtOk(repository, 'config', 'set', 'agt.sessionTimeout', '0 minutes');
+  const swept = agt(repository, 'session', 'sweep');
+  expect(swept.exitCode).toBe(1);
+  expect(swept.stderr).toMatch(
+    /^s1: reverted, because .*; bring it back: agt undo s1\nerror: the branch has its own a now; /,
+  );
+});
+
+test('a file that changes meanwhile stops no other from coming back', () => {
+  const repository = makeRepository({ a: 'a\n', b: 'b\n', log: 'log\n' });
+  for (const path of ['a', 'b', 'log']) write(join(repository, path), 'mine\n');
+  git(repository, 'add', 'b');
+  killedAt('in place: files set aside', repository, 'session', 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'log'), 'mine\nmore\n');
+  expect(agt(repository, 'reject', 's1').stderr).toContain('did not finish creating session "s1"');
+  const fixed = agt(repository, 'doctor', '--fix');
+  expect(fixed.stdout).toContain(
+    'agt could not put back what you had not committed before session "s1": log has changed',
+  );
+  expect(git(repository, 'status', '--porcelain').split('\n')).toEqual([' M a', 'M  b', ' M log']);
+  expect(readFileSync(join(repository, 'log'), 'utf8')).toBe('mine\nmore\n');
+  expect(git(repository, 'show', 'refs/agt/stash/s1^4:sandbox/log')).toBe('mine');
 });
 
 test('a repository of the user stays where the branch has a file', () => {
