@@ -1,15 +1,16 @@
-import type { NotCaptured } from '../../autocommit/capture.ts';
+import type { CaptureResult, NotCaptured } from '../../autocommit/capture.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { EXIT, formatError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import type { LoggedFailure } from '../../integrations/hooks-log.ts';
+import type { Preview } from '../../maintenance/doctor/check-capture.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
-import { autocommit } from '../../triggers/autocommit.ts';
+import { previewCapture } from '../../workspace/capture-session.ts';
 import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
@@ -37,14 +38,29 @@ export const status = defineCommand({
     if (repository === undefined) return reportFolder(context, args.json);
     const { records } = listRecords(repository);
     const present = records.filter((record) => !isEnded(record));
-    const views = await surveySessions(repository, present, { counts: args.json });
+    const previews = new Map<string, Promise<CaptureResult>>();
+    const preview: Preview = (record) => {
+      const { session_id: id } = record;
+      const known = previews.get(id) ?? previewCapture(repository, record, { now: context.now() });
+      previews.set(id, known);
+      return known;
+    };
+    // While git answers for the survey, agt has time.
+    const previewAll = async () => {
+      for (const record of present.filter(isActive)) await preview(record).catch(() => undefined);
+    };
+    const [views] = await Promise.all([
+      surveySessions(repository, present, { counts: args.json }),
+      previewAll(),
+    ]);
     const sessions: StatusLine[] = [];
-    for (const view of views) sessions.push(await readStatus(context, repository, view));
+    for (const view of views) sessions.push(await readStatus(preview, view));
     const { attached, problem } = await attachedIfUsable(context);
     const folder = attached && (await readFolderStatus(context, attached));
     const findings = [
       ...checkState(context, problem),
-      ...(await checkAll([repository, attached?.repository])),
+      ...(await checkRepository(repository, finishers, { preview })),
+      ...(attached === undefined ? [] : await checkRepository(attached.repository, finishers)),
     ];
     const settings = await context.settingValues();
     const here = [...records.map((record) => ({ repository, record })), ...(attached ? [attached] : [])];
@@ -79,7 +95,10 @@ export const status = defineCommand({
 async function reportFolder(context: Context, asJson: boolean): Promise<number> {
   const attached = await attachedHere(context);
   const { json: folder, text } = await readFolderStatus(context, attached);
-  const findings = [...checkState(context, undefined), ...(await checkAll([attached?.repository]))];
+  const findings = [
+    ...checkState(context, undefined),
+    ...(attached === undefined ? [] : await checkRepository(attached.repository, finishers)),
+  ];
   const settings = await context.settingValues();
   const { folder: place } = await folderHere(context);
   const hookFailures = failuresHere(context, attached === undefined ? [] : [attached], [place]);
@@ -95,13 +114,6 @@ async function reportFolder(context: Context, asJson: boolean): Promise<number> 
   return EXIT.done;
 }
 
-async function checkAll(repositories: readonly (Repository | undefined)[]): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for (const repository of repositories)
-    if (repository !== undefined) findings.push(...(await checkRepository(repository, finishers)));
-  return findings;
-}
-
 interface StatusLine {
   readonly view: SessionStatus;
   /** Paths that changed since the last autocommit; undefined if agt could not compare. */
@@ -111,15 +123,11 @@ interface StatusLine {
   readonly problem?: string;
 }
 
-async function readStatus(
-  context: Context,
-  repository: Repository,
-  view: SessionStatus,
-): Promise<StatusLine> {
+async function readStatus(preview: Preview, view: SessionStatus): Promise<StatusLine> {
   const { record } = view;
   if (!view.sandboxPresent || !isActive(record)) return { view, failed: [] };
   try {
-    const result = await autocommit(repository, record, { now: context.now(), dryRun: true });
+    const result = await preview(record);
     return { view, changed: result.changes.length, failed: result.failed };
   } catch (error) {
     return { view, failed: [], problem: formatError(error, false) };

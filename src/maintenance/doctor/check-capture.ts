@@ -1,19 +1,21 @@
 /** Tries a capture of a session, and writes nothing: what stops or limits the next autocommit? */
+import type { CaptureResult } from '../../autocommit/capture.ts';
 import { isAgtError, listSome } from '../../errors.ts';
 import { shownPath } from '../../folders/store.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Finding } from './finding.ts';
 
 /** So many paths are named. */
 const MOST_LISTED = 3;
 
-export async function checkCapture(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+/** A capture that writes nothing. */
+export type Preview = (record: SessionRecord) => Promise<CaptureResult>;
+
+export async function checkCapture(record: SessionRecord, preview: Preview): Promise<Finding[]> {
   const about = record.session_id;
   try {
-    const { failed, warnings } = await previewCapture(repository, record, { now: new Date() });
+    const { failed, warnings } = await preview(record);
     const listed = failed.map(({ path, reason }) => `${shownPath(record, path)} ${reason}`);
     const unreadable: Finding[] =
       failed.length === 0

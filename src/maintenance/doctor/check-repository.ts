@@ -34,8 +34,10 @@ import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from 
 import { renamedFolder } from '../../session/relocate.ts';
 import { isEnded } from '../../session/state.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
+import { previewCapture } from '../../workspace/capture-session.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
+import type { Preview } from './check-capture.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
 import { checkMessages, checkSession } from './check-session.ts';
@@ -43,11 +45,17 @@ import type { Finding, Finishers } from './finding.ts';
 import { findLeftovers } from './leftovers.ts';
 import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
 
-/** `histories`: reads every snapshot as well, which takes long. */
+interface CheckOptions {
+  /** Reads every snapshot as well, which takes long. */
+  readonly histories?: boolean;
+  /** Of a caller that needs the same ones. */
+  readonly preview?: Preview | undefined;
+}
+
 export async function checkRepository(
   repository: Repository,
   finishers: Finishers,
-  { histories = false } = {},
+  { histories = false, preview }: CheckOptions = {},
 ): Promise<Finding[]> {
   const folder = folderOfNamespace(repository.commonDir);
   if (folder !== undefined) return [describeNamespace(folder)];
@@ -70,8 +78,10 @@ export async function checkRepository(
   };
   const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
+  const previewNow: Preview = (record) => previewCapture(repository, record, { now: new Date() });
+  const known = { worktrees, refs, finishers, preview: preview ?? previewNow };
   for (const record of records) {
-    ofSessions.push(...(await checkSession(repository, record, worktrees, refs, finishers)));
+    ofSessions.push(...(await checkSession(repository, record, known)));
     if (histories) ofSessions.push(...(await checkMessages(repository, record)));
   }
   return [

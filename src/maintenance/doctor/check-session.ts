@@ -20,21 +20,28 @@ import { startCommit } from '../../session/start-commit.ts';
 import { isEnded } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { checkCapture } from './check-capture.ts';
+import { checkCapture, type Preview } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
-/** `refs`: the full names of all refs. A session whose file system fails is a finding, and agt checks the others. */
+/** What agt has found out about the repository, for all of its sessions. */
+export interface Known {
+  readonly worktrees: readonly WorktreeEntry[];
+  /** The full names of all refs. */
+  readonly refs: ReadonlySet<string>;
+  readonly finishers: Finishers;
+  readonly preview: Preview;
+}
+
+/** A session whose file system fails is a finding, and agt checks the others. */
 export async function checkSession(
   repository: Repository,
   record: SessionRecord,
-  worktrees: readonly WorktreeEntry[],
-  refs: ReadonlySet<string>,
-  finishers: Finishers,
+  known: Known,
 ): Promise<Finding[]> {
   try {
-    return await check(repository, record, worktrees, refs, finishers);
+    return await check(repository, record, known);
   } catch (error) {
     const reason = systemFailure(error);
     if (reason === undefined) throw error;
@@ -47,9 +54,7 @@ export async function checkSession(
 async function check(
   repository: Repository,
   record: SessionRecord,
-  worktrees: readonly WorktreeEntry[],
-  refs: ReadonlySet<string>,
-  finishers: Finishers,
+  { worktrees, refs, finishers, preview }: Known,
 ): Promise<Finding[]> {
   // Another process is changing it.
   if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
@@ -62,7 +67,7 @@ async function check(
     ...(isAttached(record) ? [] : await checkWorkBranch(repository, record, refs)),
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
   );
-  if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(repository, record)));
+  if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(record, preview)));
   return findings;
 }
 

@@ -108,20 +108,20 @@ async function filterAsync(
   return paths.filter((_, i) => wanted[i]);
 }
 
-/** Files in git's directories whose name ends in, or contains, the id of the process that made them. */
-const NAMED_BY_PROCESS: readonly (readonly [glob: string, pid: RegExp])[] = [
-  ['{.,worktrees/*}/fast_import_crash_*', /_(\d+)$/],
-  ['worktrees/*/index.agt-*.tmp', /agt-(\d+)/],
-  ['{.,worktrees/*}/agt-import.*', /\.(\d+)$/],
-  ['{.,worktrees/*}/agt-shim.*', /\.(\d+)$/],
-  ['{.,worktrees/*}/agt-index-*', /agt-index-(\d+)-/],
-  [`{.,worktrees/*}/${STASH_DIRECTORIES}*`, /(\d+)$/],
+/** Files in git's directories whose name has the id of the process that made them. */
+const NAMED_BY_PROCESS = [
+  /^fast_import_crash_(\d+)?/,
+  /^index\.agt-(\d+).*\.tmp$/,
+  /^agt-(?:import|shim)\..*?(\d+)?$/,
+  /^agt-index-(\d+)?-/,
+  new RegExp(`^${STASH_DIRECTORIES}.*?(\\d+)?$`),
 ];
 
 function namedByProcess(commonDir: string): string[] {
-  return NAMED_BY_PROCESS.flatMap(([glob, pid]) =>
-    listed(commonDir, glob).filter((path) => hasEnded(pid.exec(path)?.[1])),
-  );
+  return listed(commonDir, '{.,worktrees/*}/*').filter((path) => {
+    const found = NAMED_BY_PROCESS.map((name) => name.exec(basename(path))).find((match) => match !== null);
+    return found !== undefined && hasEnded(found?.[1]);
+  });
 }
 
 /** Also true for a name without a process id. */
