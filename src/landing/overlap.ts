@@ -3,7 +3,7 @@
  * files, but overwrites ignored ones.
  */
 
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { entriesOf } from '../disk/folder-entries.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
@@ -47,7 +47,8 @@ function refuse(git: Git, overlap: ReadonlyMap<string, string>): void {
   if (overlap.size === 0) return;
   const files = overlap.size === 1 ? '1 file' : `${overlap.size} files`;
   const more = overlap.size > LISTED ? [`and ${overlap.size - LISTED} more`] : [];
-  throw new AgtError(`${files} in ${git.cwd} would be overwritten, and nothing has changed`, {
+  // The sandbox of a session in place is a link.
+  throw new AgtError(`${files} in ${realpathSync(git.cwd)} would be overwritten, and nothing has changed`, {
     hints: [
       ...[...overlap].slice(0, LISTED).map(([path, kind]) => `${displayPath(path)}: ${kind}`),
       ...more,

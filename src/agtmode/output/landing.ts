@@ -134,7 +134,7 @@ interface Rejected {
 }
 
 export function reportReject(
-  { session_id: id, work_branch, branch }: SessionRecord,
+  { session_id: id, work_branch, branch, checkout, user_branch: home = '' }: SessionRecord,
   { plan, ignored, reason }: Rejected,
   dryRun: boolean,
 ): Report {
@@ -149,7 +149,10 @@ export function reportReject(
   const verb = (past: string, future: string) => (dryRun ? `would ${future}` : past);
   const lines = [
     `${verb('rejected', 'reject')} ${id}`,
-    ...(plan.folder === undefined ? [] : [`${verb('removed', 'remove')}  ${plan.folder}`]),
+    ...(checkout === undefined ? [] : [`${verb('returned', 'return')} ${checkout} to ${shortBranch(home)}`]),
+    ...(checkout !== undefined || plan.folder === undefined
+      ? []
+      : [`${verb('removed', 'remove')}  ${plan.folder}`]),
     `${verb('deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
     `${verb('kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
     ...(ignored.length > 0 ? [`no snapshot has ${listOf(ignored)}, because of .agtignore`] : []),

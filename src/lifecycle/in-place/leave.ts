@@ -23,7 +23,7 @@ import { requireSandbox } from '../../session/sandbox-place.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteCaptured, nextTick, type RemovalOptions, readable, refuseLoss } from '../delete-folder.ts';
-import { dropDamagedIndex, gitDir, headBranch, type InPlace, inPlace, pointHead } from './checkout.ts';
+import { gitDir, headBranch, type InPlace, inPlace, pointHead } from './checkout.ts';
 import { returnToUser } from './return.ts';
 import { aboutSetAside, dropStash } from './set-aside.ts';
 
@@ -61,7 +61,6 @@ export async function leaveCheckout(
   if (phaseOf(begun) !== 'deleting') {
     const place = inPlace(session, begun);
     await requireReturnable(repository, record);
-    await dropDamagedIndex(place);
     trouble = await returnToUser(place, now);
     dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });

@@ -14,7 +14,15 @@ import { isUnder } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteLater, type Move, move, planMove } from './bring.ts';
-import { gitDir, headBranch, type InPlace, putHead, refreshTimes, splitPaths } from './checkout.ts';
+import {
+  dropDamagedIndex,
+  gitDir,
+  headBranch,
+  type InPlace,
+  putHead,
+  refreshTimes,
+  splitPaths,
+} from './checkout.ts';
 import { withHeldByGit } from './held-by-git.ts';
 import { directoryOf, putRepositoryBack } from './nested.ts';
 import { replacedByBranch, shown } from './set-aside.ts';
@@ -32,10 +40,15 @@ const ATTEMPTS = 3;
 export async function returnToUser(place: InPlace, now: Date): Promise<AgtError | undefined> {
   const { git, record, checkout, userBranch } = place;
   const side = await requireUsersSide(git, record);
+  const isBack = (await headBranch(place)) === userBranch;
+  if (!isBack) {
+    // First: with either of them, git may refuse everything else.
+    await putSettingsBack(git, side.settings);
+    await dropDamagedIndex(place);
+  }
   const tip = await gitText(git, ['rev-parse', '--verify', `${userBranch}^{commit}`]);
   const target = await planTarget(place, side, { tip, withWork: true });
   const inTheWay: string[] = [];
-  const isBack = (await headBranch(place)) === userBranch;
   const removal = removalOf(record);
   if (!isBack || removal?.keepsStash === true) {
     inTheWay.push(...(await bringFilesBack(place, side, target, now)));
@@ -66,9 +79,8 @@ export async function returnToUser(place: InPlace, now: Date): Promise<AgtError 
 }
 
 /** A merge or rebase of the agent goes, and its sparse checkout. Before the index: git reads its marks by these. */
-async function putGitFilesBack(place: InPlace, { first, settings }: UsersSide): Promise<void> {
+async function putGitFilesBack(place: InPlace, { first }: UsersSide): Promise<void> {
   const { git, userBranch } = place;
-  await putSettingsBack(git, settings);
   const before = await readSnapshotMetadata(git, first);
   const branches = { workBranch: userBranch, snapshotWorkBranch: userBranch };
   await restoreGitDirFiles(git, gitDir(place), before, branches);

@@ -1,4 +1,6 @@
 import { AgtError } from '../../../errors.ts';
+import { stashRef } from '../../../filter/agent-refs.ts';
+import { resolveObject } from '../../../git/run/git.ts';
 import { rejectSession } from '../../../landing/reject.ts';
 import { isEnded } from '../../../session/state.ts';
 import { DRY_RUN_OPTION, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
@@ -25,11 +27,14 @@ export const sessionReject = defineSessionCommand({
     ['agt reject fix-login --reason "breaks the API"', 'the session ends, and its work goes nowhere'],
   ],
   run: async (args, context, session) => {
-    const { record } = session;
+    const { record, repository } = session;
     const { session_id: id } = record;
     if (record.state === 'rejected') {
       const text = `${id}: rejected before; bring it back: agt undo ${id}\n`;
-      return { json: recordJson(record), text };
+      const stash = stashRef(id);
+      const isSetAside = (await resolveObject(repository.git, stash)) !== undefined;
+      const notes = isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
+      return { json: recordJson(record), text, notes };
     }
     if (isEnded(record)) {
       throw new AgtError(`session "${id}" is already ${record.state}`, {
