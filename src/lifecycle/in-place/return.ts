@@ -153,7 +153,9 @@ async function deleteUnignored(
   for (const { path } of [{ path: '' }, ...side.repositories]) {
     if (!planned.later.some((one) => path === '' || inside(one).startsWith(`${path}/`))) continue;
     const others = inDirectory(git, directoryOf(checkout, path));
-    const listed = await gitBytes(others, ['ls-files', '--others', '--exclude-standard', '-z']);
+    // A file of the index there was deleted before the session.
+    const kinds = path === '' ? ['--others'] : ['--others', '--cached'];
+    const listed = await gitBytes(others, ['ls-files', ...kinds, '--exclude-standard', '-z']);
     for (const one of splitPaths(listed)) going.add(`sandbox/${path === '' ? '' : `${path}/`}${one}`);
   }
   const deletions = planned.later.filter((path) => going.has(path) && isMeant(path));

@@ -33,6 +33,7 @@ export interface Target {
 
 const SUBMODULE = '160000';
 const LINK = '120000';
+const EXECUTABLE = '100755';
 
 /** `tip`: the commit of the branch. `withWork`: with the user's uncommitted work. */
 export async function planTarget(
@@ -172,7 +173,12 @@ export async function edited(
   );
   const tree = await editTree(withIndex(git, `${copy}-tree`), { tree: snapshot.commit }, edits);
   const others = new Map(snapshot.modes.others);
-  for (const path of files.keys()) others.delete(`sandbox/${path}`);
+  for (const [path, entry] of files) {
+    others.delete(`sandbox/${path}`);
+    // As git writes a file; the snapshot may say something else of most of its files.
+    if (entry !== undefined && entry.mode !== LINK)
+      others.set(`sandbox/${path}`, (entry.mode === EXECUTABLE ? 0o777 : 0o666) & ~process.umask());
+  }
   const isFile = (path: string) => files.get(path.slice('sandbox/'.length)) !== undefined;
   const emptyDirectories = snapshot.emptyDirectories.filter(
     (path) => ![path, ...parentDirectories(path)].some(isFile),

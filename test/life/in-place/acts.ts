@@ -103,9 +103,15 @@ function begin(life: InPlaceLife): void {
   const args = ['status', '--porcelain', '-z', '-uall', '--no-renames', '--ignore-submodules=all'];
   // Attributes that are set aside may have given a file its ends of lines.
   const hasAttributes = [...dirty].some((path) => path.endsWith('.gitattributes'));
+  // A commit may have ends of lines that its own attributes would change.
+  const hasOtherEnds = (path: string) =>
+    life.git('diff', '--ignore-cr-at-eol', '--', `:(literal,top)${path}`) === '';
   // What a rule of the user's that is set aside had ignored is untracked now.
   const lines = zeroed(life.git(...args)).filter(
-    (line) => !line.endsWith('/') && !ignored.has(line.slice(3)) && !(hasAttributes && /^ ?M /.test(line)),
+    (line) =>
+      !line.endsWith('/') &&
+      !ignored.has(line.slice(3)) &&
+      !(/^ ?M /.test(line) && (hasAttributes || hasOtherEnds(line.slice(line.indexOf('M ') + 2)))),
   );
   report(lines, 'the agent does not begin with a clean checkout');
 }

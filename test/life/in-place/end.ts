@@ -9,7 +9,7 @@ import { cleanCheckout } from '../squash.ts';
 import type { InPlaceLife, Stay } from './in-place-life.ts';
 import { type End, faultsOf } from './returned.ts';
 
-export const IN_THE_WAY = /the branch has its own /;
+export const IN_THE_WAY = /the branch has its own |agt could not bring back /;
 
 /** Before the end. */
 export interface Last {
@@ -65,10 +65,17 @@ export function endOf(life: InPlaceLife, stay: Stay, last: Last, after: Facts, o
   };
 }
 
-/** main has the same paths by now. The work is whole under its ref, and the user drops it here. */
-function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, after }: End): void {
+/**
+ * main has the same paths by now, or the agent has a repository there. The work is whole under its ref, and the user drops
+ * it here.
+ */
+function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, final, after }: End): void {
   const dirty = dirtyPaths(stay.start);
-  if (tip === base || !overlap([...dirty, ...stay.ignored], changedPaths(root, base, tip)))
+  const blocked = /agt could not bring back (.*?) in /.exec(output)?.[1]?.split(', ') ?? [];
+  const isBlocked = blocked.every((path) => [...final.keys()].some((key) => key.startsWith(`repo ${path}/`)));
+  if (!isBlocked) throw new Error(`there is nothing that agt could not delete: ${output}`);
+  const isLanded = tip !== base && overlap([...dirty, ...stay.ignored], changedPaths(root, base, tip));
+  if (blocked.length === 0 && !isLanded)
     throw new Error(`nothing is in the way, but agt did not put the work back: ${output}`);
   const ref = `refs/agt/stash/${stay.id}`;
   const held = filesOf(root, `${ref}^4`);
@@ -76,7 +83,7 @@ function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, after }
     (path) => /^(file|link)/.test(stay.start.get(`file ${path}`) ?? '') && !held.has(path),
   );
   if (lost.length > 0) throw new Error(`${ref} lacks ${JSON.stringify(lost)}`);
-  const changed = changedPaths(root, base, tip);
+  const changed = [...blocked, ...changedPaths(root, base, tip)];
   const free = dirty.filter((path) => !overlap([path], changed));
   const keys = free.flatMap((path) => [`file ${path}`, `index 0 ${path}`]);
   report(
@@ -84,6 +91,7 @@ function waits(life: InPlaceLife, stay: Stay, { base, tip, root, output, after }
     'nothing is in the way of these, and they are not as before',
   );
   // The user begins anew, whatever git would not overwrite.
+  for (const path of blocked) rmSync(join(root, path), { recursive: true });
   rmSync(join(root, '.git/index'), { force: true });
   life.git('reset', '-q', '--hard');
   life.git('update-ref', '-d', ref);

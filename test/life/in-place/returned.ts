@@ -68,14 +68,14 @@ export function faultsOf(end: End): string[] {
         !isShared(inside) &&
         !isIgnoredInside(end.root, inside, key)
       )
-        named.set(inside, `${key}: ${show(found)}`);
+        named.set(inside, `${key}: before ${show(start.get(key))}, found ${show(found)}`);
     } else if (key === 'status' || key.startsWith('git ')) continue;
     else if (key === 'rules' || key === 'config') {
       if (found !== start.get(key) && found !== left) fault('neither as before nor as the agent left it');
     } else if (!key.startsWith('file ')) {
       if (found !== want) fault(`expected ${show(want)}`);
     } else if (empty.has(key) && (found === undefined || found === want || mayStay(key, end))) continue;
-    else if (visible.has(key) || (want !== undefined && !start.has(key))) {
+    else if (visible.has(key) || (want !== undefined && (!start.has(key) || landed.has(pathOf(key))))) {
       const isAbove = want === undefined && found?.startsWith('directory') && mayStay(key, end);
       if (found !== want && !isAbove) fault(`expected ${show(want)}`);
     } else if (start.has(key)) {
@@ -101,6 +101,10 @@ function isIgnoredInside(root: string, inside: string, key: string): boolean {
     key.startsWith('file ') &&
     run(REAL_GIT, ['check-ignore', '-q', '--', path], join(root, inside)).exitCode === 0
   );
+}
+
+function pathOf(key: string): string {
+  return key.slice('file '.length);
 }
 
 function isSame(start: Facts, after: Facts): boolean {
