@@ -13,7 +13,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'test/README.md',
-  ...listed('docs').filter((path) => path.endsWith('.md')),
+  ...[...listed('docs'), ...listed('src')].filter((path) => path.endsWith('.md')),
 ];
 const SOURCES = [...listed('src'), ...listed('test'), ...listed('scripts')].filter((path) =>
   path.endsWith('.ts'),
@@ -41,6 +41,55 @@ describe.each(PAGES)('%s', (page) => {
 
 test('README has at most 150 lines', () => {
   expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(150);
+});
+
+describe('docs/architecture.md', () => {
+  const page = read('docs/architecture.md');
+
+  test('has at most 200 lines', () => {
+    expect(page.split('\n').length - 1).toBeLessThanOrEqual(200);
+  });
+
+  test('its walks name files and functions that exist', () => {
+    const steps = [...page.matchAll(/^ {4}[ \d]\d {2}(\S+) +(\w+)/gm)];
+    expect(steps).toHaveLength(40);
+    const wrong = steps.filter(
+      ([, file = '', name = '']) =>
+        !existsSync(join(root, 'src', file)) || !read(`src/${file}`).includes(name),
+    );
+    expect(wrong.map(([step]) => step)).toEqual([]);
+  });
+
+  test('its table has every mechanism of more than 300 lines, with its size to a fifth', () => {
+    const rows = [...page.matchAll(/^\| (`[^|]*`) \| ([\d,]+) \|/gm)].map(([, names = '', lines = '']) => ({
+      names: [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+      lines: Number(lines.replace(',', '')),
+    }));
+    const ownLines = (dir: string) =>
+      readdirSync(join(root, 'src', dir))
+        .filter((name) => name.endsWith('.ts'))
+        .reduce((sum, name) => sum + read(`src/${dir}/${name}`).split('\n').length - 1, 0);
+    const named = new Set(rows.flatMap(({ names }) => names));
+    const dirs = listed('src')
+      .map((path) => path.slice('src/'.length))
+      .filter((path) => path.includes('/') && !path.endsWith('.ts') && !path.endsWith('.md'));
+    const missing = dirs.filter(
+      (dir) => ownLines(dir) > 300 && ![...named].some((one) => dir === one || dir.startsWith(`${one}/`)),
+    );
+    expect(missing).toEqual([]);
+    const below = (one: string) => [
+      one,
+      ...dirs.filter((dir) => dir.startsWith(`${one}/`) && !named.has(dir)),
+    ];
+    const wrong = rows
+      .map(({ names, lines }) => ({
+        names,
+        lines,
+        now: names.flatMap(below).reduce((sum, dir) => sum + ownLines(dir), 0),
+      }))
+      .filter(({ lines, now }) => Math.abs(lines - now) > now / 5);
+    expect(wrong).toEqual([]);
+  });
 });
 
 test('no source file has more than 300 lines', () => {
