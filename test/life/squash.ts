@@ -34,7 +34,14 @@ export function commitOf({
   }
   const env = { GIT_INDEX_FILE: index };
   const tracked = new Set(zeroed(ok(REAL_GIT, ['ls-files', '-z'], worktree)));
-  const add = ['-c', 'advice.addEmbeddedRepo=false', 'add', '-A', '--', ':/'];
+  // git refuses one without a commit.
+  const empty = [...notTheirs].filter(
+    (path) =>
+      existsSync(join(worktree, path, '.git')) &&
+      run(REAL_GIT, ['rev-parse', '-q', '--verify', 'HEAD'], join(worktree, path)).exitCode !== 0,
+  );
+  const others = empty.map((path) => `:(top,exclude,literal)${path}`);
+  const add = ['-c', 'advice.addEmbeddedRepo=false', 'add', '-A', '--', ':/', ...others];
   if (run(REAL_GIT, add, worktree, '', env).exitCode !== 0) return undefined;
   if (trackedOnly) {
     const added = [

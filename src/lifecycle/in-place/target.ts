@@ -78,7 +78,8 @@ export async function planTarget(
       await gitText(scratch, ['read-tree', '-m', '-u', '--no-recurse-submodules', base, tip]);
     const index = readFileSync(copy);
     const changed = withWork ? [] : [...side.changed, ...side.untracked];
-    const written = landed.filter((one) => !isSubmodule(one) && !meetsRepository(side, one.path));
+    const staying = side.repositories.filter((one) => !submodules.has(one.path));
+    const written = landed.filter((one) => !isSubmodule(one) && !meetsRepository(staying, one.path));
     const paths = [...changed, ...written.map(({ path }) => path)];
     const files = await writtenFiles(scratch, index, base.length / 2, paths);
     if (withWork) for (const path of await fileConflicts(git, side, files)) conflicts.add(path);
@@ -209,7 +210,7 @@ function isSame(a: Partial<TreeEntry> | undefined, b: Partial<TreeEntry> | undef
 }
 
 /** A repository of the user's stays, and git status shows what the branch has there. */
-function meetsRepository({ repositories }: UsersSide, path: string): boolean {
+function meetsRepository(repositories: UsersSide['repositories'], path: string): boolean {
   return repositories.some((one) => isUnder(path, [one.path]) || isUnder(one.path, [path]));
 }
 

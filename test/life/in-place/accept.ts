@@ -189,7 +189,9 @@ function unaccept(life: InPlaceLife, stay: Stay, last: Last, accepted: string): 
   if (outcome.exitCode !== 0) {
     report(differences(before, life.look()), 'a refused unaccept changed something');
     const changed = changedPaths(life.root, acceptedMain, last.main);
-    if (!(/would be overwritten/.test(outcome.stderr) && overlap(changed, dirtyPaths(before))))
+    if (
+      !(/would be overwritten/.test(outcome.stderr) && overlap(changed, [...dirtyPaths(before), ...ignored]))
+    )
       throw new Error(`unaccept failed: ${outcome.stderr}`);
     return;
   }

@@ -1,5 +1,8 @@
 /** The ways in which a session in place ends, each compared with what the user has to find then. */
+
+import { repositoriesIn } from '../checkout-facts.ts';
 import { commitsAreKept, snapshotHolds } from '../held.ts';
+import { isInside } from '../paths.ts';
 import { acceptAct } from './accept.ts';
 import { ended, IN_THE_WAY, type Last, lookLast } from './end.ts';
 import type { InPlaceLife, Stay } from './in-place-life.ts';
@@ -70,6 +73,11 @@ function replaced(life: InPlaceLife, stay: Stay, last: Last, output: string): vo
   const left = [...life.untracked().ignored].filter((path) => !stay.setAside.has(path) && isFile(path));
   for (const path of left) start.set(`file ${path}`, now.get(`file ${path}`) as string);
   const ignored = new Set([...stay.ignored, ...left]);
+  // So are repositories that the first agent has made or moved, and the directories above them.
+  for (const path of repositoriesIn(now))
+    for (const [key, text] of now)
+      if (!start.has(key) && (isInside(key, path) || `file ${path}/`.startsWith(`${key}/`)))
+        start.set(key, text);
   life.stay = { ...before, start, ignored, id: next, touched: new Set([...stay.touched, ...touched]) };
   if (now.get('HEAD') !== `ref: refs/heads/agt/${next}`) throw new Error(`HEAD is ${now.get('HEAD')}`);
 }

@@ -203,6 +203,21 @@ test('a repository of the user stays where the branch has a file', () => {
   expect(readFileSync(join(nest, 'untracked'), 'utf8')).toBe('untracked\n');
 });
 
+test('a file that lands in the place of a clean submodule is there at the end', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  const origin = makeOrigin();
+  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'libs/sub');
+  git(repository, 'commit', '-q', '-m', 'submodule');
+  begin(repository);
+  git(repository, 'rm', '-q', 'libs/sub');
+  write(join(repository, 'libs'), 'of the agent\n');
+  git(repository, 'add', 'libs');
+  git(repository, 'commit', '-q', '-m', 'of the agent');
+  agtOk(repository, 'accept', 's1');
+  expect(readFileSync(join(repository, 'libs'), 'utf8')).toBe('of the agent\n');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+});
+
 test('a file outside of a sparse checkout that is there all the same can be accepted', () => {
   const repository = makeRepository({ 'd/d': 'd\n', 'e/s': 's\n' });
   git(repository, 'sparse-checkout', 'set', 'd');
