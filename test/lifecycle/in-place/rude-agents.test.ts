@@ -210,6 +210,7 @@ test('a file that lands in the place of a clean submodule is there at the end', 
   git(repository, 'commit', '-q', '-m', 'submodule');
   begin(repository);
   git(repository, 'rm', '-q', 'libs/sub');
+  rmSync(join(repository, 'libs'), { recursive: true, force: true });
   write(join(repository, 'libs'), 'of the agent\n');
   git(repository, 'add', 'libs');
   git(repository, 'commit', '-q', '-m', 'of the agent');
