@@ -1,7 +1,8 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
 
 describe('agt status', () => {
   test('shows each session, its changes since the last autocommit, the settings and the problems', () => {
@@ -41,4 +42,14 @@ describe('agt status', () => {
     agtOk(project, 'snapshot');
     expect(agtOk(project, 'status')).toMatch(/^snapshots {2}1$/m);
   });
+});
+
+test('status goes on where a sandbox cannot be captured', () => {
+  const session = makeSession();
+  agtOk(session.repository, 'session', 'new', '--id', 's2');
+  rmSync(join(session.sandbox, '.git'));
+  const outcome = agt(session.repository, 'status');
+  expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(outcome.stdout).toMatch(/^s2 /m);
+  expect(outcome.stdout).toContain('error: s1: its sandbox has lost its .git file');
 });

@@ -41,7 +41,8 @@ export const status = defineCommand({
     const previews = new Map<string, Promise<CaptureResult>>();
     const preview: Preview = (record) => {
       const { session_id: id } = record;
-      const known = previews.get(id) ?? previewCapture(repository, record, { now: context.now() });
+      const begin = async () => previewCapture(repository, record, { now: context.now() });
+      const known = previews.get(id) ?? begin();
       previews.set(id, known);
       return known;
     };
