@@ -76,7 +76,11 @@ export function faultsOf(end: End): string[] {
       if (found !== want) fault(`expected ${show(want)}`);
     } else if (empty.has(key) && (found === undefined || found === want || mayStay(key, end))) continue;
     else if (visible.has(key) || (want !== undefined && (!start.has(key) || landed.has(pathOf(key))))) {
-      const isAbove = want === undefined && found?.startsWith('directory') && mayStay(key, end);
+      const isAbove =
+        want === undefined &&
+        found !== undefined &&
+        !start.has(`index 0 ${pathOf(key)}`) &&
+        mayStay(key, end);
       if (found !== want && !isAbove) fault(`expected ${show(want)}`);
     } else if (start.has(key)) {
       const why = faultOfIgnored(key, end);
