@@ -71,7 +71,8 @@ export function faultsOf(end: End): string[] {
         named.set(inside, `${key}: before ${show(start.get(key))}, found ${show(found)}`);
     } else if (key === 'status' || key.startsWith('git ')) continue;
     else if (key === 'rules' || key === 'config') {
-      if (found !== start.get(key) && found !== left) fault('neither as before nor as the agent left it');
+      const others = [start.get(key), left].map((text) => withoutOwn(text));
+      if (!others.includes(withoutOwn(found))) fault('neither as before nor as the agent left it');
     } else if (!key.startsWith('file ')) {
       if (found !== want) fault(`expected ${show(want)}`);
     } else if (empty.has(key) && (found === undefined || found === want || mayStay(key, end))) continue;
@@ -105,6 +106,11 @@ function isIgnoredInside(root: string, inside: string, key: string): boolean {
     key.startsWith('file ') &&
     run(REAL_GIT, ['check-ignore', '-q', '--', path], join(root, inside)).exitCode === 0
   );
+}
+
+/** Without the settings that come back: which submodules are in use, and whether the checkout is sparse. */
+function withoutOwn(config: string | undefined): string | undefined {
+  return config?.replace(/^\[submodule "[^\]]*\]\n(\t.*\n)*/gm, '').replace(/^\tsparse.*\n/gm, '');
 }
 
 function pathOf(key: string): string {
