@@ -7,9 +7,10 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
-import { gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
+import { type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
+import { parentDirectories } from '../../snapshot/directories.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
@@ -109,17 +110,30 @@ async function planReturn(place: InPlace, side: UsersSide, target: Target): Prom
   const last = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
   const tracked = new Set((await indexOf(git, last)).map(({ path }) => path));
   const conflicts = new Set(target.conflicts.map((path) => `sandbox/${path}`));
+  const wasInTheWay = await inTheWayOf(git, record.from_commit);
   const move = await planMove(place, {
     ...(await withHeldByGit(place, last, target)),
     // A build, a cache or a database goes on as the agent leaves it, unless the agent has committed or deleted it.
     stays: (path, isChange) =>
       isUnder(inside(path), [...target.submodules]) ||
-      (isChange && side.ignored.has(inside(path)) && !tracked.has(inside(path)) && !conflicts.has(path)),
+      (isChange &&
+        side.ignored.has(inside(path)) &&
+        !tracked.has(inside(path)) &&
+        !conflicts.has(path) &&
+        !wasInTheWay(inside(path))),
     directories: side.repositories.map(({ path }) => `sandbox/${path}`),
     // What is built from a source must not become younger than the source.
     mtimeOf: (path) => side.ignored.get(inside(path)),
   });
   return { ...move, tracked };
+}
+
+/** Whether agt has set an ignored file aside, because the commit has a directory there, or a file above. */
+async function inTheWayOf(git: Git, commit: string): Promise<(path: string) => boolean> {
+  const listed = await gitBytes(git, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit]);
+  const files = new Set(splitPaths(listed));
+  const directories = new Set([...files].flatMap(parentDirectories));
+  return (path) => directories.has(path) || parentDirectories(path).some((one) => files.has(one));
 }
 
 function inside(path: string): string {

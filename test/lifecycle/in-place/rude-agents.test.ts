@@ -219,6 +219,19 @@ test('a file that lands in the place of a clean submodule is there at the end', 
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });
 
+test('an ignored file that was set aside comes back, whatever the agent has there', () => {
+  const repository = makeRepository({ 'd/x': 'x\n' });
+  rmSync(join(repository, 'd'), { recursive: true });
+  write(join(repository, '.git/info/exclude'), 'd\n');
+  write(join(repository, 'd'), 'mine\n');
+  begin(repository);
+  expect(readFileSync(join(repository, 'd/x'), 'utf8')).toBe('x\n');
+  rmSync(join(repository, 'd'), { recursive: true });
+  write(join(repository, 'd'), 'of the agent\n');
+  agtOk(repository, 'reject', 's1');
+  expect(readFileSync(join(repository, 'd'), 'utf8')).toBe('mine\n');
+});
+
 test('a file outside of a sparse checkout that is there all the same can be accepted', () => {
   const repository = makeRepository({ 'd/d': 'd\n', 'e/s': 's\n' });
   git(repository, 'sparse-checkout', 'set', 'd');
