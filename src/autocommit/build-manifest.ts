@@ -14,7 +14,7 @@ export interface ManifestInputs {
   readonly tool: string | undefined;
   /** Lines of `.agtignore`. */
   readonly ignore: readonly string[] | undefined;
-  /** What git ignores in an attached folder. */
+  /** The paths that git ignores in an attached folder. */
   readonly ignored?: ReadonlySet<string> | undefined;
   /** The scanned top-level folders. Entries elsewhere, and of unreadable paths, are taken from the last manifest. */
   readonly topFolders: readonly string[];

@@ -149,9 +149,12 @@ export class FolderWriter {
     const copy = () => this.disk.entry(temporary);
     try {
       copyFileSync(itself, copy(), constants.COPYFILE_EXCL);
+      if (this.durable) flush(copy());
       giveTo(copy(), stat);
       chmodSync(copy(), bits);
       utimesSync(copy(), stat.atimeMs / 1000, stat.mtimeMs / 1000);
+      const now = this.disk.lstat(path);
+      if (now?.mtimeMs !== stat.mtimeMs || now.size !== stat.size) throw new ConcurrentChange(path);
       renameSync(copy(), this.disk.entry(path));
     } catch (error) {
       this.removeTemporary(temporary);
@@ -274,6 +277,12 @@ export class FolderWriter {
 function temporaryBeside(path: string): string {
   const parent = parentPath(path);
   return `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`;
+}
+
+function flush(path: string | Buffer): void {
+  const fd = openSync(path, 'r');
+  fsyncSync(fd);
+  closeSync(fd);
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

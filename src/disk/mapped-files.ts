@@ -9,29 +9,15 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 export function filesMappedForWriting(folder: string): Set<string> {
   const found = new Set<string>();
   const real = Buffer.from(unlessRefused(() => realpathSync(folder)) ?? folder).toString('latin1');
-  for (const [name, cwd] of currentDirectories()) {
-    if (cwd !== real && !cwd.startsWith(`${real}/`)) continue;
+  for (const name of unlessRefused(() => readdirSync('/proc')) ?? []) {
+    if (!/^\d+$/.test(name)) continue;
+    const cwd = unlessRefused(() => readlinkSync(`/proc/${name}/cwd`, 'latin1'));
+    if (cwd !== real && cwd?.startsWith(`${real}/`) !== true) continue;
     const maps = unlessRefused(() => readFileSync(`/proc/${name}/maps`, 'latin1')) ?? '';
     for (const path of writablePaths(maps))
       if (path.startsWith(`${real}/`)) found.add(path.slice(real.length + 1));
   }
   return found;
-}
-
-/** For many sessions in a row: as they were at most so many milliseconds ago. */
-const FRESH_MS = 20;
-let known = { at: Number.NEGATIVE_INFINITY, directories: new Map<string, string>() };
-
-/** By process id. */
-function currentDirectories(): ReadonlyMap<string, string> {
-  if (performance.now() - known.at < FRESH_MS) return known.directories;
-  const directories = new Map<string, string>();
-  for (const name of unlessRefused(() => readdirSync('/proc')) ?? []) {
-    const cwd = /^\d+$/.test(name) && unlessRefused(() => readlinkSync(`/proc/${name}/cwd`, 'latin1'));
-    if (typeof cwd === 'string') directories.set(name, cwd);
-  }
-  known = { at: performance.now(), directories };
-  return directories;
 }
 
 /** Lines are `address perms offset device inode path`; perms of a shared mapping end in `s`. */

@@ -54,7 +54,7 @@ async function cleanEntry(
   return `${version.mode} ${await gitText(sandbox, args, { input, env })}`;
 }
 
-/** Of a step. Files that git ignores stay out, and those of repositories inside the sandbox. */
+/** The tree of a step. Files that git ignores stay out, and those of repositories inside the sandbox. */
 export async function ownChangesOf(
   { git }: Repository,
   record: SessionRecord,

@@ -15,7 +15,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
 
-/** Of new files, those that the index of the sandbox lacks; paths hold one byte per character. */
+/** The new files that the index of the sandbox lacks; paths hold one byte per character. */
 export async function untrackedAmong(
   { git }: Repository,
   { sandbox }: SessionRecord,

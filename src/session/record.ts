@@ -96,7 +96,7 @@ export function isAttached({ working_copy }: Pick<SessionRecord, 'working_copy'>
   return working_copy === 'attached';
 }
 
-/** What agt writes down while it removes the session. */
+/** A note of agt while it removes the session. */
 export function removalOf({ intent }: Pick<SessionRecord, 'intent'>) {
   return intent?.operation === 'remove' ? intent : undefined;
 }

@@ -42,7 +42,7 @@ export interface SnapshotManifest {
   /** Lines of `.agtignore` at that snapshot; missing if there was none. */
   readonly agtignore?: readonly string[];
   /**
-   * What git ignored in an attached folder, directories as a whole; missing if there was nothing. The rules may go, and
+   * The paths that git ignored in an attached folder, directories as a whole; missing if there was nothing. The rules may go, and
    * later snapshots hold these files: a restore deletes none of them.
    */
   readonly ignored?: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * What an agent writes in its sandbox starts nothing when agt works there as the user: hooks, monitors, filters, diff and
+ * The files that an agent writes in its sandbox start nothing when agt works there as the user: hooks, monitors, filters, diff and
  * merge drivers, aliases, in the settings of the worktree, of a nested repository and of a submodule.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';

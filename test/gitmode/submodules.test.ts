@@ -1,4 +1,4 @@
-/** What git mode adds for a fetch also reaches the git that fetches each submodule. */
+/** The settings that git mode adds for a fetch also reach the git that fetches each submodule. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtOk, GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run } from '../harness/world.ts';

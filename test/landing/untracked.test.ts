@@ -52,7 +52,7 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   agtOk(session.repository, 'accept', 's1', '--keep', '-m', 'One key', '--include', '.env');
   expect(landed()).toEqual(expect.arrayContaining(['.env']));
   expect(landed()).not.toContain('dump.sql');
-  // What has landed is no longer in question; a sync leaves the rest in the sandbox, untracked.
+  // A landed file is no longer in question; a sync leaves the rest in the sandbox, untracked.
   agtOk(session.repository, 'sync', 's1');
   expect(git(session.sandbox, 'status', '--porcelain')).toContain('?? dump.sql');
   expect(accept('-n').stderr).not.toContain('.env');

@@ -41,7 +41,7 @@ export function readCheckout(root: string): Facts {
   return facts;
 }
 
-/** Of a linked worktree, the git directory of the repository. */
+/** The git directory of the repository, for a linked worktree. */
 function commonDir(gitDir: string): string {
   const file = join(gitDir, 'commondir');
   return existsSync(file) ? resolve(gitDir, readFileSync(file, 'latin1').trim()) : gitDir;

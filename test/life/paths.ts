@@ -42,7 +42,7 @@ function blobOf(bytes: string): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes, 'latin1').digest('hex');
 }
 
-/** The index entry of another commit. Of the marks that a person has set, git keeps skip-worktree alone. */
+/** The index entry of another commit. git keeps no mark that a person has set but skip-worktree. */
 export function withFlags(before: string | undefined, other: string | undefined): string | undefined {
   if (before === undefined || other === undefined || !/^s/i.test(before)) return other;
   return ['S 40000000', ...other.split(' ').slice(2)].join(' ');

@@ -34,11 +34,12 @@ export function commitOf({
   }
   const env = { GIT_INDEX_FILE: index };
   const tracked = new Set(zeroed(ok(REAL_GIT, ['ls-files', '-z'], worktree)));
-  // git refuses one without a commit.
+  // git refuses one without a commit, and an ignored path that is named.
   const empty = [...notTheirs].filter(
     (path) =>
       existsSync(join(worktree, path, '.git')) &&
-      run(REAL_GIT, ['rev-parse', '-q', '--verify', 'HEAD'], join(worktree, path)).exitCode !== 0,
+      run(REAL_GIT, ['rev-parse', '-q', '--verify', 'HEAD'], join(worktree, path)).exitCode !== 0 &&
+      run(REAL_GIT, ['check-ignore', '-q', '--', path], worktree).exitCode !== 0,
   );
   const others = empty.map((path) => `:(top,exclude,literal)${path}`);
   const add = ['-c', 'advice.addEmbeddedRepo=false', 'add', '-A', '--', ':/', ...others];

@@ -59,7 +59,7 @@ export const FLAG_CHANGES: readonly WorktreeStep[] = [
   },
 ];
 
-/** What an agent does to its branch and its worktree besides. */
+/** An agent's other acts on its branch and its worktree. */
 export const BRANCH_CHANGES: readonly WorktreeStep[] = [
   {
     name: 'a new branch',

@@ -39,7 +39,7 @@ function mayImport(room: string): readonly string[] {
   ).flat();
 }
 
-/** Of a file of src/: the files of src/, and the packages, that it imports. */
+/** The files of src/, and the packages, that a file of src/ imports. */
 function importsOf(file: string): string[] {
   const text = readFileSync(join(src, file), 'utf8');
   const names = [

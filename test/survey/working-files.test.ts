@@ -1,4 +1,4 @@
-/** What a listing takes for the content of a sandbox is what `git add --all` would commit. */
+/** A listing takes for the content of a sandbox what `git add --all` would commit. */
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

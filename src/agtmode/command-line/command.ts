@@ -44,7 +44,7 @@ export interface Report {
   readonly text?: string | (() => Promise<string>) | undefined;
   /** For standard error, at last. */
   readonly notes?: string;
-  /** Of the parts that failed while the command went on with others. They decide on the exit code. */
+  /** From the parts that failed while the command went on with others. They decide on the exit code. */
   readonly errors?: readonly unknown[];
   readonly failed?: boolean;
   /** To throw when everything is printed. */

@@ -19,7 +19,7 @@ interface SessionCommand<O extends OptionTable, T>
   readonly name: string;
   /** The session may also be the snapshots of a folder. */
   readonly alsoFolders?: true;
-  /** What can be said before agt looks for the session. `run` gets the result. */
+  /** Refuses what is wrong before agt looks for the session. `run` gets the result. */
   readonly check?: (args: InferredOptionTypes<O>, context: Context) => T;
   readonly run: (
     args: InferredOptionTypes<O>,

@@ -2,6 +2,7 @@
  * Indexes of git that agt makes for one command: a copy in which the files of a worktree are added as git would commit
  * them, or a tree in which some entries are others. The index of the worktree stays as it is.
  */
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, lstatSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
@@ -25,7 +26,7 @@ export function withIndex(git: Git, file: string): Git {
 
 /** For a git that compares trees: it reads the index of the checkout all the same, and fails if that is damaged. */
 export function withoutIndex(git: Git): Git {
-  return { ...git, env: { ...git.env, GIT_INDEX_FILE: join(git.cwd, '.agt-no-index') } };
+  return { ...git, env: { ...git.env, GIT_INDEX_FILE: join(git.cwd, `.agt-${randomUUID()}`) } };
 }
 
 /**
@@ -61,7 +62,7 @@ export async function addAll(
   others: readonly string[] = [],
 ): Promise<GitRun> {
   const submodules = await listSubmodules(index);
-  // Of a literal path, git would also refuse a directory above it that a rule ignores.
+  // With a literal path, git would also refuse a directory above it that a rule ignores.
   const exclude = (path: string) => `:(top,exclude,glob)${path.replace(/^.|[*?[\\]/gs, '\\$&')}`;
   const excluded = [
     ...submodules.map(({ path }) => `${exclude(path)}\0`),

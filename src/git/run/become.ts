@@ -46,7 +46,7 @@ export function endBySignal(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal);
 }
 
-/** What to start, with argv[0]: git, or a script that passes bytes on which Node has replaced. */
+/** The program to start, with argv[0]: git, or a script that passes bytes on which Node has replaced. */
 function programFor(git: string, args: readonly string[], env: NodeJS.ProcessEnv) {
   const environmentBytes = rawEnvironment(env);
   const argumentBytes = rawArguments(args);

@@ -1,6 +1,6 @@
 /**
  * Brings the files of the checkout from one snapshot into another, as a restore does. agt replaces and deletes only what
- * the first one holds, by content. What is already as wanted stays: so the same step can be taken again after a kill.
+ * the first one holds, by content. A path that is already as wanted stays: so the same step can be taken again after a kill.
  */
 import { readdirSync, rmSync, type Stats } from 'node:fs';
 import { linkedSandbox } from '../../autocommit/observe.ts';

@@ -24,6 +24,8 @@ export interface NestedRepository {
   readonly path: string;
   /** The text of its `.git`, if that is a file. */
   readonly gitFile?: string | undefined;
+  /** Its `.git` is a link. */
+  readonly isLink?: boolean;
   /** The text of its HEAD. */
   readonly head?: string | undefined;
   /** The commit of HEAD; undefined if there is none yet. */
@@ -44,10 +46,11 @@ export async function lookAtRepository(git: Git, checkout: string, path: string)
   const gitDir = gitDirOf(directory);
   if (gitDir === undefined) return { path };
   const dotGit = join(directory, '.git');
-  const isFile = lstatSync(dotGit, { throwIfNoEntry: false })?.isFile() === true;
+  const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   return {
     path,
-    gitFile: isFile ? readFileSync(dotGit, 'utf8') : undefined,
+    gitFile: stat?.isFile() ? readFileSync(dotGit, 'utf8') : undefined,
+    isLink: stat?.isSymbolicLink() === true,
     head: readSmallFile(join(gitDir, 'HEAD')),
     commit: await gitAnswer(inDirectory(git, directory), [
       'rev-parse',
@@ -106,25 +109,21 @@ function makePlain(checkout: string, path: string): boolean {
 }
 
 /** If the agent has deleted or replaced it. No link of the agent leads the way. */
-async function bringGitDirectory(
-  place: InPlace,
-  { path, gitFile, commit }: NestedRepository,
-  number: number,
-): Promise<void> {
-  if (!makePlain(place.checkout, path)) return;
-  const directory = directoryOf(place.checkout, path);
-  const dotGit = join(directory, '.git');
+async function bringGitDirectory(place: InPlace, before: NestedRepository, number: number): Promise<void> {
+  const { git, checkout, record } = place;
+  if (!makePlain(checkout, before.path)) return;
+  const directory = directoryOf(checkout, before.path);
   const copy = join(storeOf(place), String(number));
   if (!existsSync(copy)) return;
-  const inside = inDirectory(place.git, directory);
-  const isReplaced =
-    commit !== undefined &&
-    gitDirOf(directory) !== undefined &&
-    (await resolveObject(inside, `${commit}^{commit}`)) === undefined;
-  const isOwnFile = gitFile !== undefined && readSmallFile(dotGit) === gitFile;
-  const found = isOwnFile ? gitFileTarget(dotGit) : dotGit;
-  if (isReplaced && found !== undefined) renameSync(found, replaced(found));
-  if (gitFile !== undefined && !existsSync(dotGit)) writeFileSync(dotGit, gitFile, { flag: 'wx' });
+  const { gitFile } = before;
+  const dotGit = join(directory, '.git');
+  const inside = inDirectory(git, directory);
+  const replaced = (path: string) => `${path}.agt-replaced-${record.session_id}`;
+  const foreign = await foreignGitDirectory(inside, before);
+  if (foreign !== undefined) renameSync(foreign, replaced(foreign));
+  failurePoint('in place: replaced repository set aside');
+  if (gitFile !== undefined && lstatSync(dotGit, { throwIfNoEntry: false }) === undefined)
+    writeFileSync(dotGit, gitFile, { flag: 'wx' });
   const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);
   if (target === undefined) return;
   if (!existsSync(join(target, 'HEAD'))) {
@@ -136,26 +135,38 @@ async function bringGitDirectory(
     failurePoint('in place: git directory brought back');
   }
   for (const one of new Set([dotGit, target].map(replaced)))
-    if (existsSync(one)) await keepCommits(inside, one, nestedRef(place.record.session_id));
+    await dropReplaced(inside, one, nestedRef(record.session_id));
 }
 
-/** The agent's, in place of the user's, until its commits are kept. */
-function replaced(gitDirectory: string): string {
-  return `${gitDirectory}.agt-replaced`;
+/** The path of what the agent has in the place of the user's `.git`, or of the git directory that it names. */
+async function foreignGitDirectory(
+  inside: Git,
+  { gitFile, isLink, commit }: NestedRepository,
+): Promise<string | undefined> {
+  const dotGit = join(inside.cwd, '.git');
+  const stat = lstatSync(dotGit, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  const isSameKind = gitFile === undefined ? stat.isDirectory() || isLink : readSmallFile(dotGit) === gitFile;
+  if (!isSameKind) return dotGit;
+  const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);
+  if (commit === undefined || target === undefined || gitDirOf(inside.cwd) === undefined) return undefined;
+  return (await resolveObject(inside, `${commit}^{commit}`)) === undefined ? target : undefined;
+}
+
+/** The repository that a link or a file leads to stays where it is. One that git cannot read stays aside. */
+async function dropReplaced(git: Git, replaced: string, ref: string): Promise<void> {
+  const stat = lstatSync(replaced, { throwIfNoEntry: false });
+  if (stat === undefined || (stat.isDirectory() && !(await keepCommits(git, replaced, ref)))) return;
+  rmSync(replaced, { recursive: true, force: true });
+  failurePoint('in place: commits of a replaced repository kept');
 }
 
 /** HEAD of the agent's repository stays under `ref`, and its branches beside it. */
-async function keepCommits(git: Git, gitDirectory: string, ref: string): Promise<void> {
-  const head = await gitAnswer(inDirectory(git, gitDirectory), [
-    'rev-parse',
-    '--verify',
-    '-q',
-    'HEAD^{commit}',
-  ]);
+async function keepCommits(git: Git, gitDirectory: string, ref: string): Promise<boolean> {
+  const head = await resolveObject(inDirectory(git, gitDirectory), 'HEAD^{commit}');
   const refs = [...(head === undefined ? [] : [`+HEAD:${ref}`]), `+refs/heads/*:${ref}-branches/*`];
-  await gitText(git, ['fetch', '-q', '--no-tags', '--no-write-fetch-head', gitDirectory, ...refs]);
-  rmSync(gitDirectory, { recursive: true, force: true });
-  failurePoint('in place: commits of a replaced repository kept');
+  const options = ['-q', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+  return (await gitAnswer(git, ['fetch', ...options, gitDirectory, ...refs])) !== undefined;
 }
 
 /** After `git mv` of a submodule, its settings name a directory that is gone. */

@@ -73,7 +73,7 @@ export async function returnToUser(place: InPlace, now: Date): Promise<AgtError 
   await refreshTimes(place);
   failurePoint('in place: agent files removed');
   const { conflicts } = target;
-  // What was given to the agent has landed with its work.
+  // The files given to the agent have landed with its work.
   const isExpected = conflicts.length === 0 || (side.isGiven && record.landed !== undefined);
   const replaced = isExpected ? undefined : replacedByBranch(record, conflicts);
   return inTheWay.length > 0 ? notAsBefore(record, side, inTheWay, replaced) : replaced;
@@ -122,7 +122,7 @@ async function planReturn(place: InPlace, side: UsersSide, target: Target): Prom
         !conflicts.has(path) &&
         !wasInTheWay(inside(path))),
     directories: side.repositories.map(({ path }) => `sandbox/${path}`),
-    // What is built from a source must not become younger than the source.
+    // A file built from a source must not become younger than the source.
     mtimeOf: (path) => side.ignored.get(inside(path)),
   });
   return { ...move, tracked };

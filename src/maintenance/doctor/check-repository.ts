@@ -48,7 +48,7 @@ import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
 interface CheckOptions {
   /** Reads every snapshot as well, which takes long. */
   readonly histories?: boolean;
-  /** Of a caller that needs the same ones. */
+  /** A caller that needs the same ones has read them. */
   readonly preview?: Preview | undefined;
 }
 

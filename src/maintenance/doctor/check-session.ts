@@ -25,7 +25,7 @@ import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, Finishers } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
-/** What agt has found out about the repository, for all of its sessions. */
+/** Facts of the repository, found once for all of its sessions. */
 export interface Known {
   readonly worktrees: readonly WorktreeEntry[];
   /** The full names of all refs. */

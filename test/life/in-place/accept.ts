@@ -171,10 +171,13 @@ function withoutLanded(life: InPlaceLife, { start, base }: Stay, accepted: strin
     text === undefined ? facts.delete(key) : facts.set(key, text);
   for (const path of landed) {
     for (const key of [`file ${path}`, `index 0 ${path}`]) set(key, clean.get(key));
-    // git leaves the directories of a submodule.
-    for (let above = path; above !== ''; above = above.slice(0, Math.max(0, above.lastIndexOf('/'))))
-      if (after.get(`file ${above}`)?.startsWith('directory'))
-        set(`file ${above}`, after.get(`file ${above}`));
+    // git leaves the directories of a submodule, and removes one that it has emptied.
+    for (let above = path; above !== ''; above = above.slice(0, Math.max(0, above.lastIndexOf('/')))) {
+      const left = after.get(`file ${above}`);
+      const isEmptied =
+        left === undefined && ![...facts.keys()].some((key) => key.startsWith(`file ${above}/`));
+      if (left?.startsWith('directory') || isEmptied) set(`file ${above}`, left);
+    }
   }
   return facts;
 }

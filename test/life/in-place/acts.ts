@@ -106,7 +106,7 @@ function begin(life: InPlaceLife): void {
   // A commit may have ends of lines that its own attributes would change.
   const hasOtherEnds = (path: string) =>
     life.git('diff', '--ignore-cr-at-eol', '--', `:(literal,top)${path}`) === '';
-  // What a rule of the user's that is set aside had ignored is untracked now.
+  // Files that a rule of the user's had ignored are untracked while the rule is set aside.
   const lines = zeroed(life.git(...args)).filter(
     (line) =>
       !line.endsWith('/') &&

@@ -67,7 +67,7 @@ function replaced(life: InPlaceLife, stay: Stay, last: Last, output: string): vo
     [...last.final.keys()].filter((key) => last.final.get(key) !== stay.start.get(key)),
   );
   const { landed: _, ...before } = stay;
-  // What git ignores is the user's by now, as the first agent has left it.
+  // An ignored file is the user's by now, as the first agent has left it.
   const start = new Map(stay.start);
   const isFile = (path: string) => /^(file|link)/.test(now.get(`file ${path}`) ?? '');
   const left = [...life.untracked().ignored].filter((path) => !stay.setAside.has(path) && isFile(path));

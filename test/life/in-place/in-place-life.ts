@@ -20,7 +20,7 @@ export interface Stay {
   readonly base: string;
   /** Paths of the user's that git does not look at, and that the agent has changed. */
   readonly touched: Set<string>;
-  /** Of accept --keep: the commit on main, and the work that it took. */
+  /** After accept --keep: the commit on main, and the work that it took. */
   landed?: { readonly commit: string; readonly source: string };
 }
 

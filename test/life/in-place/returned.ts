@@ -1,5 +1,5 @@
 /**
- * What a user has to find in the checkout after a session in place, from the facts of before it. With docs/guide/agents.md:
+ * The state that a user has to find in the checkout after a session in place, from the facts of before it. With docs/guide/agents.md:
  *
  * - Everything that git looks at is as before: files, modes, index. If the branch has moved, clean files follow it.
  * - A file that git ignored stays as the agent left it: unchanged if the agent did not change it, and as before if the
@@ -127,7 +127,7 @@ function show(text: string | undefined): string {
   return text === undefined ? 'nothing' : JSON.stringify(text.slice(0, 150));
 }
 
-/** Of a file that git ignored, or of a directory without any other. */
+/** For a file that git ignored, or a directory without any other. */
 function faultOfIgnored(key: string, { start, final, after, committed, tip, base }: End): string | undefined {
   const [before, left, found] = [start.get(key), final.get(key), after.get(key)];
   if (found === before) return undefined;

@@ -1,4 +1,4 @@
-/** What a user has to find in the checkout after a branch has moved: clean files follow, everything else is as before. */
+/** The state that a user has to find in the checkout after a branch has moved: clean files follow, everything else is as before. */
 import { differences } from '../compare.ts';
 import type { Facts } from '../facts.ts';
 import { changedPaths, dirtyPaths, isUnstagedSubmodule, withFlags } from '../paths.ts';

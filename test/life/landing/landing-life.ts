@@ -10,7 +10,7 @@ export interface Session {
   readonly id: string;
   readonly sandbox: string;
   readonly agent: Worktree;
-  /** Of accept --keep: the commit that has landed, and the content of the sandbox then, as a commit. */
+  /** After accept --keep: the commit that has landed, and the content of the sandbox then, as a commit. */
   landed?: { readonly commit: string; readonly source: string };
 }
 

@@ -1,6 +1,17 @@
 /** Agents that damage or replace what belongs to git, and a branch that moves on: the user's side comes back, or is named. */
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../../harness/world.ts';
 import { begin, busyCheckout, killedAt, look } from './checkout.ts';
@@ -99,6 +110,52 @@ test('a repository that the agent replaces comes back, and its commits stay besi
     expect(git(one, 'rev-parse', 'refs/agt/in-place/s1', 'refs/agt/in-place/s1-branches/main')).toBe(
       `${commits[i]}\n${commits[i]}`,
     );
+});
+
+test.each<[string, (dotGit: string) => void]>([
+  ['a file that leads nowhere', (dotGit) => writeFileSync(dotGit, 'gitdir: /nowhere\n')],
+  ['a file of other words', (dotGit) => writeFileSync(dotGit, 'words\n')],
+  ['a link that leads nowhere', (dotGit) => symlinkSync('nowhere', dotGit)],
+  ['a link to where it is now', (dotGit) => symlinkSync('../moved', dotGit)],
+  ['a file that names where it is now', (dotGit) => writeFileSync(dotGit, 'gitdir: ../moved\n')],
+  [
+    'a damaged repository',
+    (dotGit) => {
+      git(makeTempDir(), 'init', '-q', '-b', 'main', dirname(dotGit));
+      write(join(dotGit, 'refs/heads/main'), `${'1'.repeat(40)}\n`);
+      write(join(dotGit, 'objects/11', '1'.repeat(38)), 'damaged\n');
+    },
+  ],
+])('the agent puts %s in the place of a .git: the .git comes back', (_, replace) => {
+  const repository = makeRepository({ a: 'a\n', '.gitignore': 'nested\nmoved\n' });
+  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', makeOrigin(), 'sub');
+  git(repository, 'commit', '-q', '-m', 'submodule');
+  const inside = ['nested', 'sub'].map((path) => join(repository, path));
+  git(repository, 'init', '-q', '-b', 'main', join(repository, 'nested'));
+  for (const one of inside) {
+    write(join(one, 'x'), 'mine\n');
+    git(one, 'add', 'x');
+    git(one, 'commit', '-q', '-m', 'mine');
+    write(join(one, 'x'), 'stashed\n');
+    git(one, 'stash', '-q');
+  }
+  const see = () =>
+    inside.map((one) => [
+      lstatSync(join(one, '.git')).isDirectory(),
+      git(one, 'log', '--all', '--format=%H %D'),
+      git(one, 'status', '--porcelain', '--branch'),
+    ]);
+  const before = see();
+  begin(repository);
+  for (const one of inside) {
+    rmSync(join(repository, 'moved'), { recursive: true, force: true });
+    renameSync(join(one, '.git'), join(repository, 'moved'));
+    replace(join(one, '.git'));
+  }
+  agtOk(repository, 'reject', 's1');
+  rmSync(join(repository, 'moved'), { recursive: true, force: true });
+  for (const one of inside) rmSync(join(one, '.git.agt-replaced-s1'), { recursive: true, force: true });
+  expect(see()).toEqual(before);
 });
 
 test('submodules stay in use, and the checkout is as sparse as before', () => {

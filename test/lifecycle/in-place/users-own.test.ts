@@ -1,9 +1,17 @@
-/** What git does not look at, or has only in a repository inside of the checkout, is the user's as well. */
+/** Files that git does not look at, or has only in a repository inside of the checkout, are the user's as well. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 import { begin, killedAt, look } from './checkout.ts';
+
+function withSubmodule(): { repository: string; sub: string } {
+  const repository = makeRepository({ a: 'a\n' });
+  const origin = makeRepository({ s: 's\n' });
+  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'sub');
+  git(repository, 'commit', '-q', '-m', 'submodule');
+  return { repository, sub: join(repository, 'sub') };
+}
 
 /** With a commit, a stash and a change. */
 function makeNested(directory: string): void {
@@ -63,13 +71,7 @@ test.each<[string, (at: (path: string) => string) => void]>([
 });
 
 test('the agent replaces a submodule by a file, and deletes its repository: it comes back', () => {
-  const origin = makeRepository({ s: 's\n' });
-  const repository = makeRepository({ a: 'a\n' });
-  run(REAL_GIT, ['-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', origin, 'sub'], {
-    cwd: repository,
-  });
-  git(repository, 'commit', '-q', '-m', 'submodule');
-  const sub = join(repository, 'sub');
+  const { repository, sub } = withSubmodule();
   write(join(sub, 's'), 'committed only here\n');
   git(sub, 'commit', '-q', '-a', '-m', 'mine');
   const [before, whole] = [lookAt(sub), look(repository)];
@@ -83,13 +85,7 @@ test('the agent replaces a submodule by a file, and deletes its repository: it c
 });
 
 test('the agent moves a submodule, which its settings name then: it comes back', () => {
-  const origin = makeRepository({ s: 's\n' });
-  const repository = makeRepository({ a: 'a\n' });
-  run(REAL_GIT, ['-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', origin, 'sub'], {
-    cwd: repository,
-  });
-  git(repository, 'commit', '-q', '-m', 'submodule');
-  const sub = join(repository, 'sub');
+  const { repository, sub } = withSubmodule();
   write(join(sub, 's'), 'mine\n');
   const before = [lookAt(sub), git(repository, 'status', '--porcelain')];
   begin(repository);
