@@ -17,6 +17,8 @@ export interface StatusEntry {
   readonly unstaged: string;
   /** Mode and object in the index; empty unless it has one entry for the path. */
   readonly index: string;
+  /** Every version of it that there is, in HEAD, in the index and on disk. */
+  readonly isSubmodule: boolean;
 }
 
 export interface Status {
@@ -29,7 +31,8 @@ export interface Status {
 
 const COMMIT = /^# branch\.oid ([0-9a-f]+)$/;
 const HEAD = /^# branch\.head (.*)$/s;
-const TRACKED = /^1 (.)(.) \S+ \d+ (\d+) \d+ \w+ (\w+) (.*)$/s;
+const TRACKED = /^1 (.)(.) \S+ (\d+ (\d+) \d+) \w+ (\w+) (.*)$/s;
+const SUBMODULE = /^((160000|000000) ?)+$/;
 const UNMERGED = /^u (.)(.) (?:\S+ ){8}(.*)$/s;
 
 export function parseStatus(output: Buffer | string): Status {
@@ -40,14 +43,18 @@ export function parseStatus(output: Buffer | string): Status {
 }
 
 function parseEntry(text: string): StatusEntry | undefined {
+  const other = { index: '', isSubmodule: false };
   if (text.startsWith('? '))
-    return { path: text.slice(2), kind: 'untracked', staged: '?', unstaged: '?', index: '' };
+    return { ...other, path: text.slice(2), kind: 'untracked', staged: '?', unstaged: '?' };
+  const [, staged, unstaged = '', modes = '', mode, oid, path = ''] = TRACKED.exec(text) ?? [];
+  if (staged !== undefined) {
+    const isSubmodule = SUBMODULE.test(modes);
+    return { path, kind: 'tracked', staged, unstaged, index: `${mode} ${oid}`, isSubmodule };
+  }
   const unmerged = UNMERGED.exec(text);
-  const [, staged = '', unstaged = '', ...rest] = unmerged ?? TRACKED.exec(text) ?? [];
-  if (staged === '') return undefined;
-  const path = rest.at(-1) ?? '';
-  if (unmerged !== null) return { path, kind: 'unmerged', staged, unstaged, index: '' };
-  return { path, kind: 'tracked', staged, unstaged, index: `${rest[0]} ${rest[1]}` };
+  if (unmerged === null) return undefined;
+  const [, ours = '', theirs = '', name = ''] = unmerged;
+  return { ...other, path: name, kind: 'unmerged', staged: ours, unstaged: theirs };
 }
 
 /** git waits for ever where a named pipe is in place of a file that it reads. */

@@ -18,6 +18,7 @@ import { newestEntry } from '../../git/files/index-stat.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { breakStaleLocks } from '../../git/files/ref-locks.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { parseStatus, STATUS } from '../../git/objects/status.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/run/git.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -45,13 +46,13 @@ export interface DirtyPath {
   readonly isUntracked: boolean;
 }
 
-/** Without ignored files, submodules and repositories of their own. */
+/** Without ignored files, submodules and repositories of their own; a file in the place of a submodule is one. */
 export async function dirtyPaths(git: Git): Promise<DirtyPath[]> {
-  const options = ['--no-renames', '--untracked-files=all', '--ignore-submodules=all'];
-  const output = await gitBytes(git, ['status', '--porcelain=v1', '-z', ...options]);
-  return splitPaths(output)
-    .filter((entry) => !entry.endsWith('/'))
-    .map((entry) => ({ path: entry.slice(3), isUntracked: entry.startsWith('??') }));
+  const options = ['--untracked-files=all', '--ignore-submodules=dirty'];
+  const { entries } = parseStatus(await gitBytes(git, [...STATUS, ...options]));
+  return entries
+    .filter(({ path, isSubmodule }) => !(isSubmodule || path.endsWith('/')))
+    .map(({ path, kind }) => ({ path, isUntracked: kind === 'untracked' }));
 }
 
 /** One byte per character. */

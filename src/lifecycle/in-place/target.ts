@@ -47,8 +47,9 @@ export async function planTarget(
   const base = record.from_commit;
   const landed = tip === base ? [] : await diff(git, ['diff-tree', '-r', base, tip]);
   const own = new Set(side.repositories.filter((one) => one.isChanged).map(({ path }) => path));
-  const submodules = new Set(landed.filter(isSubmodule).map(({ path }) => path));
-  for (const path of own) submodules.delete(path);
+  const links = landed.filter(isSubmodule).map(({ path }) => path);
+  const replaced = links.filter((path) => side.changed.includes(path));
+  const submodules = new Set(links.filter((path) => !own.has(path) && !replaced.includes(path)));
   const stays = (path: string) => submodules.has(path.slice('sandbox/'.length));
   const first = { ...start, emptyDirectories: start.emptyDirectories.filter((path) => !stays(path)) };
   if (withWork && landed.length === 0)
@@ -58,7 +59,7 @@ export async function planTarget(
     mkdirSync(worktree);
     const scratch = inScratch(git, gitDir(place), copy, worktree);
     if (raw.length === 0) await gitText(scratch, ['read-tree', '--empty']);
-    const conflicts = new Set<string>();
+    const conflicts = new Set<string>(withWork ? replaced : []);
     if (!withWork) {
       await gitText(scratch, ['read-tree', '--reset', base]);
       await forgetStat(scratch, copy, base.length / 2, side.changed);
@@ -80,11 +81,17 @@ export async function planTarget(
     const changed = withWork ? [] : [...side.changed, ...side.untracked];
     const staying = side.repositories.filter((one) => !submodules.has(one.path));
     const written = landed.filter((one) => !isSubmodule(one) && !meetsRepository(staying, one.path));
-    const paths = [...changed, ...written.map(({ path }) => path)];
+    const paths = [...changed, ...replaced, ...written.map(({ path }) => path)];
     const files = await writtenFiles(scratch, index, base.length / 2, paths);
+    const directories = submodulesOf(index, base.length / 2).filter((path) => files.has(path));
     if (withWork) for (const path of await fileConflicts(git, side, files)) conflicts.add(path);
     const wanted = new Map([...conflicts].map((path) => [path, undefined] as const));
-    const snapshot = await edited(git, first, new Map([...wanted, ...files]), copy);
+    const changedFiles = await edited(git, first, new Map([...wanted, ...files]), copy);
+    const emptyDirectories = [
+      ...changedFiles.emptyDirectories,
+      ...directories.map((path) => `sandbox/${path}`),
+    ];
+    const snapshot = { ...changedFiles, emptyDirectories };
     return { snapshot, index, submodules, conflicts: [...conflicts].sort() };
   });
 }
@@ -103,6 +110,11 @@ async function forgetStat(
     scratch,
     fresh.map(({ path, mode, oid }) => [path, `${mode.toString(8)} ${oid}`]),
   );
+}
+
+function submodulesOf(index: Buffer, oidLength: number): string[] {
+  const { entries } = parseIndex(index, oidLength);
+  return entries.filter(({ mode }) => mode.toString(8) === SUBMODULE).map(({ path }) => path);
 }
 
 type Files = ReadonlyMap<string, TreeEntry | undefined>;

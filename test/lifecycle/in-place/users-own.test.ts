@@ -84,6 +84,27 @@ test('the agent replaces a submodule by a file, and deletes its repository: it c
   expect(look(repository)).toEqual(whole);
 });
 
+test('a file in the place of a submodule is set aside: it comes back, or is named if the branch has removed the submodule', () => {
+  const { repository, sub } = withSubmodule();
+  rmSync(sub, { recursive: true });
+  write(sub, 'mine\n');
+  const before = look(repository);
+  begin(repository);
+  expect([git(repository, 'status', '--porcelain'), statSync(sub).isDirectory()]).toEqual(['', true]);
+  write(join(sub, 'agent'), 'agent\n');
+  agtOk(repository, 'reject', 's1');
+  expect(look(repository)).toEqual(before);
+  begin(repository, 's2');
+  git(repository, 'rm', '-q', '-f', 'sub');
+  git(repository, 'commit', '-q', '-m', 'removed');
+  expect(agt(repository, 'accept', 's2')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('error: the branch has its own sub now; yours, '),
+  });
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(git(repository, 'show', 'refs/agt/stash/s2^4:sandbox/sub')).toBe('mine');
+});
+
 test('the agent moves a submodule, which its settings name then: it comes back', () => {
   const { repository, sub } = withSubmodule();
   write(join(sub, 's'), 'mine\n');
