@@ -80,7 +80,7 @@ export function faultsOf(end: End): string[] {
       const isAbove =
         want === undefined &&
         found !== undefined &&
-        !start.has(`index 0 ${pathOf(key)}`) &&
+        (found.startsWith('directory') || !start.has(`index 0 ${pathOf(key)}`)) &&
         mayStay(key, end);
       if (found !== want && !isAbove) fault(`expected ${show(want)}`);
     } else if (start.has(key)) {
