@@ -1,29 +1,9 @@
 /** Agents that damage or replace what belongs to git, and a branch that moves on: the user's side comes back, or is named. */
-import {
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../../harness/world.ts';
 import { begin, busyCheckout, killedAt, look } from './checkout.ts';
-
-function makeOrigin(): string {
-  const origin = makeTempDir();
-  git(origin, 'init', '-q', '-b', 'main');
-  write(join(origin, 'x'), 'x\n');
-  git(origin, 'add', '.');
-  git(origin, 'commit', '-q', '-m', 'origin');
-  return origin;
-}
 
 /** A commit on main that another worktree makes. */
 function land(repository: string, files: Readonly<Record<string, string>>): void {
@@ -66,119 +46,6 @@ test.each<[string, (index: string) => void]>([
   agtOk(repository, 'accept', 's2', '--untracked=all');
   expect(git(repository, 'show', 'main:agent')).toBe('agent');
   expect(look(repository).status).toBe(before.status);
-});
-
-test('a repository that the agent replaces comes back, and its commits stay beside it', () => {
-  const repository = makeRepository({ a: 'a\n', '.gitignore': 'build\n' });
-  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', makeOrigin(), 'sub');
-  git(repository, 'commit', '-q', '-m', 'submodule');
-  const [nested, sub, unborn] = ['build/nested', 'sub', 'unborn'].map((path) => join(repository, path)) as [
-    string,
-    string,
-    string,
-  ];
-  for (const one of [nested, unborn]) git(repository, 'init', '-q', '-b', 'main', one);
-  write(join(unborn, 'two'), 'two\n');
-  for (const one of [nested, sub]) {
-    write(join(one, 'x'), 'mine\n');
-    git(one, 'add', 'x');
-    git(one, 'commit', '-q', '-m', 'mine');
-    git(one, 'branch', 'other');
-  }
-  const see = () =>
-    [nested, sub, unborn].map((one) => [
-      git(one, 'for-each-ref', 'refs/heads', 'refs/remotes'),
-      git(one, 'status', '--porcelain', '--branch'),
-      git(one, 'fsck', '--no-dangling'),
-      existsSync(join(one, '.git/index')),
-    ]);
-  const before = see();
-  begin(repository);
-  for (const one of [nested, sub]) {
-    rmSync(join(one, '.git'), { recursive: true });
-    git(repository, 'init', '-q', '-b', 'main', one);
-    write(join(one, 'x'), 'of the agent\n');
-    git(one, 'add', 'x');
-    git(one, 'commit', '-q', '-m', 'of the agent');
-  }
-  git(unborn, 'add', '.');
-  git(unborn, 'commit', '-q', '-m', 'of the agent');
-  const commits = [nested, sub].map((one) => git(one, 'rev-parse', 'HEAD'));
-  agtOk(repository, 'reject', 's1');
-  expect(see()).toEqual(before);
-  for (const [i, one] of [nested, sub].entries())
-    expect(git(one, 'rev-parse', 'refs/agt/in-place/s1', 'refs/agt/in-place/s1-branches/main')).toBe(
-      `${commits[i]}\n${commits[i]}`,
-    );
-});
-
-test.each<[string, (dotGit: string) => void]>([
-  ['a file that leads nowhere', (dotGit) => writeFileSync(dotGit, 'gitdir: /nowhere\n')],
-  ['a file of other words', (dotGit) => writeFileSync(dotGit, 'words\n')],
-  ['a link that leads nowhere', (dotGit) => symlinkSync('nowhere', dotGit)],
-  ['a link to where it is now', (dotGit) => symlinkSync('../moved', dotGit)],
-  ['a file that names where it is now', (dotGit) => writeFileSync(dotGit, 'gitdir: ../moved\n')],
-  [
-    'a damaged repository',
-    (dotGit) => {
-      git(makeTempDir(), 'init', '-q', '-b', 'main', dirname(dotGit));
-      write(join(dotGit, 'refs/heads/main'), `${'1'.repeat(40)}\n`);
-      write(join(dotGit, 'objects/11', '1'.repeat(38)), 'damaged\n');
-    },
-  ],
-])('the agent puts %s in the place of a .git: the .git comes back', (_, replace) => {
-  const repository = makeRepository({ a: 'a\n', '.gitignore': 'nested\nmoved\n' });
-  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', makeOrigin(), 'sub');
-  git(repository, 'commit', '-q', '-m', 'submodule');
-  const inside = ['nested', 'sub'].map((path) => join(repository, path));
-  git(repository, 'init', '-q', '-b', 'main', join(repository, 'nested'));
-  for (const one of inside) {
-    write(join(one, 'x'), 'mine\n');
-    git(one, 'add', 'x');
-    git(one, 'commit', '-q', '-m', 'mine');
-    write(join(one, 'x'), 'stashed\n');
-    git(one, 'stash', '-q');
-  }
-  const see = () =>
-    inside.map((one) => [
-      lstatSync(join(one, '.git')).isDirectory(),
-      git(one, 'log', '--all', '--format=%H %D'),
-      git(one, 'status', '--porcelain', '--branch'),
-    ]);
-  const before = see();
-  begin(repository);
-  for (const one of inside) {
-    rmSync(join(repository, 'moved'), { recursive: true, force: true });
-    renameSync(join(one, '.git'), join(repository, 'moved'));
-    replace(join(one, '.git'));
-  }
-  agtOk(repository, 'reject', 's1');
-  rmSync(join(repository, 'moved'), { recursive: true, force: true });
-  for (const one of inside) rmSync(join(one, '.git.agt-replaced-s1'), { recursive: true, force: true });
-  expect(see()).toEqual(before);
-});
-
-test('submodules stay in use, and the checkout is as sparse as before', () => {
-  const repository = makeRepository({ a: 'a\n', s: 's\n', 'd/d': 'd\n' });
-  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', makeOrigin(), 'sub');
-  git(repository, 'commit', '-q', '-m', 'submodule');
-  const url = git(repository, 'config', 'submodule.sub.url');
-  git(repository, 'config', 'submodule.sub.url', `${url}/.`);
-  write(join(repository, 's'), 'mine\n');
-  git(repository, 'update-index', '--skip-worktree', 's');
-  const see = () => [
-    git(repository, 'submodule', 'status'),
-    git(repository, 'config', '--local', '--get-regexp', 'submodule|sparse'),
-    git(repository, 'ls-files', '-v'),
-  ];
-  const before = see();
-  begin(repository);
-  git(repository, 'submodule', '--quiet', 'deinit', '-f', '--all');
-  git(repository, 'config', 'core.sparseCheckout', 'true');
-  git(repository, 'sparse-checkout', 'set', 'd');
-  agtOk(repository, 'reject', 's1');
-  expect(see()).toEqual(before);
-  expect(readFileSync(join(repository, 's'), 'utf8')).toBe('mine\n');
 });
 
 test.each<[string, string, Record<string, string>, (repository: string) => void]>([
@@ -258,22 +125,6 @@ test('a repository of the user stays where the branch has a file', () => {
   expect(ended.stderr).toContain('error: the branch has its own a now; ');
   expect(git(nest, 'status', '--porcelain', '--branch')).toBe(before);
   expect(readFileSync(join(nest, 'untracked'), 'utf8')).toBe('untracked\n');
-});
-
-test('a file that lands in the place of a clean submodule is there at the end', () => {
-  const repository = makeRepository({ a: 'a\n' });
-  const origin = makeOrigin();
-  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'libs/sub');
-  git(repository, 'commit', '-q', '-m', 'submodule');
-  begin(repository);
-  git(repository, 'rm', '-q', 'libs/sub');
-  rmSync(join(repository, 'libs'), { recursive: true, force: true });
-  write(join(repository, 'libs'), 'of the agent\n');
-  git(repository, 'add', 'libs');
-  git(repository, 'commit', '-q', '-m', 'of the agent');
-  agtOk(repository, 'accept', 's1');
-  expect(readFileSync(join(repository, 'libs'), 'utf8')).toBe('of the agent\n');
-  expect(git(repository, 'status', '--porcelain')).toBe('');
 });
 
 test('an ignored file that was set aside comes back, whatever the agent has there', () => {
