@@ -56,7 +56,7 @@ export function run(program: string, args: readonly string[], settings: RunSetti
 
 /** Here the start of the executable is not what is tested: a warm process saves it, unless AGT_TEST_WARM=0. */
 const WARM =
-  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|integrations|landing|maintenance|repository|running|session(?!\/in-place)|snapshot|timetravel|topology)\//;
+  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|integrations|landing|maintenance|repository|running|lifecycle|providers|session|snapshot|survey|timetravel|topology|triggers(?!\/front))\//;
 
 /** The executable itself, mounted snapshots, and disks that have to be unmounted. */
 const NOT_WARM =
