@@ -113,3 +113,12 @@ function describe(cause: unknown): string {
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
+
+/** Undefined if `action` throws: for a question that the system need not be able to answer. */
+export function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

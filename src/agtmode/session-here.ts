@@ -1,16 +1,10 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { realPath } from '../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
 import { whyRefused } from '../folders/refuse.ts';
-import {
-  type AttachedSession,
-  findAttached,
-  folderAt,
-  realPath,
-  settingsFile,
-  shownId,
-} from '../folders/store.ts';
+import { type AttachedSession, findAttached, folderAt, settingsFile, shownId } from '../folders/store.ts';
 import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';

@@ -2,8 +2,8 @@
 import { readlinkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../config/settings.ts';
-import { readIfThere } from '../disk/lock-owner.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
+import { readIfThere } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
 import { firstGitIsAgt, ownFiles } from '../git/run/find-git.ts';
 import { gitText } from '../git/run/git.ts';

@@ -5,19 +5,12 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readRegularFile } from '../disk/read-file.ts';
+import { readIfThere } from '../disk/read-file.ts';
 import { agtDirectory, areaConfigFile, areaFile, configFile } from '../layout.ts';
 
 /** Absolute path of an agt clone's area, or undefined in an ordinary repository. */
 export function readArea(commonDir: string): string | undefined {
-  let recorded: string;
-  try {
-    recorded = readRegularFile(areaFile(agtDirectory(commonDir)))
-      .toString()
-      .trimEnd();
-  } catch {
-    return undefined;
-  }
+  const recorded = readIfThere(areaFile(agtDirectory(commonDir))).trimEnd();
   const area = resolve(commonDir, recorded);
   return recorded !== '' && !existsSync(join(area, '.git')) ? area : undefined;
 }

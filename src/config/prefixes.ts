@@ -4,7 +4,7 @@
  * the default pair: they have no note, and git mode looks for one file.
  */
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
+import { readSmallFile, statOrUndefined } from '../disk/read-file.ts';
 import type { AllPrefixes, Prefixes } from '../filter/agent-refs.ts';
 import { readSessionFiles, type SessionFile } from '../filter/session-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
@@ -52,16 +52,12 @@ function prefixesOf({ session_id, branch = '', work_branch = '' }: SessionFile):
 
 /** Undefined if there is no note, or none that can be read: metadata then tell. */
 function notedPrefixes(file: string): Prefixes[] | undefined {
-  let text: string;
-  try {
-    text = readRegularFile(file).toString();
-  } catch {
-    return undefined;
-  }
-  return text.split('\n').flatMap((line) => {
-    const [branchPrefix, workPrefix] = line.split(' ');
-    return branchPrefix?.endsWith('/') && workPrefix?.endsWith('/') ? [{ branchPrefix, workPrefix }] : [];
-  });
+  return readSmallFile(file)
+    ?.split('\n')
+    .flatMap((line) => {
+      const [branchPrefix, workPrefix] = line.split(' ');
+      return branchPrefix?.endsWith('/') && workPrefix?.endsWith('/') ? [{ branchPrefix, workPrefix }] : [];
+    });
 }
 
 function isSame(one: Prefixes, other: Prefixes): boolean {

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../errors.ts';
+import { attempt, errorCode } from '../errors.ts';
 
 const PREFIX = '.alive-';
 
@@ -61,11 +61,7 @@ export function isLifeSign(name: string): boolean {
 
 /** Names of the signs in a directory. Some may be of processes that have ended. */
 export function listLifeSigns(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter(isLifeSign);
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(directory).filter(isLifeSign)) ?? [];
 }
 
 interface Place {

@@ -2,9 +2,9 @@
 import { readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { errorCode } from '../errors.ts';
+import { attempt, errorCode } from '../errors.ts';
 import { askForLife } from './life-sign.ts';
-import { readRegularFile } from './read-file.ts';
+import { readIfThere } from './read-file.ts';
 
 /** The facts that tell a process from every other one, of before and after it. */
 export interface ProcessIdentity {
@@ -86,11 +86,7 @@ function isHere(owner: ProcessIdentity): boolean {
 }
 
 function parseOwner(text: string): Owner | undefined {
-  try {
-    return JSON.parse(text) as Owner;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text) as Owner);
 }
 
 /** A killed process stays in the process table until its parent waits for it. It is not alive. */
@@ -114,26 +110,10 @@ function bootId(): string {
 }
 
 function place(): string {
-  return `${hostname()} ${processNamespace()}`;
-}
-
-function processNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
-  }
+  return `${hostname()} ${attempt(() => readlinkSync('/proc/self/ns/pid')) ?? ''}`;
 }
 
 /** The fields after the name, which is in parentheses and may contain anything: state, parent, … */
 function processStatus(pid: number): string {
   return readIfThere(`/proc/${pid}/stat`).replace(/^.*\) /s, '');
-}
-
-export function readIfThere(path: string): string {
-  try {
-    return readRegularFile(path).toString();
-  } catch {
-    return '';
-  }
 }

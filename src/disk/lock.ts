@@ -8,8 +8,9 @@ import { basename, dirname, join } from 'node:path';
 import { AgtError, EXIT, errorCode, nameFile } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
 import { giveLifeSign } from './life-sign.ts';
-import { ageOf, dropOwned, ownerHasEnded, ownerIsGone, ownerText, readIfThere } from './lock-owner.ts';
+import { ageOf, dropOwned, ownerHasEnded, ownerIsGone, ownerText } from './lock-owner.ts';
 import { tryToMakeDirectories } from './make-directories.ts';
+import { readIfThere } from './read-file.ts';
 
 /** A process that breaks a stale lock and takes longer than this is taken for dead. */
 const BREAKING_MS = 30_000;

@@ -1,7 +1,8 @@
 /** `mkdir -p`. Node's own never ends where the parent exists and yet the system says ENOENT, as in /proc. */
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { statOrUndefined } from './read-file.ts';
 
 /** Another process may remove an empty parent at the same time. */
 const ATTEMPTS = 3;
@@ -31,9 +32,5 @@ export function tryToMakeDirectories(path: string, mode = 0o777, attempts = ATTE
 }
 
 function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return statOrUndefined(path)?.isDirectory() === true;
 }

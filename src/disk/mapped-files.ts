@@ -3,17 +3,19 @@
  * sets the times only when a page is written that was clean before, and on tmpfs never. agt looks at processes whose
  * current directory is in the folder; to look at all of them would take too long.
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { attempt } from '../errors.ts';
+import { realPath } from './real-path.ts';
 
 /** Relative to `folder`, which is absolute; one byte per character. Empty without /proc. */
 export function filesMappedForWriting(folder: string): Set<string> {
   const found = new Set<string>();
-  const real = Buffer.from(unlessRefused(() => realpathSync(folder)) ?? folder).toString('latin1');
-  for (const name of unlessRefused(() => readdirSync('/proc')) ?? []) {
+  const real = Buffer.from(realPath(folder)).toString('latin1');
+  for (const name of attempt(() => readdirSync('/proc')) ?? []) {
     if (!/^\d+$/.test(name)) continue;
-    const cwd = unlessRefused(() => readlinkSync(`/proc/${name}/cwd`, 'latin1'));
+    const cwd = attempt(() => readlinkSync(`/proc/${name}/cwd`, 'latin1'));
     if (cwd !== real && cwd?.startsWith(`${real}/`) !== true) continue;
-    const maps = unlessRefused(() => readFileSync(`/proc/${name}/maps`, 'latin1')) ?? '';
+    const maps = attempt(() => readFileSync(`/proc/${name}/maps`, 'latin1')) ?? '';
     for (const path of writablePaths(maps))
       if (path.startsWith(`${real}/`)) found.add(path.slice(real.length + 1));
   }
@@ -24,13 +26,4 @@ export function filesMappedForWriting(folder: string): Set<string> {
 function writablePaths(maps: string): string[] {
   const lines = maps.matchAll(/^\S+ .w.s \S+ \S+ \d+ +(\/.*)$/gm);
   return [...lines].map(([, path = '']) => path.replaceAll('\\012', '\n'));
-}
-
-/** Processes end, and those of others refuse. */
-function unlessRefused<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 /** Mounts inside a directory. agt deletes no directory with a mount in it: the files belong somewhere else. */
 import { readFileSync, realpathSync, statfsSync } from 'node:fs';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
+import { realPath } from './real-path.ts';
 
 const TABLE = '/proc/self/mountinfo';
 
@@ -13,12 +14,7 @@ export interface MountEntry {
 
 /** All mounts that this process sees. Empty where the system has no such table. */
 export function listMounts(): MountEntry[] {
-  let table: string;
-  try {
-    table = readFileSync(TABLE, 'latin1');
-  } catch {
-    return [];
-  }
+  const table = attempt(() => readFileSync(TABLE, 'latin1')) ?? '';
   return table
     .split('\n')
     .filter((line) => line !== '')
@@ -32,12 +28,8 @@ export function listMounts(): MountEntry[] {
 
 /** The mount points at or below a directory. */
 export function mountsIn(directory: string): string[] {
-  let place: string;
-  try {
-    place = realpathSync(directory);
-  } catch {
-    return [];
-  }
+  const place = attempt(() => realpathSync(directory));
+  if (place === undefined) return [];
   return listMounts()
     .map(({ point }) => point)
     .filter((point) => point === place || point.startsWith(`${place}/`));
@@ -51,14 +43,6 @@ export function refuseMounts(directory: string, isOwn = false): void {
   throw new AgtError(`${mounted} is a mount point; agt does not delete what is mounted there`, {
     hints: [`umount ${mounted}`, 'then try again'],
   });
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 /** The table has blanks, line breaks and backslashes as octal numbers: proc_pid_mountinfo(5). */
@@ -84,22 +68,18 @@ const PSEUDO_TYPES: ReadonlySet<number> = new Set([
 ]);
 
 export function isPseudoFileSystem(path: string | Buffer): boolean {
-  try {
-    return process.platform === 'linux' && PSEUDO_TYPES.has(statfsSync(path).type);
-  } catch {
-    return false;
-  }
+  return PSEUDO_TYPES.has(fileSystemType(path) ?? -1);
+}
+
+function fileSystemType(path: string | Buffer): number | undefined {
+  return process.platform === 'linux' ? attempt(() => statfsSync(path).type) : undefined;
 }
 
 const FUSE = 0x65735546;
 
 /** Whether a path is in a file system in user space that is mounted with this type, such as `fuse.sshfs`. */
 export function isOnFuse(path: string | Buffer, type: string): boolean {
-  try {
-    if (process.platform !== 'linux' || statfsSync(path).type !== FUSE) return false;
-  } catch {
-    return false;
-  }
+  if (fileSystemType(path) !== FUSE) return false;
   const bytes = Buffer.from(path).toString();
   const around = listMounts().filter(({ point }) => bytes === point || bytes.startsWith(`${point}/`));
   const nearest = around.reduce(

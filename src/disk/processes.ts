@@ -1,5 +1,6 @@
 /** Asks /proc about other processes. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { attempt } from '../errors.ts';
 
 export interface RunningProcess {
   readonly pid: number;
@@ -16,14 +17,6 @@ export function listProcesses(): RunningProcess[] | undefined {
     words: attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))?.split('\0') ?? [],
     cwd: attempt(() => readlinkSync(`/proc/${pid}/cwd`)),
   }));
-}
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 /** The files that any process of this user has open, or any process at all for root; undefined without /proc. */
@@ -59,10 +52,6 @@ function statusOf(pid: number): string[] {
 }
 
 function processIds(): string[] | undefined {
-  try {
-    const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    return ids.length === 0 ? undefined : ids;
-  } catch {
-    return undefined;
-  }
+  const ids = attempt(() => readdirSync('/proc'))?.filter((name) => /^\d+$/.test(name));
+  return ids?.length === 0 ? undefined : ids;
 }

@@ -1,7 +1,7 @@
 /** Whether agt may write in a directory: another user can own it, and a file system can be read-only. */
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { systemReason } from '../errors.ts';
+import { attempt, systemReason } from '../errors.ts';
 
 export interface RefusedWrite {
   /** The directory, or the one above it in which agt would have to make it. */
@@ -23,11 +23,7 @@ export function refusedWrite(directory: string): RefusedWrite | undefined {
 
 /** Also true for a link that leads nowhere. */
 function isPresent(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return attempt(() => lstatSync(path)) !== undefined;
 }
 
 function nearestPresent(path: string): string {

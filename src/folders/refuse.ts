@@ -5,11 +5,12 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { sep } from 'node:path';
+import { realPath } from '../disk/real-path.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { foldersDirectory, refusalFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type FolderAccess, makeFoldersDirectory, realPath, storeName } from './store.ts';
+import { type FolderAccess, makeFoldersDirectory, storeName } from './store.ts';
 
 /** The folder is none to attach. */
 export class FolderRefused extends AgtError {

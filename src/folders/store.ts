@@ -9,7 +9,6 @@ import {
   mkdirSync,
   readdirSync,
   readlinkSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,6 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import { localConfigPath } from '../config/local-config.ts';
 import type { Settings } from '../config/settings.ts';
 import { tryToMakeDirectories } from '../disk/make-directories.ts';
+import { realPath } from '../disk/real-path.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { type RefusedWrite, refusedWrite } from '../disk/write-access.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
@@ -201,13 +201,5 @@ export function listStores({ env }: FolderAccess): string[] {
     if (errorCode(error) === 'ENOENT') return [];
     const refused = refusedWrite(directory);
     throw refused === undefined ? error : refusedStores(refused);
-  }
-}
-
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }

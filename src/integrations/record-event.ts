@@ -1,7 +1,7 @@
 /** Brings an event of an agent into the history of the place that the agent works in. */
 import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readIfThere } from '../disk/lock-owner.ts';
+import { readIfThere } from '../disk/read-file.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';

@@ -1,5 +1,6 @@
 /** Worktrees that an agent makes for itself or its subagents become sessions. */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { realPath } from '../disk/real-path.ts';
 import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { resolveObject } from '../git/run/git.ts';
@@ -79,9 +80,9 @@ export async function removeWorktree(
   pid: number | undefined,
   now: Date,
 ): Promise<void> {
-  const real = withoutLinks(path);
+  const real = realPath(path);
   const record = listRecords(repository).records.find(
-    (session) => isActive(session) && withoutLinks(session.sandbox) === real,
+    (session) => isActive(session) && realPath(session.sandbox) === real,
   );
   if (record === undefined) {
     if (existsSync(path)) throw new Error(`${path} is no sandbox of agt; agt leaves it alone`);
@@ -90,10 +91,6 @@ export async function removeWorktree(
   const release = (owner: Owner | undefined) => (owner?.pid === pid ? undefined : owner);
   await changeOwner(repository, record.session_id, release, LONGEST_WAIT_MS);
   await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
-}
-
-function withoutLinks(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The branch that takes the work of a session, and the worktree that has this branch checked out. */
 import { existsSync } from 'node:fs';
 import { displayPath } from '../disk/path-bytes.ts';
-import { isSameDirectory } from '../disk/same-directory.ts';
+import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { branchUser } from '../git/files/branch-user.ts';

@@ -1,8 +1,8 @@
 /** A session in place leaves some things of the user's where they are, and they are no work of the agent's. */
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
+import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
 import type { Repository } from '../repository/repository.ts';

@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { readJson } from '../disk/read-json.ts';
+import { readJson } from '../disk/read-file.ts';
 import { errorCode } from '../errors.ts';
 import { frozenDirectory, momentFiles, momentsDirectory } from '../layout.ts';
 import { providerOf } from './choose.ts';

@@ -9,7 +9,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
-import { AgtError, EXIT, usageError } from '../errors.ts';
+import { AgtError, attempt, EXIT, usageError } from '../errors.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
@@ -115,18 +115,10 @@ function directoryName(url: string): string {
 
 function refuseExisting(targets: readonly string[]): void {
   for (const target of targets) {
-    if (!existsSync(target) || isEmptyDirectory(target)) continue;
+    if (!existsSync(target) || attempt(() => readdirSync(target).length) === 0) continue;
     throw new AgtError(`"${target}" already exists and is not an empty directory`, {
       hints: ['choose another directory with --path'],
     });
-  }
-}
-
-function isEmptyDirectory(path: string): boolean {
-  try {
-    return readdirSync(path).length === 0;
-  } catch {
-    return false;
   }
 }
 

@@ -5,9 +5,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath, readArea } from '../config/local-config.ts';
 import { prefixesInUse } from '../config/prefixes.ts';
 import type { Settings } from '../config/settings.ts';
+import { readSmallFile } from '../disk/read-file.ts';
+import { attempt } from '../errors.ts';
 import type { AllPrefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { agtDirectory } from '../layout.ts';
 import { once } from '../once.ts';
@@ -74,9 +75,6 @@ function mainWorktree(commonDir: string): string {
 
 /** The repository's own config file, without includes: git writes core.worktree here and nowhere else. */
 function readRepositoryConfig(commonDir: string): ConfigEntry[] {
-  try {
-    return parseGitConfig(readFileSync(join(commonDir, 'config'), 'utf8'));
-  } catch {
-    return []; // git reports what is wrong with it
-  }
+  const read = () => parseGitConfig(readFileSync(join(commonDir, 'config'), 'utf8'));
+  return attempt(read) ?? []; // git reports what is wrong with it
 }

@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { identify, ownerHasEnded } from '../disk/lock-owner.ts';
+import { readSmallFile } from '../disk/read-file.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../errors.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
 import { mendWorktrees, registrationOf } from '../git/files/worktree-registrations.ts';
 
 /** Until git has cloned, nothing is worth keeping. The steps after that can be done again. */

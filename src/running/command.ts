@@ -1,8 +1,8 @@
 /** A command that agt runs for the user: its streams, signals and exit code are its own. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { readIfThere } from '../disk/lock-owner.ts';
 import { isInForeground, isStopped } from '../disk/processes.ts';
+import { readIfThere } from '../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { isTerminal } from '../process/terminal.ts';
 import { printWithPrefix } from './prefixed-output.ts';

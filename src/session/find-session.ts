@@ -1,7 +1,7 @@
 /** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, sep } from 'node:path';
-import { isSameDirectory } from '../disk/same-directory.ts';
+import { isSameDirectory, realPath } from '../disk/real-path.ts';
 import { AgtError, listSome } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, idProblem, type SessionId } from './id.ts';
@@ -39,7 +39,7 @@ function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
 
 /** @throws AgtError if `cwd` is in the folder of a session that agt knows at another place. */
 export function refuseMoved(repository: Repository, cwd: string): void {
-  for (let folder = withoutSymlinks(cwd); folder !== dirname(folder); folder = dirname(folder)) {
+  for (let folder = realPath(cwd); folder !== dirname(folder); folder = dirname(folder)) {
     if (basename(dirname(folder)) !== 'sessions') continue;
     const record = recordByName(repository, folder) ?? recordOfRenamed(repository, folder);
     if (record === undefined || isEnded(record) || existsSync(record.sandbox)) continue;
@@ -60,8 +60,8 @@ function recordOfRenamed(repository: Repository, folder: string): SessionRecord 
 }
 
 export function sessionContaining(repository: Repository, cwd: string): SessionRecord | undefined {
-  const directory = `${withoutSymlinks(cwd)}${sep}`;
-  const isIn = (folder: string) => directory.startsWith(`${withoutSymlinks(folder)}${sep}`);
+  const directory = `${realPath(cwd)}${sep}`;
+  const isIn = (folder: string) => directory.startsWith(`${realPath(folder)}${sep}`);
   const { records } = listRecords(repository);
   return (
     records.find((record) => isIn(sessionFolder(record))) ??
@@ -78,12 +78,4 @@ function sessionAt(
 ): SessionRecord | undefined {
   if (worktree === undefined || !isIn(worktree)) return undefined;
   return records.find(({ sandbox }) => isSameDirectory(sandbox, worktree));
-}
-
-function withoutSymlinks(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

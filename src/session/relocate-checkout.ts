@@ -6,8 +6,8 @@ import { lstatSync, readlinkSync, realpathSync, rmSync, symlinkSync } from 'node
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
+import { readSmallFile } from '../disk/read-file.ts';
 import { worktreeOf } from '../git/files/branch-user.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { listRegistrations } from '../git/files/worktree-registrations.ts';
 import { inPlaceFile } from '../layout.ts';

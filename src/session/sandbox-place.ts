@@ -5,11 +5,11 @@
  */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isSameDirectory } from '../disk/same-directory.ts';
+import { readSmallFile } from '../disk/read-file.ts';
+import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
 import { gitDirOf, worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { ensureMounted } from '../providers/overlay/layers.ts';

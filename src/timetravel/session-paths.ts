@@ -3,8 +3,8 @@
  * another folder of the session is `../xdg/log`, or `xdg/log` for short. If the sandbox has an `xdg` of its own at its top,
  * the short form names that one; the long form always works.
  */
-import { realpathSync } from 'node:fs';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
+import { realPath } from '../disk/real-path.ts';
 import { usageError } from '../errors.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
@@ -102,12 +102,4 @@ function throughLink({ checkout, sandbox }: SessionRecord, path: string): string
 
 function firstPart(path: string): string {
   return path.split('/')[0] ?? '';
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

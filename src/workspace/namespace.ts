@@ -13,8 +13,8 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'no
 import { basename, dirname, join } from 'node:path';
 import { giveTo, ownerOf } from '../checkout/owner.ts';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
-import { readSmallFile } from '../git/files/read-small-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { listRegistrations, listWorktrees } from '../git/files/worktree-registrations.ts';
 import { namespaceFiles } from '../repository/namespace-files.ts';

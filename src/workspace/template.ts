@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { hasCheckoutHook } from '../autocommit/stat-cache/settle-index.ts';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
-import { readJson } from '../disk/read-json.ts';
+import { readJson } from '../disk/read-file.ts';
 import { parseIndex } from '../git/files/index-file.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import type { GitConfig } from '../git/run/config.ts';

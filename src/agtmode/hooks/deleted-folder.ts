@@ -2,9 +2,10 @@
 import { existsSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { realPath } from '../../disk/real-path.ts';
 import { AgtError } from '../../errors.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
-import { hasStore, realPath } from '../../folders/store.ts';
+import { hasStore } from '../../folders/store.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { agtDirectory } from '../../layout.ts';
 import { repositoryAround } from '../../repository/find-repository.ts';

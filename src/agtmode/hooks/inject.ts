@@ -1,7 +1,7 @@
 /** Tells an agent that `agt session run` starts of the session, and lets it call agt if its settings do not do that. */
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
-import { readIfThere } from '../../disk/lock-owner.ts';
+import { readIfThere } from '../../disk/read-file.ts';
 import { findHooks } from '../../integrations/install/install.ts';
 import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Injection, Integration } from '../../integrations/integration.ts';

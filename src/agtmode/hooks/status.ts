@@ -1,7 +1,7 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
 import { existsSync } from 'node:fs';
 import { parseBoolean } from '../../config/values.ts';
-import { readIfThere } from '../../disk/lock-owner.ts';
+import { readIfThere } from '../../disk/read-file.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
 import {
   findHooks,

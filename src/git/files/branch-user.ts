@@ -1,9 +1,9 @@
 /** Which other worktree uses a branch, so that nobody may move it: as git's own commands see it. */
 import { dirname, join, resolve } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { AgtError } from '../../errors.ts';
 import type { Git } from '../run/git.ts';
 import { discoverRepository } from './discover-repository.ts';
-import { readSmallFile } from './read-small-file.ts';
 import { gitDirOf } from './worktree-git-dir.ts';
 import { listRegistrations, listWorktrees } from './worktree-registrations.ts';
 

@@ -4,8 +4,7 @@
  * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
  */
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { statOrUndefined } from '../../disk/read-file.ts';
-import { readSmallFile } from './read-small-file.ts';
+import { readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
 import { gitFileTarget } from './worktree-git-dir.ts';
 
 export interface DiscoveredRepository {

@@ -1,7 +1,7 @@
 /** The file HEAD of a worktree. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSmallFile } from './read-small-file.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 
 /** The branch that HEAD names, or a commit if HEAD is detached. */
 export type HeadFile = { readonly ref: string } | { readonly commit: string };

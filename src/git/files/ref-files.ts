@@ -4,8 +4,8 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
-import { readSmallFile } from './read-small-file.ts';
+import { readRegularFile, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 
 export const HEADS = 'refs/heads/';
 export const TAGS = 'refs/tags/';
@@ -19,11 +19,7 @@ export function hasRefFiles(commonDir: string, env: NodeJS.ProcessEnv): boolean 
 
 /** The bytes of packed-refs; empty if there is no such file. */
 export function readPackedRefs(commonDir: string): Buffer {
-  try {
-    return readRegularFile(join(commonDir, 'packed-refs'));
-  } catch {
-    return Buffer.alloc(0);
-  }
+  return attempt(() => readRegularFile(join(commonDir, 'packed-refs'))) ?? Buffer.alloc(0);
 }
 
 const LINE_BREAK = 10;
@@ -71,11 +67,7 @@ export function subdirectories(dir: string): string[] {
 }
 
 function entriesOf(dir: string) {
-  try {
-    return readdirSync(dir, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(dir, { withFileTypes: true })) ?? [];
 }
 
 /** `main` for `refs/heads/main`. */

@@ -1,9 +1,9 @@
 /** Reads from the files of a repository which commits refs lead to, as git does: a loose ref, else a line of packed-refs. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { once } from '../../once.ts';
-import { readSmallFile } from './read-small-file.ts';
 import { hasRefFiles, readPackedRefs } from './ref-files.ts';
 
 /** Undefined for a ref that does not exist. */

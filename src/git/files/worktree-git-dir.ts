@@ -1,7 +1,7 @@
 /** Finds the git directory of a linked worktree by its `.git` file. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readSmallFile } from './read-small-file.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 
 /** Absolute; undefined if the worktree has no such file. */
 export function worktreeGitDir(worktree: string): string | undefined {

@@ -5,13 +5,13 @@ import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../layout.ts';
 import type { Git } from '../run/git.ts';
 import { worktreeText } from '../run/run-worktree.ts';
 import { discoverRepository } from './discover-repository.ts';
-import { readSmallFile } from './read-small-file.ts';
 import { subdirectories } from './ref-files.ts';
 import { worktreeGitDir } from './worktree-git-dir.ts';
 

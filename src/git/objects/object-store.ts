@@ -1,6 +1,7 @@
 /** Lists the packs of a repository, estimates the number of its loose objects and measures its object store. */
 import { readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../../errors.ts';
 
 export interface Pack {
   /** File name; ends in `.pack`. */
@@ -101,9 +102,5 @@ export function statIfThere(path: string): Stats | undefined {
 }
 
 function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return []; // git deletes empty directories
-  }
+  return attempt(() => readdirSync(dir)) ?? []; // git deletes empty directories
 }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, lstatSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 import { submoduleHead } from '../files/submodule-head.ts';
 import { gitDirOf } from '../files/worktree-git-dir.ts';
 import { withSettings } from '../run/environment.ts';
@@ -96,11 +97,7 @@ async function listSubmodules(index: Git): Promise<{ path: string; head: string 
 
 /** False also below a file, which may be in the place of a directory. */
 function isDirectory(path: Buffer): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  } catch {
-    return false;
-  }
+  return attempt(() => lstatSync(path).isDirectory()) === true;
 }
 
 /** For a submodule whose refs only git can read. */

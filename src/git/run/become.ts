@@ -10,7 +10,7 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { AgtError, attempt, EXIT, errorCode } from '../../errors.ts';
 import { withInherited } from './inherited-descriptors.ts';
 import { shellQuote, traceCommand } from './trace.ts';
 
@@ -130,11 +130,7 @@ function rawEnvironment(env: NodeJS.ProcessEnv): string[] | undefined {
 }
 
 function readProc(path: string): string[] {
-  try {
-    return readFileSync(path, 'latin1').split('\0').slice(0, -1);
-  } catch {
-    return [];
-  }
+  return attempt(() => readFileSync(path, 'latin1').split('\0').slice(0, -1)) ?? [];
 }
 
 function asBytes(text: string): string {

@@ -7,9 +7,10 @@
  * the environment of each git, and where it finds the mark, it asks a git first whether that leads back to agt.
  */
 import { spawnSync } from 'node:child_process';
-import { accessSync, closeSync, constants, openSync, readSync, realpathSync, type Stats } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, type Stats } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
+import { realPath } from '../../disk/real-path.ts';
 import { AgtError } from '../../errors.ts';
 import { packed, programPath } from '../../process/invocation.ts';
 import { CIRCLE_MARK } from './environment.ts';
@@ -140,7 +141,7 @@ function problemOf(
 
 function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {
   if (agtFiles.some((file) => file.dev === stat.dev && file.ino === stat.ino)) return true;
-  if (stat.size > LARGEST_GIT || basename(withoutLinks(path)) === 'agt') return true;
+  if (stat.size > LARGEST_GIT || basename(realPath(path)) === 'agt') return true;
   return readHead(path).includes(SHIM_MARK);
 }
 
@@ -167,14 +168,6 @@ function leadsToAgt(path: string, env: NodeJS.ProcessEnv): boolean {
     encoding: 'utf8',
   });
   return stdout?.includes(SHIM_MARK) ?? false;
-}
-
-function withoutLinks(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path; // a directory on the way may be searched, but not read
-  }
 }
 
 /** Enough bytes for the first lines of the shim, with a long path. */

@@ -7,7 +7,9 @@
  *
  * Limit: only Linux tells what a descriptor leads to. Above the first gap after 16, Node leaves descriptors as they were.
  */
-import { constants, fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { constants, fstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { readIfThere } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 
 const DESCRIPTORS = '/proc/self/fd';
 const LOOP = 'anon_inode:[eventpoll]';
@@ -43,24 +45,12 @@ interface Open {
 }
 
 function openDescriptors(): Open[] {
-  try {
-    return readdirSync(DESCRIPTORS).flatMap((name) => {
-      const descriptor = Number(name);
-      const leadsTo = descriptor > 2 ? linkOf(name) : undefined;
-      return leadsTo === undefined ? [] : [{ descriptor, leadsTo }];
-    });
-  } catch {
-    return [];
-  }
-}
-
-/** Undefined for the descriptor by which the directory was read. */
-function linkOf(name: string): string | undefined {
-  try {
-    return readlinkSync(`${DESCRIPTORS}/${name}`);
-  } catch {
-    return undefined;
-  }
+  return (attempt(() => readdirSync(DESCRIPTORS)) ?? []).flatMap((name) => {
+    const descriptor = Number(name);
+    // None for the descriptor by which the directory was read.
+    const leadsTo = descriptor > 2 ? attempt(() => readlinkSync(`${DESCRIPTORS}/${name}`)) : undefined;
+    return leadsTo === undefined ? [] : [{ descriptor, leadsTo }];
+  });
 }
 
 /**
@@ -88,10 +78,6 @@ function pipesOfNode(pipes: readonly Open[]): readonly Open[] {
 }
 
 function flagsOf(descriptor: number): number {
-  try {
-    const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1');
-    return Number.parseInt(/^flags:\s*([0-7]+)/m.exec(info)?.[1] ?? '0', 8);
-  } catch {
-    return 0; // closed meanwhile
-  }
+  const info = readIfThere(`/proc/self/fdinfo/${descriptor}`); // it may be closed meanwhile
+  return Number.parseInt(/^flags:\s*([0-7]+)/m.exec(info)?.[1] ?? '0', 8);
 }

@@ -5,8 +5,8 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { discoverRepository } from '../files/discover-repository.ts';
-import { readSmallFile } from '../files/read-small-file.ts';
 import { subdirectories } from '../files/ref-files.ts';
 import { breakStaleLocks } from '../files/ref-locks.ts';
 

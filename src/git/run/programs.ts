@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { readSmallFile } from '../files/read-small-file.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { gitDirOf } from '../files/worktree-git-dir.ts';
 import { type Git, withSettings } from './environment.ts';
 

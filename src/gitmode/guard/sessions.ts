@@ -4,9 +4,10 @@
  * are part of every snapshot.
  */
 
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isSameDirectory } from '../../disk/same-directory.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
+import { isSameDirectory, realPath } from '../../disk/real-path.ts';
 import {
   isActive,
   isCapturedByItself,
@@ -19,7 +20,6 @@ import {
   discoverRepository,
   repositoryOfWorktree,
 } from '../../git/files/discover-repository.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { subdirectories } from '../../git/files/ref-files.ts';
 import { agtDirectory, inPlaceFile } from '../../layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
@@ -85,7 +85,7 @@ function pathOfWorktree(gitDir: string): string | undefined {
 
 /** The session in whose folder the path lies. */
 function sessionAround(path: string): GuardedSession | undefined {
-  for (let dir = withoutLinks(path); ; dir = dirname(dir)) {
+  for (let dir = realPath(path); ; dir = dirname(dir)) {
     const repository = repositoryOfWorktree(join(dir, 'sandbox'));
     const session = (repository && sessionOfWorktree(repository)) ?? sessionOfReplaced(dir);
     if (session !== undefined) return session;
@@ -138,15 +138,7 @@ function sessionInCheckout({ gitDir, commonDir, top }: DiscoveredRepository): Gu
 }
 
 export function isSame(one: string, other: string): boolean {
-  return one === other || withoutLinks(one) === withoutLinks(other);
-}
-
-function withoutLinks(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return one === other || realPath(one) === realPath(other);
 }
 
 function distinct(sessions: readonly (GuardedSession | undefined)[]): GuardedSession[] {

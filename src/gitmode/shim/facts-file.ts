@@ -15,9 +15,8 @@
 import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
-import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
+import { readRegularFile, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
 import { OWN_NAMESPACE, remoteNamespaces } from '../../filter/agent-refs.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import {
   hasRefFiles,
   packedRefNames,

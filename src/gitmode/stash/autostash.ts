@@ -7,8 +7,8 @@
  */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import type { CommandLine } from '../command-line/parse.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';

@@ -23,9 +23,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { parseGitConfig } from '../../git/files/config-file.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { STASH_DIRECTORIES } from '../../layout.ts';
 import type { GitAccess } from '../invocation.ts';
 

@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { SESSION_STASH } from '../../filter/agent-refs.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import type { GitAccess } from '../invocation.ts';
 
 /** From the main worktree, git sees them as `worktrees/<id>/refs/worktree/stash`. */

@@ -1,7 +1,7 @@
 /** The branch that each worktree has checked out: from its HEAD file or, if the refs are no files, from git. */
 import { join } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import type { GitAccess } from '../invocation.ts';
 
 /** Full names; undefined for a detached HEAD. */

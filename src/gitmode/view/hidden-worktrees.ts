@@ -1,8 +1,8 @@
 /** The worktrees of sessions, which git mode hides. */
 import { basename, dirname, join, resolve } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { readSessionFiles } from '../../filter/session-file.ts';
 import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { HEADS, subdirectories } from '../../git/files/ref-files.ts';
 import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';

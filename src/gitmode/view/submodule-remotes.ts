@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { subdirectories } from '../../git/files/ref-files.ts';
 
 /** From the repository's own file: only the names matter, and an included file rarely names a remote. */

@@ -6,8 +6,7 @@
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../../disk/read-file.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
 import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../layout.ts';
 import type { View } from './view.ts';
 

@@ -7,9 +7,9 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { nestedRef } from '../../filter/agent-refs.ts';
 import { copyGitDir } from '../../git/files/copy-git-dir.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { gitDirOf, gitFileTarget } from '../../git/files/worktree-git-dir.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';

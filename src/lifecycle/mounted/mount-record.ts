@@ -7,7 +7,7 @@ import { basename, dirname } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { identify, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
-import { readJson } from '../../disk/read-json.ts';
+import { readJson } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { mountFile, mountsDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';

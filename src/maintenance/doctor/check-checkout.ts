@@ -1,7 +1,7 @@
 /** Checks whether the checkout of a session in place is where its metadata and git's links say, and connects it again. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { resolveObject } from '../../git/run/git.ts';

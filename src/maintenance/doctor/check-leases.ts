@@ -6,7 +6,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
-import { readJson } from '../../disk/read-json.ts';
+import { readJson } from '../../disk/read-file.ts';
 import { stateHome } from '../../disk/state-home.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
 import { shellQuote } from '../../git/run/trace.ts';

@@ -3,7 +3,7 @@
 import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { holdsFiles } from '../../disk/folder-entries.ts';
-import { isSameDirectory } from '../../disk/same-directory.ts';
+import { isSameDirectory } from '../../disk/real-path.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';

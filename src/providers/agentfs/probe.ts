@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { identify, isAlive, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
-import { readJson } from '../../disk/read-json.ts';
+import { readJson } from '../../disk/read-file.ts';
 import { AgtError, errorCode } from '../../errors.ts';
 import { agentfsDirectory } from '../../layout.ts';
 import { mountDatabase, serversOf, unmount, waitForEnd } from './server.ts';

@@ -1,9 +1,10 @@
 /** The process of agentfs that serves one mounted folder. It ends with the mount. */
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isAlive } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
+import { realEntry } from '../../disk/real-path.ts';
 import { AgtError } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 
@@ -42,17 +43,8 @@ export function mountDatabase(program: string, database: string, point: string):
 }
 
 export function isMounted(point: string): boolean {
-  const path = realParent(point);
+  const path = realEntry(point);
   return listMounts().some((mount) => mount.point === path);
-}
-
-/** A mount whose server has ended has no real path. */
-function realParent(point: string): string {
-  try {
-    return join(realpathSync(dirname(point)), point.slice(dirname(point).length + 1));
-  } catch {
-    return point;
-  }
 }
 
 /** @throws AgtError if programs work there */
@@ -79,7 +71,7 @@ export function unmount(point: string): void {
 
 /** The processes that have the database open. Those of other users are not seen. */
 export function serversOf(database: string): number[] {
-  const path = realParent(database);
+  const path = realEntry(database);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
     .filter((pid) => openFilesOf(pid).includes(path))

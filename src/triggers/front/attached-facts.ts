@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
-import { readSmallFile } from '../../git/files/read-small-file.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { CannotTell, type FactLines } from './fact-lines.ts';

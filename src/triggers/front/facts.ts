@@ -24,7 +24,7 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { type FolderParts, PLAIN } from '../../autocommit/folder-parts.ts';
 import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
 import { globalConfigPath } from '../../config/settings.ts';
-import { readIfThere } from '../../disk/lock-owner.ts';
+import { readIfThere } from '../../disk/read-file.ts';
 import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';

@@ -1,6 +1,6 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { listMounts } from '../../../disk/mounts.ts';
+import { realEntry } from '../../../disk/real-path.ts';
 import { AgtError, EXIT, formatError, isAgtError, usageError, worstExitCode } from '../../../errors.ts';
 import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
 import {
@@ -84,17 +84,8 @@ interface KnownMount {
 
 function choose({ cwd }: Context, mounts: readonly KnownMount[], given: string): readonly KnownMount[] {
   const ofSession = mounts.filter(({ record }) => record.session === given);
-  const path = realPath(resolve(cwd, given));
+  const path = realEntry(resolve(cwd, given));
   return ofSession.length > 0 ? ofSession : mounts.filter(({ record }) => record.directory === path);
-}
-
-/** A dead mount cannot be looked at, but the directory that it is in. */
-function realPath(path: string): string {
-  try {
-    return join(realpathSync(dirname(path)), basename(path));
-  } catch {
-    return path;
-  }
 }
 
 /** It belongs to another repository, or to one that somebody has deleted. */
@@ -103,7 +94,7 @@ async function unmountStranger(
   given: string | undefined,
   args: { readonly lazy: boolean; readonly 'dry-run': boolean; readonly json: boolean },
 ): Promise<number> {
-  const path = given === undefined ? undefined : realPath(resolve(context.cwd, given));
+  const path = given === undefined ? undefined : realEntry(resolve(context.cwd, given));
   const found = listMounts().find(({ type, point }) => type === MOUNT_TYPE && point === path);
   if (found === undefined) {
     if (given === undefined) await context.repository(); // says that there is none

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
+import { realPath } from '../../../disk/real-path.ts';
 import { stateHome } from '../../../disk/state-home.ts';
 import { AgtError, EXIT } from '../../../errors.ts';
 import { forgetFolder } from '../../../folders/forget.ts';
-import { type AttachedSession, openStore, realPath, storeName } from '../../../folders/store.ts';
+import { type AttachedSession, openStore, storeName } from '../../../folders/store.ts';
 import { folderStore } from '../../../layout.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { realPath } from '../../../disk/real-path.ts';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { FolderRefused } from '../../../folders/refuse.ts';
-import { findAttached, realPath, settingsFile } from '../../../folders/store.ts';
+import { findAttached, settingsFile } from '../../../folders/store.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { retryWhileBusy } from '../../../session/retry.ts';
