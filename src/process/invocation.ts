@@ -12,7 +12,7 @@ export function programName(): string {
 
 /** argv[0], or the script that a Node runs. */
 export function programPath(): string {
-  return packed ? process.argv0 : (process.argv[1] ?? process.argv0);
+  return process.argv[1] ?? process.argv0;
 }
 
 /** The arguments. Node puts the executable and the script (if packed: argv[0]) before them. */

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { once } from '../../src/once.ts';
 
 export interface Question {
+  /** agt or git. */
+  readonly name: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;

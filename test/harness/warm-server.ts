@@ -44,13 +44,13 @@ Object.defineProperty(process, 'execPath', { value: executable });
 Object.defineProperty(process, 'execve', { value: undefined });
 const { exit } = process;
 
-async function answer({ args, cwd, env }: Question): Promise<number> {
+async function answer({ name, args, cwd, env }: Question): Promise<number> {
   closeSync(0);
   openSync(join(directory, 'in'), 'r'); // the lowest descriptor that is free
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   process.chdir(cwd);
-  process.argv = ['agt', 'agt', ...args];
+  process.argv = [name, name, ...args];
   const before = new Map(process.eventNames().map((name) => [name, process.listeners(name as 'exit')]));
   const exited = new Promise<void>((resolve) => {
     process.exit = ((code?: number) => {

@@ -1,7 +1,7 @@
 /** Temporary directories, and functions that run the real git and the built agt and return their output. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { findGit } from '../../src/git/run/find-git.ts';
 import { once } from '../../src/once.ts';
@@ -38,11 +38,12 @@ export interface RunSettings {
 /** Runs a program to its end. Output is read as latin1, so that no byte is lost. */
 export function run(program: string, args: readonly string[], settings: RunSettings): Outcome {
   const env: NodeJS.ProcessEnv = { ...process.env, AGT_GIT_PATH: REAL_GIT, ...settings.env };
-  if (isQuick && program === AGT)
-    throw new Error('test/harness/quick.ts runs only what starts no executable');
-  if (program === AGT) starts[isWarm() ? 'saved' : 'made'] += 1;
-  if (program === AGT && isWarm())
-    return runWarm({ args, cwd: settings.cwd, env }, settings.input ?? '', () => makeTempDir('warm'));
+  if (program === AGT || program === GIT_MODE) {
+    if (isQuick) throw new Error('test/harness/quick.ts runs only what starts no executable');
+    starts[isWarm() ? 'saved' : 'made'] += 1;
+    const question = { name: basename(program), args, cwd: settings.cwd, env };
+    if (isWarm()) return runWarm(question, settings.input ?? '', () => makeTempDir('warm'));
+  }
   const result = spawnSync(program, args, {
     cwd: settings.cwd,
     env,
@@ -56,11 +57,11 @@ export function run(program: string, args: readonly string[], settings: RunSetti
 
 /** Here the start of the executable is not what is tested: a warm process saves it, unless AGT_TEST_WARM=0. */
 const WARM =
-  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|integrations|landing|maintenance|repository|running|lifecycle|providers|session|snapshot|survey|timetravel|topology|triggers(?!\/front))\//;
+  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|gitmode(?!\/shim)|integrations|landing|lifecycle|maintenance|providers|repository|running|session|snapshot|survey|timetravel|topology|triggers(?!\/front))\//;
 
 /** The executable itself, mounted snapshots, and disks that have to be unmounted. */
 const NOT_WARM =
-  /\/(cli\/(mount\S*|program|session|state-directory)|landing\/scenarios|autocommit\/exhausted)\.test\.ts$/;
+  /\/(cli\/(budget|mount\S*|program|session|state-directory)|git\/run\/become|gitmode\/(invocation|surroundings|which-git)|landing\/scenarios|autocommit\/exhausted)\.test\.ts$/;
 
 const isWarm = () => {
   const path = expect.getState().testPath ?? '';
