@@ -10,9 +10,8 @@ import { HEADS } from '../git/files/ref-files.ts';
 import { readRefValues } from '../git/files/ref-values.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { openHash } from '../git/objects/hash.ts';
-import { type Git, gitFailed, inDirectory } from '../git/run/git.ts';
+import { type Git, gitFailed, inDirectory, runGit } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
-import { startGit } from '../git/run/start-git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { includedFiles } from '../session/worktree-include.ts';
@@ -30,7 +29,7 @@ async function readHead(git: Git): Promise<string | undefined> {
   if (gitDirOf(git.cwd) === undefined) return undefined;
   const known = headWithoutGit(git);
   if (known !== undefined) return known;
-  const run = await startGit(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], '');
+  const run = await runGit(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   return run.exitCode === 0 ? run.stdout.toString().trim() : undefined;
 }
 
@@ -62,11 +61,11 @@ async function readIgnored(
     .filter((one) => existsSync(one.git.cwd))
     .map(async (one) => ({
       path: one.path,
-      run: await startGit(one.git, IN_WORKTREE, '').catch(() => undefined),
+      run: await runGit(one.git, IN_WORKTREE).catch(() => undefined),
     }));
-  let run = await startGit(inFolder, isWorktree ? IN_WORKTREE : ofStore, '');
+  let run = await runGit(inFolder, isWorktree ? IN_WORKTREE : ofStore);
   // If git refuses the user's repository, the .gitignore files count all the same.
-  if (run.exitCode !== 0 && isWorktree) run = await startGit(inFolder, ofStore, '');
+  if (run.exitCode !== 0 && isWorktree) run = await runGit(inFolder, ofStore);
   if (run.exitCode !== 0) throw gitFailed(LIST_IGNORED, run);
   const found = new FoundIgnored(inFolder);
   found.add('sandbox', run.stdout);

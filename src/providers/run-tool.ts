@@ -1,4 +1,4 @@
-/** Runs a program of a file system, such as btrfs(8). A capture waits for it, and execa would take longer to load. */
+/** Runs a program of a file system, such as btrfs(8). */
 import { execFile } from 'node:child_process';
 import { delimiter } from 'node:path';
 import { AgtError, errorCode } from '../errors.ts';

@@ -3,7 +3,7 @@
 import { parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
-import { readGit } from '../git/run/start-git.ts';
+import { gitBytes } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import { readSnapshotTree, type TreeEntry } from './tree.ts';
 import { decodePath } from './tree-names.ts';
@@ -22,6 +22,6 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));
   }
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
-  const output = await readGit(withoutIndex(git), [...args, '--', ...TOP_FOLDERS]);
+  const output = await gitBytes(withoutIndex(git), [...args, '--', ...TOP_FOLDERS]);
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }

@@ -7,8 +7,7 @@
 import { AgtError } from '../errors.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { type Git, resolveObject } from '../git/run/git.ts';
-import { readGit } from '../git/run/start-git.ts';
+import { type Git, gitBytes, resolveObject } from '../git/run/git.ts';
 
 /** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
@@ -123,7 +122,7 @@ type ListedCommit = Omit<Snapshot, 'previous'> & { readonly isSnapshot: boolean 
 const AUTHOR = 'agt';
 
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
-  const listed = await readGit(git, ['rev-list', '--first-parent', `--max-count=${PAGE}`, from, '--']);
+  const listed = await gitBytes(git, ['rev-list', '--first-parent', `--max-count=${PAGE}`, from, '--']);
   const oids = listed.toString().split('\n').slice(0, -1);
   const contents = await readCommits(git, oids);
   return oids.map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''));

@@ -10,8 +10,7 @@ import { makeDirectories } from '../disk/make-directories.ts';
 import { AgtError } from '../errors.ts';
 import { withStatOfCopy } from '../git/files/index-stat.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
-import { gitText, inDirectory } from '../git/run/git.ts';
-import { startDetached } from '../git/run/start-detached.ts';
+import { gitText, inDirectory, spawnGit } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
 import { providerOf } from '../providers/choose.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -129,7 +128,9 @@ const LARGE_INDEX = 1_000_000;
 export async function warmUp({ git }: Repository, { sandbox }: SessionRecord): Promise<void> {
   const index = join(worktreeGitDir(sandbox) ?? '', 'index');
   if ((statSync(index, { throwIfNoEntry: false })?.size ?? 0) < LARGE_INDEX) return;
-  await startDetached(inDirectory(git, sandbox), ['--no-optional-locks', 'status', '--porcelain']);
+  const args = ['--no-optional-locks', 'status', '--porcelain'];
+  const child = spawnGit(inDirectory(git, sandbox), args, { detached: true, stdio: 'ignore' });
+  child.on('error', () => undefined).unref(); // nobody waits for it
 }
 
 /** The stat cache of the source holds for the clone, too. A capture replaces the file and never writes into it. */

@@ -83,7 +83,7 @@ const SHORTEST_INTERVAL_MS = 100;
 function stopOnSignal(watcher: SessionWatcher): void {
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Always keep a listener: without one, execa's clean-up of running git processes sends the signal to agt once more.
+    // Always keep a listener: without one, the signal would end agt and the git that it runs.
     process.on(signal, () => {
       if (!stopping) watcher.stop();
       else {

@@ -1,7 +1,6 @@
 /** Asks one git process about many objects. */
 import { AgtError, EXIT } from '../../errors.ts';
-import { type Git, gitFailed } from '../run/git.ts';
-import { startGit } from '../run/start-git.ts';
+import { type Git, gitBytes } from '../run/git.ts';
 
 /** The format must hold the type: git 2.39 crashes at a `contents` command without it. */
 export const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objecttype) %(objectsize)'];
@@ -10,10 +9,8 @@ export const BATCH_COMMAND = ['cat-file', '--batch-command=%(objectname) %(objec
  * Returns the output of `git cat-file --batch-command` for these commands (`info REV`, `contents REV`). When the function
  * returns its promise, git has been started and has its input, so the caller can do other work in the meantime.
  */
-export async function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
-  const run = await startGit(git, BATCH_COMMAND, commands.map((command) => `${command}\n`).join(''));
-  if (run.exitCode !== 0) throw gitFailed(BATCH_COMMAND, run);
-  return run.stdout;
+export function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
+  return gitBytes(git, BATCH_COMMAND, { input: commands.map((command) => `${command}\n`).join('') });
 }
 
 const LINE_BREAK = 10;

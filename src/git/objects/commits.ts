@@ -5,8 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { AgtError } from '../../errors.ts';
-import { FSYNC_ARGS, type Git, gitText } from '../run/git.ts';
-import { readGit } from '../run/start-git.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../run/git.ts';
 
 /** The type of a commit in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
 const COMMIT_TYPE = 1;
@@ -55,7 +54,7 @@ export async function readCommits(git: Git, oids: readonly string[]): Promise<Ma
   const commits = new Map<string, string>();
   if (oids.length === 0) return commits;
   const input = oids.map((oid) => `${oid}\n`).join('');
-  const output = (await readGit(git, ['cat-file', '--batch', '--buffer'], input)).toString('latin1');
+  const output = (await gitBytes(git, ['cat-file', '--batch', '--buffer'], { input })).toString('latin1');
   for (let offset = 0; offset < output.length; ) {
     const lineEnd = output.indexOf('\n', offset);
     const [oid = '', type, size] = output.slice(offset, lineEnd).split(' ');

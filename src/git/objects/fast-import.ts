@@ -3,12 +3,11 @@
  * before that, git sees the end of its input without `done` and moves no ref. git flushes objects to disk before it moves
  * refs.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { AgtError, EXIT } from '../../errors.ts';
 import { forOwnerAlone } from '../run/environment.ts';
-import { FSYNC_ARGS, type Git, requireDescriptors } from '../run/git.ts';
-import { traceCommand } from '../run/trace.ts';
+import { FSYNC_ARGS, type Git, spawnGit } from '../run/git.ts';
 import {
   forgetImport,
   type ImportDirectories,
@@ -99,13 +98,10 @@ export class FastImport {
   constructor(git: Git, directories: ImportDirectories, attempt: number) {
     this.directories = directories;
     this.startedAt = Date.now() - CLOCK_SKEW_MS;
-    requireDescriptors(git);
     noteImport(directories.gitDir, this.startedAt);
     const args = importArgs(directories, attempt);
-    traceCommand(git.env, git.path, args);
     // A pack holds files that only their owner may read. Loose objects share directories with those of the user.
-    const start = () =>
-      spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const start = () => spawnGit(git, args);
     this.child = args.includes(NO_LOOSE_OBJECTS) ? forOwnerAlone(start) : start();
     this.child.stdin?.on('error', () => {
       this.isBroken = true; // git has ended; finish() reports its reason

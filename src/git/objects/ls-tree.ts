@@ -1,6 +1,6 @@
 /** Reads the output of `git ls-tree`. */
 import type { Git } from '../run/git.ts';
-import { readGit } from '../run/start-git.ts';
+import { gitBytes } from '../run/git.ts';
 
 export interface LsTreeEntry {
   readonly mode: string;
@@ -24,7 +24,7 @@ export async function listTree(
   { recurse }: LsTreeOptions = {},
 ): Promise<LsTreeEntry[]> {
   const options = recurse === undefined ? [] : RECURSION[recurse];
-  const output = await readGit(git, ['ls-tree', ...options, '-z', '--full-tree', tree]);
+  const output = await gitBytes(git, ['ls-tree', ...options, '-z', '--full-tree', tree]);
   return parseLsTree(output.toString('latin1'));
 }
 

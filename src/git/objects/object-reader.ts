@@ -3,13 +3,12 @@
  * for each question would take ten times as long. The process sees refs as they are now. It may still know an object
  * that somebody has deleted since: `resolveObject` in run/git.ts, which asks a git of its own, does not.
  */
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { ChildProcessByStdio, StdioOptions } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { AgtError, EXIT } from '../../errors.ts';
-import { type Git, requireDescriptors, requireUsable, resolveObject } from '../run/git.ts';
-import { traceCommand } from '../run/trace.ts';
+import { type Git, requireUsable, resolveObject, spawnGit } from '../run/git.ts';
 import { BATCH_COMMAND, StreamReader } from './cat-file.ts';
 
 export interface FoundObject {
@@ -117,9 +116,7 @@ async function readHeader(reader: StreamReader): Promise<FoundObject | undefined
 /** Lets a git of its own write a blob into an open file, which it then closes here. Resolves when the file is complete. */
 export function writeBlob(git: Git, oid: string, fd: number): Promise<boolean> {
   const args = ['cat-file', 'blob', oid];
-  traceCommand(git.env, git.path, args);
-  requireDescriptors(git);
-  const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['ignore', fd, 'ignore'] });
+  const child = spawnGit(git, args, { stdio: ['ignore', fd, 'ignore'] });
   closeSync(fd);
   return new Promise((resolve) => {
     child.on('error', () => resolve(false));
@@ -174,13 +171,8 @@ class BatchProcess {
   private isLost = false;
 
   constructor(git: Git) {
-    traceCommand(git.env, git.path, COMMAND);
-    requireDescriptors(git);
-    this.child = spawn(git.path, COMMAND, {
-      cwd: git.cwd,
-      env: git.env,
-      stdio: ['pipe', 'pipe', 'ignore'],
-    });
+    const stdio: StdioOptions = ['pipe', 'pipe', 'ignore'];
+    this.child = spawnGit(git, COMMAND, { stdio }) as ChildProcessByStdio<Writable, Readable, null>;
     this.child.on('error', () => {
       this.hasEnded = true;
     });

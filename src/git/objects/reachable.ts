@@ -1,7 +1,5 @@
 /** Lists the objects that are reachable from refs or commits, and measures them on disk. */
-import { spawn } from 'node:child_process';
-import { type Git, gitBytes, gitFailed, requireDescriptors } from '../run/git.ts';
-import { traceCommand } from '../run/trace.ts';
+import { type Git, gitBytes } from '../run/git.ts';
 
 /** In a partial clone git neither lists nor fetches objects that a promisor has. Elsewhere that option has no effect. */
 const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-promisor-objects'];
@@ -42,24 +40,11 @@ const EVERYTHING = ['--all', '--reflog', '--indexed-objects'];
 
 /** Calls `visit` with the binary name of every object that git would keep. It does not hold the list in memory. */
 export async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<void> {
-  const args = [...LIST_OBJECTS, ...EVERYTHING];
-  traceCommand(git.env, git.path, args);
-  requireDescriptors(git);
-  const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let stderr = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString();
-  });
-  const ended = new Promise<number>((resolve) => {
-    child.on('close', (code) => resolve(code ?? -1));
-    child.on('error', () => resolve(-1));
-  });
   let incomplete = '';
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+  const onOutput = (chunk: Buffer) => {
     const lines = (incomplete + chunk.toString('latin1')).split('\n');
     incomplete = lines.pop() ?? '';
     for (const line of lines) visit(Buffer.from(line, 'hex'));
-  }
-  const exitCode = await ended;
-  if (exitCode !== 0) throw gitFailed(args, { exitCode, stdout: Buffer.alloc(0), stderr });
+  };
+  await gitBytes(git, [...LIST_OBJECTS, ...EVERYTHING], { onOutput });
 }

@@ -2,9 +2,11 @@
  * How agt mode runs git: with a clean environment, bytes in and bytes out. If git ran and ended with an exit code, that is
  * a result; if git could not be run, that is an error. Git mode does not use this module: it becomes git (become.ts).
  */
+import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { endOf } from '../../process/program.ts';
 import { endProgress } from '../../process/progress.ts';
 import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
 import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
@@ -26,6 +28,8 @@ export interface RunOptions {
   readonly stderr?: 'pipe' | 'inherit';
   readonly stdout?: 'pipe' | 'inherit' | 'ignore';
   readonly stdin?: 'ignore' | 'inherit';
+  /** Gets standard output as it comes, instead of the result. */
+  readonly onOutput?: (chunk: Buffer) => void;
   /** When it is aborted, git is ended by SIGTERM. */
   readonly cancel?: AbortSignal;
   /** The new files are for their owner alone. */
@@ -61,58 +65,66 @@ export function inDirectory(git: Git, cwd: string): Git {
   return withoutWorktreePrograms({ ...git, cwd });
 }
 
-/** Runs git to its end. Any exit code is a result. */
+/** Runs git to its end. When it returns its promise, git has been started and has its input. Any exit code is a result. */
 export async function runGit(git: Git, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
-  traceCommand(git.env, git.path, args);
-  if (options.stderr === 'inherit') endProgress();
-  const result = await start(git, args, options);
-  if (result.exitCode === undefined) {
-    if (result.signal !== undefined) throw killedBy(result.signal, args);
-    throw cannotRun(git, result.cause ?? new Error(result.shortMessage || 'unknown reason'));
-  }
-  return {
-    exitCode: result.exitCode,
-    stdout: asBuffer(result.stdout),
-    stderr: asBuffer(result.stderr).toString(),
-  };
+  const { input, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', detached = false, cancel } = options;
+  if (stderr === 'inherit') endProgress();
+  const env = { ...git.env, ...(stderr === 'inherit' ? git.userLocale : {}), ...options.env };
+  const stdio: StdioOptions = [input === undefined ? stdin : 'pipe', stdout, stderr];
+  const start = () => spawnGit({ ...git, env }, args, { stdio, detached });
+  const child = options.isPrivate === true ? forOwnerAlone(start) : start();
+  if (!detached) endWithAgt(child);
+  cancel?.addEventListener('abort', () => child.kill());
+  if (cancel?.aborted === true) child.kill();
+  const end = await endOf(child, input, options.onOutput).catch((error: unknown) => {
+    throw cannotRun(git, error);
+  });
+  if (end.signal === null) return { ...end, exitCode: end.exitCode ?? -1 };
+  const message = `git ${commandIn(args)} was killed by ${end.signal}`;
+  throw new AgtError(message, { exitCode: EXIT.git, signal: end.signal });
 }
 
-/** @throws AgtError if git cannot be started. */
-async function start(git: Git, args: readonly string[], options: RunOptions) {
-  // Loaded by the first call: an autocommit without changes makes none.
-  const { execa } = await import('execa');
+/** Starts git in its directory and environment. @throws AgtError if it cannot be started. */
+export function spawnGit(git: Git, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
+  traceCommand(git.env, git.path, args);
   requireDescriptors(git);
   try {
-    const run = () =>
-      execa(git.path, args, {
-        cwd: git.cwd,
-        env: { ...git.env, ...(options.stderr === 'inherit' ? git.userLocale : {}), ...options.env },
-        extendEnv: false,
-        encoding: 'buffer',
-        stripFinalNewline: false,
-        reject: false,
-        maxBuffer: Number.POSITIVE_INFINITY,
-        stdout: options.stdout ?? 'pipe',
-        stderr: options.stderr ?? 'pipe',
-        ...(options.detached === undefined ? {} : { detached: true }),
-        ...(options.cancel === undefined ? {} : { cancelSignal: options.cancel }),
-        ...(options.input === undefined ? { stdin: options.stdin ?? 'ignore' } : { input: options.input }),
-      });
-    return await (options.isPrivate === true ? forOwnerAlone(run) : run());
+    return spawn(git.path, args, { cwd: git.cwd, env: git.env, ...options });
   } catch (error) {
     throw cannotRun(git, error);
   }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const running = new Set<ChildProcess>();
+
+/** A signal that ends agt ends its git: a repack would otherwise go on for minutes. */
+function endWithAgt(child: ChildProcess): void {
+  if (running.size === 0) for (const signal of SIGNALS) process.on(signal, endAll);
+  running.add(child);
+  const forget = () => {
+    running.delete(child);
+    if (running.size === 0) for (const signal of SIGNALS) process.off(signal, endAll);
+  };
+  child.on('close', forget).on('error', forget);
+}
+
+function endAll(signal: NodeJS.Signals): void {
+  // Another listener decides whether agt ends.
+  if (process.listeners(signal).some((listener) => listener !== endAll)) return;
+  for (const child of running) child.kill();
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 /** Two for each of three pipes, two with which Node watches the start, and two more for those that git opens first. */
 const FOR_ONE_GIT = 10;
 
 /**
- * Call it right before a git is started. Without free file descriptors Node returns a child without streams and reports
- * the reason later, in an event that execa waits for in vain: it would end agt in the middle of its work.
+ * Without free file descriptors Node returns a child without streams and reports the reason later.
  * @throws AgtError if there are too few.
  */
-export function requireDescriptors(git: Git): void {
+function requireDescriptors(git: Git): void {
   const taken: number[] = [];
   try {
     while (taken.length < FOR_ONE_GIT) taken.push(openSync(devNull, 'r'));
@@ -123,21 +135,11 @@ export function requireDescriptors(git: Git): void {
   }
 }
 
-export function killedBy(signal: NodeJS.Signals, args: readonly string[]): AgtError {
-  return new AgtError(`git ${commandIn(args)} was killed by ${signal}`, { exitCode: EXIT.git, signal });
-}
-
 /** The error for a git that could not be started. */
 export function cannotRun(git: Git, cause: unknown): AgtError {
   const code = errorCode(cause);
   const reason = /^E[MN]FILE$/.test(code) ? 'too many open files' : code || (cause as Error).message;
   return new AgtError(`cannot run git in ${git.cwd}: ${reason}`, { exitCode: EXIT.git, cause });
-}
-
-function asBuffer(bytes: Uint8Array | undefined): Buffer {
-  return bytes === undefined
-    ? Buffer.alloc(0)
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Standard output of a git call that must succeed. @throws AgtError with git's own message. */

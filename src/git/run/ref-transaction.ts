@@ -2,13 +2,12 @@
  * Moves a ref in two steps. git locks the ref and compares its value; then the caller acts; then git moves the
  * ref. If agt is killed meanwhile, git sees the end of its input, and the ref stays.
  */
-import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { isAgtError } from '../../errors.ts';
-import { cannotRun, FSYNC_ARGS, type Git, gitFailed, requireDescriptors } from './git.ts';
+import { cannotRun, FSYNC_ARGS, type Git, gitFailed, spawnGit } from './git.ts';
 import { isLockGone, MOST_LOCKS } from './past-dead-locks.ts';
-import { traceCommand } from './trace.ts';
 
 export interface RefMove {
   /** A full name. */
@@ -42,10 +41,8 @@ export async function moveLockedRef(git: Git, move: RefMove, action: () => Promi
 
 async function tryToMove(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
   const args = [...FSYNC_ARGS, 'update-ref', '-m', move.reason, '--stdin'];
-  traceCommand(git.env, git.path, args);
-  requireDescriptors(git);
   // An interrupt from the terminal must not reach git between the two steps.
-  const child = spawn(git.path, args, { cwd: git.cwd, env: git.env, stdio: 'pipe', detached: true });
+  const child = spawnGit(git, args, { detached: true }) as ChildProcessWithoutNullStreams;
   const closed = once(child, 'close').catch((error) => {
     throw cannotRun(git, error);
   });

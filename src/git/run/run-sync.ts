@@ -1,6 +1,6 @@
 /**
  * Runs git synchronously and captures standard output: for git mode in the caller's directory and environment, and for
- * listings of agt mode, which would wait longer for execa to load than for git.
+ * listings of agt mode.
  */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';

@@ -1,5 +1,7 @@
 /** Reads and replaces the user's crontab with crontab(1). Strings hold one byte per character. */
+import { spawn } from 'node:child_process';
 import { AgtError, errorCode } from '../../errors.ts';
+import { endOf } from '../../process/program.ts';
 
 const ALTERNATIVES = 'use a systemd timer, launchd or agt watch';
 
@@ -22,26 +24,14 @@ function failed(verb: string, stderr: string): AgtError {
   });
 }
 
-async function runCrontab(args: string[], env: NodeJS.ProcessEnv, input?: string) {
-  const { execa } = await import('execa');
-  const run = await execa('crontab', args, {
-    env: { ...env, LC_ALL: 'C' },
-    extendEnv: false,
-    encoding: 'buffer',
-    stripFinalNewline: false,
-    reject: false,
-    input: Buffer.from(input ?? '', 'latin1'),
-  });
-  if (run.exitCode === undefined) {
-    const code = errorCode(run.cause);
+async function runCrontab(args: readonly string[], env: NodeJS.ProcessEnv, input = '') {
+  const child = spawn('crontab', args, { env: { ...env, LC_ALL: 'C' } });
+  const run = await endOf(child, Buffer.from(input, 'latin1')).catch((cause: unknown) => {
+    const code = errorCode(cause);
     throw new AgtError(
       code === 'ENOENT' ? 'no crontab program found on PATH' : `cannot run crontab: ${code}`,
-      { hints: [`install cron, or ${ALTERNATIVES}`], cause: run.cause },
+      { hints: [`install cron, or ${ALTERNATIVES}`], cause },
     );
-  }
-  return {
-    exitCode: run.exitCode,
-    stdout: Buffer.from(run.stdout).toString('latin1'),
-    stderr: Buffer.from(run.stderr).toString(),
-  };
+  });
+  return { ...run, stdout: run.stdout.toString('latin1') };
 }
