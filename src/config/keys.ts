@@ -2,7 +2,18 @@
  * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
  * lists them and writes its manual from this table. A value that agt would not act on is not valid.
  */
-import { AUTO_REVERT, parseBoolean, parseCount, parsePeriod, parseSize, UNTRACKED } from './values.ts';
+import {
+  BOOLEAN,
+  kind,
+  oneOf,
+  parseCount,
+  parseSize,
+  parseWords,
+  period,
+  supported,
+  text,
+  UNTRACKED,
+} from './values.ts';
 
 export interface SettingKey {
   readonly name: string;
@@ -19,6 +30,8 @@ export interface SettingKey {
   readonly summary: string;
   /** Why a value is not valid, or undefined. */
   readonly check: (value: string) => string | undefined;
+  /** A valid value as agt uses it. */
+  readonly parse: (value: string) => unknown;
 }
 
 export const SETTING_KEYS = [
@@ -30,7 +43,7 @@ export const SETTING_KEYS = [
     globalOnly: true,
     summary:
       'path of the real git; if empty, the first git on PATH that is not agt; the variable chooses only among those on PATH',
-    check: () => undefined,
+    ...text(),
   },
   {
     name: 'agt.enabled',
@@ -40,40 +53,40 @@ export const SETTING_KEYS = [
     summary:
       'false: agt does nothing by itself, neither hooks nor guard, autocommits, watch and cron; git mode still hides; ' +
       'AGT_OFF=1 is the same',
-    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+    ...BOOLEAN,
   },
   {
     name: 'agt.agentEmail',
     defaultValue: 'agt@local',
     summary: 'author of snapshots; called as git, agt hides commits by this author',
-    check: (value) =>
+    ...text((value) =>
       /^[^\s<>"\\]+@[^\s<>"\\]+$/.test(value) ? undefined : 'not an email address of the form name@host',
+    ),
   },
   {
     name: 'agt.branchPrefix',
     defaultValue: 'agtsessions/',
     summary: 'prefix of shadow branches',
-    check: checkPrefix,
+    ...text(checkPrefix),
   },
   {
     name: 'agt.workPrefix',
     defaultValue: 'agt/',
     summary: 'prefix of work branches',
-    check: checkPrefix,
+    ...text(checkPrefix),
   },
   {
     name: 'agt.maxFileSize',
     defaultValue: '512m',
     summary: 'size limit of files; larger files are left out of snapshots, with a warning',
-    check: (value) => (parseSize(value) === undefined ? 'not a size such as 512m or 2g' : undefined),
+    ...kind(parseSize, 'not a size such as 512m or 2g'),
   },
   {
     name: 'agt.retention',
     defaultValue: '30 days',
     summary:
       'how long agt gc keeps the snapshots of a removed session, such as 30 days or 2 weeks; never: it keeps them for good',
-    check: (value) =>
-      parsePeriod(value) === undefined ? 'not a time such as "30 days" or "2 weeks", nor "never"' : undefined,
+    ...period('30 days', '2 weeks'),
   },
   {
     name: 'agt.snapshotRetention',
@@ -82,8 +95,7 @@ export const SETTING_KEYS = [
     summary:
       'how long agt gc keeps the snapshots of folders that are in no session; it keeps the last one and those that a person ' +
       'labelled; never: it keeps all',
-    check: (value) =>
-      parsePeriod(value) === undefined ? 'not a time such as "7 days" or "2 weeks", nor "never"' : undefined,
+    ...period('7 days', '2 weeks'),
   },
   {
     name: 'agt.budget',
@@ -94,6 +106,7 @@ export const SETTING_KEYS = [
       'snapshots, or fail; if empty, no limit',
     check: (value) =>
       value === '' || parseSize(value) !== undefined ? undefined : 'not a size such as 512m or 10g',
+    parse: parseSize,
   },
   {
     name: 'agt.editor',
@@ -101,7 +114,7 @@ export const SETTING_KEYS = [
     emptyMeans: '$VISUAL, else $EDITOR',
     agtModeOnly: true,
     summary: 'command line of the editor that agt session open starts with the path of the sandbox',
-    check: () => undefined,
+    ...text(),
   },
   {
     name: 'agt.setup',
@@ -109,13 +122,13 @@ export const SETTING_KEYS = [
     emptyMeans: 'nothing',
     agtModeOnly: true,
     summary: 'command line that agt session new runs in each new sandbox, such as "npm ci"',
-    check: () => undefined,
+    ...text(),
   },
   {
     name: 'agt.guard',
     defaultValue: 'true',
     summary: 'autocommit a session before a git command that can destroy work in its sandbox',
-    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+    ...BOOLEAN,
   },
   {
     name: 'agt.commitTemplate',
@@ -124,7 +137,7 @@ export const SETTING_KEYS = [
     summary:
       'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
       "session, or the agent's messages; {session} is its id, {branch} its work branch",
-    check: checkTemplate,
+    ...text(checkTemplate),
   },
   {
     name: 'agt.untracked',
@@ -133,7 +146,7 @@ export const SETTING_KEYS = [
     summary:
       'whether agt session accept takes untracked files: ask (without a terminal it takes them, but refuses those that ' +
       'look like keys, large files or dependencies), all or none',
-    check: oneOf(...UNTRACKED),
+    ...oneOf(UNTRACKED),
   },
   {
     name: 'agt.readOnlyTools',
@@ -143,6 +156,7 @@ export const SETTING_KEYS = [
     summary:
       'tools that change no files, such as "Read Grep mcp__*": agt session record and exec make no snapshot for them',
     check: () => undefined,
+    parse: parseWords,
   },
   {
     name: 'agt.hooks',
@@ -150,7 +164,7 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary:
       'record the work of agents whose hooks call agt (agt hooks install); false: agt hook does nothing',
-    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+    ...BOOLEAN,
   },
   {
     name: 'agt.autoSession',
@@ -158,7 +172,7 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary:
       'in-place: an agent with hooks that starts in your checkout begins a session in place there, if it is in none; or never',
-    check: oneOf('never', 'in-place'),
+    ...oneOf(['never', 'in-place']),
   },
   {
     name: 'agt.autoRevert',
@@ -166,7 +180,7 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary:
       'which abandoned sessions agt session sweep reverts: in-place (those in your own checkout), always or never',
-    check: oneOf(...AUTO_REVERT),
+    ...oneOf(['in-place', 'always', 'never']),
   },
   {
     name: 'agt.sessionTimeout',
@@ -174,17 +188,14 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary:
       'agt session sweep reverts a session after so long without activity, such as 30 minutes or 2 hours; never: it waits',
-    check: (value) =>
-      parsePeriod(value) === undefined
-        ? 'not a time such as "30 minutes" or "2 hours", nor "never"'
-        : undefined,
+    ...period('30 minutes', '2 hours'),
   },
   {
     name: 'agt.keepFailed',
     defaultValue: 'false',
     agtModeOnly: true,
     summary: 'agt session sweep leaves sessions in which agt could not record a step',
-    check: (value) => (parseBoolean(value) === undefined ? 'neither true nor false' : undefined),
+    ...BOOLEAN,
   },
   {
     name: 'agt.sessionsDir',
@@ -194,10 +205,11 @@ export const SETTING_KEYS = [
     summary:
       'directory in which agt makes a directory for the session folders of each repository; if empty, they are beside the ' +
       'repository, or in ~/.local/state/agt/sessions where agt cannot write there',
-    check: (value) =>
+    ...text((value) =>
       value === '' || /^(\/|~(\/|$))/.test(value)
         ? undefined
         : 'not an absolute path, nor one that begins with ~/',
+    ),
   },
   {
     name: 'fs.snapshots',
@@ -208,7 +220,7 @@ export const SETTING_KEYS = [
       'by which file system new sessions are made: btrfs and zfs clone them, overlay mounts them, git copies files, auto takes the best that works ' +
       '(agt doctor); agentfs: by that program, only where you ask for it; disable: as auto, and only commands that you ' +
       'give make snapshots',
-    check: supported('auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'),
+    ...supported('auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'),
   },
   {
     name: 'fs.keep',
@@ -217,7 +229,7 @@ export const SETTING_KEYS = [
     summary:
       'how many frozen moments of a session agt keeps, on a file system that can freeze folders; 0: none (they only save ' +
       'time)',
-    check: (value) => (parseCount(value) === undefined ? 'not a number such as 20' : undefined),
+    ...kind(parseCount, 'not a number such as 20'),
   },
   {
     name: 'fs.workingCopy',
@@ -226,7 +238,7 @@ export const SETTING_KEYS = [
     agtModeOnly: true,
     summary:
       'where the agent of a new session works: in a worktree of its own (worktree or auto), in your checkout (in-place), or in a worktree that its commands see at the path of your checkout (cow-overlay)',
-    check: supported('auto', 'worktree', 'in-place', 'cow-overlay'),
+    ...supported('auto', 'worktree', 'in-place', 'cow-overlay'),
   },
 ] as const satisfies readonly SettingKey[];
 
@@ -242,13 +254,6 @@ export function showValue(name: SettingName, value: string): string {
   return value || `(${findKey(name)?.emptyMeans ?? 'empty'})`;
 }
 
-function supported(...values: string[]): (value: string) => string | undefined {
-  return (value) =>
-    values.includes(value)
-      ? undefined
-      : `not supported; supported values are ${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
-}
-
 /** The words that a template may have in braces. */
 const PLACEHOLDERS: readonly string[] = ['summary', 'session', 'branch'];
 
@@ -256,10 +261,6 @@ function checkTemplate(value: string): string | undefined {
   const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
   if (value.trim() === '') return 'empty';
   return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
-}
-
-function oneOf(...values: string[]): (value: string) => string | undefined {
-  return (value) => (values.includes(value) ? undefined : `choose one of ${values.join(', ')}`);
 }
 
 /** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */

@@ -10,53 +10,14 @@ import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
 import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
-import {
-  AUTO_REVERT,
-  type AutoRevert,
-  parseBoolean,
-  parseCount,
-  parsePeriod,
-  parseSize,
-  parseWords,
-  UNTRACKED,
-  type UntrackedPolicy,
-} from './values.ts';
+import { parseBoolean } from './values.ts';
 
-export interface Settings {
-  /** Empty: search PATH. */
-  readonly gitPath: string;
-  readonly agentEmail: string;
-  readonly branchPrefix: string;
-  readonly workPrefix: string;
-  /** Bytes. */
-  readonly maxFileSize: number;
-  /** Seconds; Infinity to keep snapshots for good. */
-  readonly retention: number;
-  /** Seconds; Infinity to keep the snapshots of folders for good, as in git mode, which does not read it. */
-  readonly snapshotRetention: number;
-  /** Bytes; undefined for no limit. */
-  readonly budget: number | undefined;
-  /** agt acts by itself. `guard` and `hooks` are false if not. */
-  readonly enabled: boolean;
-  readonly guard: boolean;
-  /** Message of an accepted commit, with names in braces; empty in git mode, which does not read it. */
-  readonly commitTemplate: string;
-  readonly untracked: UntrackedPolicy;
-  /** Names and patterns with `*`. */
-  readonly readOnlyTools: readonly string[];
-  /** Whether `agt hook` does anything. */
-  readonly hooks: boolean;
-  /** An agent that starts in a checkout begins a session in place. */
-  readonly autoSession: boolean;
-  readonly autoRevert: AutoRevert;
-  /** Seconds; Infinity: no session is reverted because it is idle. */
-  readonly sessionTimeout: number;
-  readonly keepFailed: boolean;
-  /** Empty: beside the repository. It may begin with `~/`. */
-  readonly sessionsDir: string;
-  /** Number of frozen moments of a session. */
-  readonly keep: number;
-}
+type Property<Name> = Name extends `${string}.${infer Last}` ? Last : never;
+
+/** By the last part of their names, as agt uses them. `guard` and `hooks` are false if `enabled` is. */
+export type Settings = {
+  readonly [K in (typeof SETTING_KEYS)[number] as Property<K['name']>]: ReturnType<K['parse']>;
+};
 
 export interface SettingValue {
   readonly name: SettingName;
@@ -154,30 +115,12 @@ export const DEFAULT_PREFIXES: Prefixes = {
 
 /** If the two prefixes overlap, that is a problem, and the default ones count. */
 export function toSettings(values: readonly SettingValue[], onProblem: OnProblem = refuse): Settings {
-  const get = (name: SettingName) => values.find((value) => value.name === name)?.value ?? '';
-  const enabled = parseBoolean(get('agt.enabled')) ?? true;
-  const settings: Settings = {
-    gitPath: get('agt.gitPath'),
-    agentEmail: get('agt.agentEmail'),
-    branchPrefix: get('agt.branchPrefix'),
-    workPrefix: get('agt.workPrefix'),
-    maxFileSize: parseSize(get('agt.maxFileSize')) ?? 0,
-    retention: parsePeriod(get('agt.retention')) ?? Number.POSITIVE_INFINITY,
-    snapshotRetention: parsePeriod(get('agt.snapshotRetention')) ?? Number.POSITIVE_INFINITY,
-    enabled,
-    guard: enabled && (parseBoolean(get('agt.guard')) ?? true),
-    budget: parseSize(get('agt.budget')),
-    commitTemplate: get('agt.commitTemplate'),
-    untracked: UNTRACKED.find((value) => value === get('agt.untracked')) ?? 'ask',
-    readOnlyTools: parseWords(get('agt.readOnlyTools')),
-    hooks: enabled && (parseBoolean(get('agt.hooks')) ?? true),
-    autoSession: get('agt.autoSession') === 'in-place',
-    autoRevert: AUTO_REVERT.find((value) => value === get('agt.autoRevert')) ?? 'in-place',
-    sessionTimeout: parsePeriod(get('agt.sessionTimeout')) ?? Number.POSITIVE_INFINITY,
-    keepFailed: parseBoolean(get('agt.keepFailed')) ?? false,
-    sessionsDir: get('agt.sessionsDir'),
-    keep: parseCount(get('fs.keep')) ?? 0,
-  };
+  const parsed = SETTING_KEYS.map(({ name, defaultValue, parse }) => {
+    const value = values.find((one) => one.name === name)?.value ?? defaultValue;
+    return [name.slice(name.indexOf('.') + 1), parse(value)];
+  });
+  const all = Object.fromEntries(parsed) as Settings;
+  const settings = { ...all, guard: all.enabled && all.guard, hooks: all.enabled && all.hooks };
   const { branchPrefix, workPrefix } = settings;
   if (!branchPrefix.startsWith(workPrefix) && !workPrefix.startsWith(branchPrefix)) return settings;
   const problem = `agt.branchPrefix "${branchPrefix}" and agt.workPrefix "${workPrefix}" overlap`;

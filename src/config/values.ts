@@ -27,13 +27,8 @@ export function parseCount(text: string): number | undefined {
   return /^\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Which abandoned sessions agt reverts by itself. */
-export const AUTO_REVERT = ['in-place', 'always', 'never'] as const;
-export type AutoRevert = (typeof AUTO_REVERT)[number];
-
 /** Whether `agt session accept` takes untracked files. */
 export const UNTRACKED = ['ask', 'all', 'none'] as const;
-export type UntrackedPolicy = (typeof UNTRACKED)[number];
 
 /** The words of a list, separated by spaces or commas. */
 export function parseWords(text: string): string[] {
@@ -61,4 +56,35 @@ export function parsePeriod(text: string): number | undefined {
   const match = /^(\d+)[ .]?([a-z]+?)s?(?:[ .]ago)?$/i.exec(text.trim());
   const unit = SECONDS_PER_UNIT[(match?.[2] ?? '').toLowerCase()];
   return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
+}
+
+/** A kind of values: why one is not valid, and a valid one as agt uses it. */
+export function kind<T>(parse: (text: string) => T | undefined, problem: string) {
+  return {
+    check: (value: string) => (parse(value) === undefined ? problem : undefined),
+    parse: parse as (value: string) => T,
+  };
+}
+
+export function text(check: (value: string) => string | undefined = () => undefined) {
+  return { check, parse: (value: string) => value };
+}
+
+export function oneOf<const T extends string>(
+  values: readonly T[],
+  problem = `choose one of ${values.join(', ')}`,
+) {
+  return kind((value) => values.find((one) => one === value), problem);
+}
+
+export function supported(...values: string[]) {
+  const named = `${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
+  return oneOf(values, `not supported; supported values are ${named}`);
+}
+
+export const BOOLEAN = kind(parseBoolean, 'neither true nor false');
+
+/** In seconds; Infinity for `never`. */
+export function period(example: string, other: string) {
+  return kind(parsePeriod, `not a time such as "${example}" or "${other}", nor "never"`);
 }

@@ -75,7 +75,7 @@ export function shownPath(record: SessionRecord, path: string): string {
 
 /** The name of a store, without `.git`. `folder` is a real path. */
 export function storeName(folder: string): string {
-  return `${folderId(folder)}-${openHash('sha256').update(folder).digest().slice(0, HASH_DIGITS)}`;
+  return `${folderId(folder)}-${openHash('sha1').update(folder).digest().slice(0, HASH_DIGITS)}`;
 }
 
 /** The folder that a command in `cwd` means: the worktree, or the nearest attached folder, or the directory itself. */

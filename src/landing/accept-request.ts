@@ -1,6 +1,6 @@
 /** The words that the parts of an acceptance share. */
 
-import type { UntrackedPolicy } from '../config/values.ts';
+import type { Settings } from '../config/settings.ts';
 import type { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -21,7 +21,7 @@ export interface AcceptRequest extends MessageRequest {
   readonly exclude: readonly string[];
   readonly committedOnly: boolean;
   /** Whether untracked files land; undefined: as the setting says. */
-  readonly untracked: UntrackedPolicy | undefined;
+  readonly untracked: Settings['untracked'] | undefined;
   /** Asks a person; undefined if nobody can answer. */
   readonly askUntracked: ((files: readonly UntrackedFile[]) => Promise<'all' | 'none'>) | undefined;
   /** Take also the changes of tool calls that failed. */

@@ -4,7 +4,7 @@
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AutoRevert } from '../config/values.ts';
+import type { Settings } from '../config/settings.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
@@ -74,7 +74,7 @@ export function isHalfEnded({ intent }: SessionRecord): boolean {
 }
 
 /** agt doctor first finishes another operation that was killed. */
-function mayRevert(record: SessionRecord, policy: AutoRevert): boolean {
+function mayRevert(record: SessionRecord, policy: Settings['autoRevert']): boolean {
   if (!isActive(record) || record.intent !== undefined) return false;
   return policy === 'always' || (policy === 'in-place' && record.checkout !== undefined);
 }

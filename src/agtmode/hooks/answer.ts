@@ -152,7 +152,8 @@ async function beginInPlace(
   { name: profile }: Integration,
   now: Date,
 ): Promise<boolean> {
-  if (user?.worktree === undefined || record !== undefined || !user.settings.autoSession) return false;
+  if (user?.worktree === undefined || record !== undefined || user.settings.autoSession !== 'in-place')
+    return false;
   await newSessionInPlace(user, { id: undefined, profile, now, replace: false, withChanges: false });
   return true;
 }
