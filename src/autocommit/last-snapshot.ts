@@ -1,6 +1,7 @@
 /** The last snapshot: its files, its manifest, and the stat cache if it can be used. */
 import { statSync } from 'node:fs';
 import { summarizeIndex } from '../git/files/index-file.ts';
+import { treeMode } from '../git/modes.ts';
 import { type Git, runGit } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
@@ -88,12 +89,6 @@ export function loadStatCache({ agtDir, sessionId }: CaptureTarget): LoadedCache
 /** In bytes. */
 export function statCacheSize({ agtDir, sessionId }: CaptureTarget): number {
   return statSync(statCacheFile(agtDir, sessionId), { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/** The mode of a git tree entry for a file or link with this st_mode. */
-export function treeMode(mode: number): string {
-  if ((mode & 0o170000) === 0o120000) return '120000';
-  return mode & 0o100 ? '100755' : '100644';
 }
 
 async function digestOfCapturedIndex(git: Git, tip: string): Promise<string> {

@@ -4,6 +4,7 @@
  * A second tree has those, by stage.
  */
 import { INTENT_TO_ADD, parseIndex, type ResolvedEntry } from '../git/files/index-file.ts';
+import { IN_INDEX } from '../git/modes.ts';
 import { editIndex, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
 import { withIndexCopy } from './index-copy.ts';
@@ -53,16 +54,13 @@ interface SortedEntries {
   readonly unstorable: Set<string>;
 }
 
-const SUBMODULE = 0o160000;
-const SPARSE_DIRECTORY = 0o040000;
-
 async function sortEntries(git: Git, raw: Buffer, oidLength: number): Promise<SortedEntries> {
   const { entries, resolved } = parseIndex(raw, oidLength);
   const missing = await listMissing(git, [...entries, ...resolved]);
   const isIntent = ({ flags }: { flags: number }) => (flags & INTENT_TO_ADD) !== 0;
   const wanted = [...entries.filter((entry) => entry.stage > 0 || isIntent(entry)), ...resolved];
   return {
-    leftOut: wanted.filter(({ oid, mode }) => !missing.has(oid) && mode !== SPARSE_DIRECTORY),
+    leftOut: wanted.filter(({ oid, mode }) => !missing.has(oid) && mode !== IN_INDEX.directory),
     unstorable: new Set(
       entries.filter(({ stage, oid }) => stage > 0 || missing.has(oid)).map(({ path }) => path),
     ),
@@ -70,7 +68,7 @@ async function sortEntries(git: Git, raw: Buffer, oidLength: number): Promise<So
 }
 
 async function listMissing(git: Git, entries: readonly ResolvedEntry[]): Promise<Set<string>> {
-  const oids = new Set(entries.filter(({ mode }) => mode !== SUBMODULE).map(({ oid }) => oid));
+  const oids = new Set(entries.filter(({ mode }) => mode !== IN_INDEX.submodule).map(({ oid }) => oid));
   const input = [...oids].map((oid) => `${oid}\n`).join('');
   const answers = await gitText(git, ['cat-file', '--buffer', '--batch-check=ok'], { input });
   return new Set(answers.split('\n').flatMap((line) => /^([0-9a-f]+) missing$/.exec(line)?.[1] ?? []));

@@ -3,6 +3,7 @@
  * carries out the plan. The plan changes nothing outside the scope, and nothing that was never captured.
  */
 
+import { LINK, PROGRAM } from '../git/modes.ts';
 import type { ChangedFile } from '../snapshot/diff.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -51,10 +52,6 @@ export interface CheckoutRequest {
   /** The files and directories that may change, relative to the session folder. */
   readonly scope: readonly string[];
 }
-
-/** Modes in a tree. */
-const PROGRAM = '100755';
-const LINK = '120000';
 
 export function planCheckout(request: CheckoutRequest): CheckoutPlan {
   const { from, to, scope } = request;

@@ -1,5 +1,6 @@
 /** Merges two commits without a worktree, exactly as `git merge` does in a clean checkout of the first one. */
 import { displayPath } from '../disk/path-bytes.ts';
+import { LINK } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
@@ -62,7 +63,7 @@ const NOBODY = Object.fromEntries(
 /** git reads attributes, such as `merge=union`, from files: those of the branch, as in a clean checkout. */
 async function layOutAttributes({ git }: Workbench, commit: string): Promise<void> {
   const listed = await listTree(git, commit, { recurse: 'files' });
-  const files = listed.filter(({ path, mode }) => /(^|\/)\.gitattributes$/.test(path) && mode !== '120000');
+  const files = listed.filter(({ path, mode }) => /(^|\/)\.gitattributes$/.test(path) && mode !== LINK);
   if (files.length === 0) return;
   await gitText(git, ['read-tree', commit]);
   const input = Buffer.from(files.map(({ path }) => `${path}\0`).join(''), 'latin1');

@@ -8,11 +8,11 @@ import { entriesOf } from '../disk/folder-entries.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
+import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
-import { SUBMODULE } from './users-side.ts';
 
 /** Paths that a message lists. */
 const LISTED = 10;

@@ -1,5 +1,6 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
 import { displayPath } from '../disk/path-bytes.ts';
+import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -23,7 +24,7 @@ import { isAncestor } from './recover.ts';
 import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
-import { refuseHidden, SUBMODULE, usersOwn } from './users-side.ts';
+import { refuseHidden, usersOwn } from './users-side.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(

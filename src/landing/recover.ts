@@ -10,6 +10,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
+import { LINK, SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import {
@@ -128,7 +129,7 @@ async function readIndex(git: Git): Promise<Map<string, string>> {
 
 /** git wrote the new content, or had begun to. */
 async function isDebris(git: Git, { path, before, after }: DiffEntry): Promise<boolean> {
-  return before?.mode !== '160000' && isBegun(git, path, after);
+  return before?.mode !== SUBMODULE && isBegun(git, path, after);
 }
 
 async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {
@@ -141,12 +142,12 @@ async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Pro
 
 /** Whether the file on disk is missing, or the content of `version` or its beginning. */
 async function isBegun(git: Git, path: string, version: DiffEntry['after']): Promise<boolean> {
-  if (version?.mode === '160000') return false;
+  if (version?.mode === SUBMODULE) return false;
   const found = readIfThere(git.cwd, path);
   if (found === undefined) return true;
   if (version === undefined) return false;
   const whole =
-    version.mode === '120000'
+    version.mode === LINK
       ? await gitBytes(git, ['cat-file', 'blob', version.oid])
       : await gitBytes(git, ['cat-file', '--filters', `--path=${displayable(path)}`, version.oid]);
   return found !== 'no file' && whole.subarray(0, found.length).equals(found);

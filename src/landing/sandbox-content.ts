@@ -4,6 +4,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
+import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import {
   addAll,
@@ -20,7 +21,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { requireReadableSandbox } from '../session/sandbox-place.ts';
 import { refuseOperation } from './target.ts';
-import { SUBMODULE, usersOwn } from './users-side.ts';
+import { usersOwn } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
 
 export interface SandboxContent {

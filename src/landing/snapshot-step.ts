@@ -1,6 +1,7 @@
 /** The step that a snapshot records: how the sandbox changed since the snapshot before, as git would store the files. */
 
 import { existsSync } from 'node:fs';
+import { LINK } from '../git/modes.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
@@ -37,8 +38,6 @@ export async function treeWith(
     edits.push([path, version && (await cleanEntry(sandbox, objects, path, version))]);
   return editTree(withIndex(git, index), { tree }, edits);
 }
-
-const LINK = '120000';
 
 /** `mode oid` of a file as git stores it. */
 async function cleanEntry(

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
+import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
-
-export const SUBMODULE = '160000';
 
 /** @throws AgtError that names the files. */
 export async function refuseUsersIgnored(

@@ -12,6 +12,7 @@ import { OpenDirectories } from '../disk/open-directories.ts';
 import { subdirectories } from '../git/files/ref-files.ts';
 import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
+import { SUBMODULE } from '../git/modes.ts';
 import { type Git, gitAnswer, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
 import { submodulesDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -82,8 +83,6 @@ async function connect(git: Git, sandbox: string, found: string, gitDir: string)
     directories.close();
   }
 }
-
-const SUBMODULE = '160000';
 
 /** The mode that the index has of an entry of the current directory. */
 async function modeOf(git: Git, name: string): Promise<string | undefined> {

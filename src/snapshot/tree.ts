@@ -1,4 +1,6 @@
 /** Reads the files of a tree, by their paths in the session folder. */
+
+import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { decodePath, encodePath } from './tree-names.ts';
@@ -30,7 +32,7 @@ export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> 
   const unstorable: string[] = [];
   for (const entry of await listTree(git, tree, { recurse: 'files' })) {
     const path = `sandbox/${entry.path}`;
-    if (entry.mode === '160000' || encodePath(path) !== path) unstorable.push(path);
+    if (entry.mode === SUBMODULE || encodePath(path) !== path) unstorable.push(path);
     else files.set(path, { mode: entry.mode, oid: entry.oid });
   }
   return { files, unstorable };

@@ -5,6 +5,7 @@
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { submoduleHead } from '../git/files/submodule-head.ts';
+import { LINK, SUBMODULE, treeMode } from '../git/modes.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
@@ -102,7 +103,7 @@ export class ScratchHistory {
       return;
     }
     const commit = unstaged === '.' ? undefined : submoduleHead(raw.toString());
-    const entry = commit === undefined ? index : `160000 ${commit}`;
+    const entry = commit === undefined ? index : `${SUBMODULE} ${commit}`;
     if (entry !== '') this.line(`M ${entry} ${quote(path)}`);
   }
 }
@@ -118,9 +119,9 @@ const FORBIDDEN = /^\.?\.?$|^\.git$|^git~\d$/i;
 function readWorkingFile(path: Buffer): { mode: string; content: Buffer } | undefined {
   try {
     const stat = lstatSync(path);
-    if (stat.isSymbolicLink()) return { mode: '120000', content: readlinkSync(path, 'buffer') };
+    if (stat.isSymbolicLink()) return { mode: LINK, content: readlinkSync(path, 'buffer') };
     if (!stat.isFile()) return undefined;
-    const mode = stat.mode & 0o100 ? '100755' : '100644';
+    const mode = treeMode(stat.mode);
     if (stat.size > LARGEST_READ) return { mode, content: Buffer.from(`\0${stat.size} ${stat.mtimeMs}`) };
     return { mode, content: readFileSync(path) };
   } catch {

@@ -1,5 +1,6 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
 
+import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes, gitText } from '../git/run/git.ts';
@@ -74,9 +75,6 @@ async function compareWithPrevious(
   return parseRawDiff((await gitBytes(withoutIndex(git), args, { input })).toString('latin1'), decodePath);
 }
 
-/** A tree of git's own has this mode for a submodule, which is no file of a snapshot. */
-const SUBMODULE = '160000';
-
 /**
  * The first snapshot's parent is the commit that the session started at. That commit's tree corresponds to `sandbox/` of
  * the snapshot, so the sandbox and the other folders are compared separately.
@@ -96,6 +94,7 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
     .filter(isInSandbox)
     .map(({ magic, path }) => ({ magic, path: path.slice('sandbox/'.length) || '.' }));
   const otherSpecs = options.pathspecs.filter((spec) => !isInSandbox(spec));
+  // A submodule of git's own tree is no file of a snapshot.
   const sandboxEntries = (await compare(`${commit}^1^{tree}`, sandbox, sandboxSpecs)).map((entry) => ({
     ...entry,
     path: `sandbox/${entry.path}`,

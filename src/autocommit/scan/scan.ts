@@ -6,12 +6,14 @@
  * change within the same clock tick as the last scan could leave all of them equal, hence the second condition. The clock
  * is that of the file system, which may differ from the system's (file-clock.ts).
  */
+
+import { treeMode } from '../../git/modes.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { type LastSnapshot, treeMode } from '../last-snapshot.ts';
+import type { LastSnapshot } from '../last-snapshot.ts';
 import type { Source } from '../source.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
 import { type CachedPath, type NextCache, nextCache } from './next-cache.ts';

@@ -13,6 +13,7 @@ import { clockAfter } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import { IN_INDEX } from '../../git/modes.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -48,7 +49,7 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   if (index === undefined) return;
   const { bytes } = index;
   const { entries, split } = parseIndex(bytes, commit.length / 2);
-  if (split || entries.some(({ stage, mode }) => stage > 0 || mode === DIRECTORY)) return;
+  if (split || entries.some(({ stage, mode }) => stage > 0 || mode === IN_INDEX.directory)) return;
   const paths = entries.map(({ path }) => path);
   const checkout = { worktree: sandbox, commonDir };
   const converted = await listConverted(inDirectory(git, sandbox), checkout, paths, config);
@@ -96,7 +97,7 @@ function seedFiles(
     const path = `sandbox/${entry.path}`;
     const mode = modes.get(entry.mode);
     if ((entry.flags & INTENT_TO_ADD) !== 0) continue; // the commit does not have it
-    if (entry.mode === SUBMODULE || encodePath(path) !== path) unstorable.push(path);
+    if (entry.mode === IN_INDEX.submodule || encodePath(path) !== path) unstorable.push(path);
     else if (mode === undefined || entry.flags !== 0 || converted.has(entry.path))
       files.addUnread(path, entry.mode, entry.oid);
     else {
@@ -108,10 +109,6 @@ function seedFiles(
   }
   return { files: files.build(), unstorable };
 }
-
-const SUBMODULE = 0o160000;
-/** In a sparse index. */
-const DIRECTORY = 0o040000;
 
 /** The directories that git made. Entries that git did not write, such as a hook's files, are excluded ones. */
 function seedDirectories(
@@ -184,7 +181,7 @@ function sampleModes(entries: readonly IndexEntry[], bytes: Buffer, sandbox: str
   for (const entry of entries) {
     const { mode, path, flags } = entry;
     const tries = tried.get(mode) ?? 0;
-    if (mode === SUBMODULE || flags !== 0 || modes.has(mode) || tries === SAMPLES) continue;
+    if (mode === IN_INDEX.submodule || flags !== 0 || modes.has(mode) || tries === SAMPLES) continue;
     tried.set(mode, tries + 1);
     const stat = lstatSync(systemPath(`${root}/${path}`), { throwIfNoEntry: false });
     const noted = statOf(bytes, entry);

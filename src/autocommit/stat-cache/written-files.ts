@@ -7,6 +7,7 @@ import { clockAfter, readFileClock } from '../../disk/file-clock.ts';
 import { isAscii, systemPath } from '../../disk/long-path.ts';
 import type { IndexEntry } from '../../git/files/index-file.ts';
 import { type StatOf, secondsOf, setBack } from '../../git/files/index-stat.ts';
+import { treeMode } from '../../git/modes.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { CachedDirectoriesBuilder } from './cached-directories.ts';
@@ -52,7 +53,9 @@ export class WrittenFiles {
     return ({ path, oid, mode }: IndexEntry) => {
       const file =
         converted === 'all' || converted.has(path) ? undefined : this.examined.get(`sandbox/${path}`);
-      return file?.oid === oid && file.stat !== undefined && indexMode(file.stat) === mode
+      return file?.oid === oid &&
+        file.stat !== undefined &&
+        Number.parseInt(treeMode(Number(file.stat.mode)), 8) === mode
         ? file.stat
         : undefined;
     };
@@ -127,10 +130,4 @@ function statData({ mtimeNs, ctimeNs, size, ino, mode }: BigIntStats): StatData 
     ino: Number(ino),
     mode: Number(mode),
   };
-}
-
-/** The mode of an index entry for such a file. */
-function indexMode(stat: BigIntStats): number {
-  if (stat.isSymbolicLink()) return 0o120000;
-  return (Number(stat.mode) & 0o100) !== 0 ? 0o100755 : 0o100644;
 }

@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, lutimesSync } from 'node:fs';
+import { IN_INDEX } from '../modes.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from './index-file.ts';
 
 /**
@@ -42,13 +43,14 @@ export function withStatOfCopy(bytes: Buffer, oidLength: number, folder: string)
   });
 }
 
-const SUBMODULE = 0o160000;
-/** In a sparse index. */
-const DIRECTORY = 0o040000;
-
 /** git compares the file of any other entry in a way of its own, or not at all. */
 function isOrdinary({ stage, flags, mode }: IndexEntry): boolean {
-  return stage === 0 && (flags & (HIDDEN | INTENT_TO_ADD)) === 0 && mode !== SUBMODULE && mode !== DIRECTORY;
+  return (
+    stage === 0 &&
+    (flags & (HIDDEN | INTENT_TO_ADD)) === 0 &&
+    mode !== IN_INDEX.submodule &&
+    mode !== IN_INDEX.directory
+  );
 }
 
 /** assume-valid and skip-worktree: git does not look at the file. */

@@ -9,6 +9,7 @@ import { statOrUndefined } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
 import { submoduleHead } from '../files/submodule-head.ts';
 import { gitDirOf } from '../files/worktree-git-dir.ts';
+import { SUBMODULE } from '../modes.ts';
 import { withSettings } from '../run/environment.ts';
 import { FSYNC_ARGS, type Git, type GitRun, gitBytes, gitText, resolveObject, runGit } from '../run/git.ts';
 
@@ -74,7 +75,7 @@ export async function addAll(
   const added = await runGit(index, [...FSYNC_ARGS, ...args], { input });
   await editIndex(
     index,
-    submodules.flatMap(({ path, head }): IndexEdit[] => (head ? [[path, `160000 ${head}`]] : [])),
+    submodules.flatMap(({ path, head }): IndexEdit[] => (head ? [[path, `${SUBMODULE} ${head}`]] : [])),
   );
   return added;
 }

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/index-copy.ts';
 import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
+import { FILE, IN_INDEX, LINK, PROGRAM, SUBMODULE } from '../../git/modes.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import { parseRawDiff } from '../../git/objects/raw-diff.ts';
@@ -30,10 +31,6 @@ export interface Target {
   /** The user's paths that the new commits change as well: the target has those of the commits. */
   readonly conflicts: readonly string[];
 }
-
-const SUBMODULE = '160000';
-const LINK = '120000';
-const EXECUTABLE = '100755';
 
 /** `tip`: the commit of the branch. `withWork`: with the user's uncommitted work. */
 export async function planTarget(
@@ -114,7 +111,7 @@ async function forgetStat(
 
 function submodulesOf(index: Buffer, oidLength: number): string[] {
   const { entries } = parseIndex(index, oidLength);
-  return entries.filter(({ mode }) => mode.toString(8) === SUBMODULE).map(({ path }) => path);
+  return entries.filter(({ mode }) => mode === IN_INDEX.submodule).map(({ path }) => path);
 }
 
 type Files = ReadonlyMap<string, TreeEntry | undefined>;
@@ -168,7 +165,7 @@ export async function writtenFiles(
   });
   const oids = hashed.split('\n');
   for (const [i, [, path]] of temporary.entries())
-    files.set(path, { mode: regular.get(path) ?? '100644', oid: oids[i] ?? '' });
+    files.set(path, { mode: regular.get(path) ?? FILE, oid: oids[i] ?? '' });
   return files;
 }
 
@@ -190,7 +187,7 @@ export async function edited(
     others.delete(`sandbox/${path}`);
     // As git writes a file; the snapshot may say something else of most of its files.
     if (entry !== undefined && entry.mode !== LINK)
-      others.set(`sandbox/${path}`, (entry.mode === EXECUTABLE ? 0o777 : 0o666) & ~process.umask());
+      others.set(`sandbox/${path}`, (entry.mode === PROGRAM ? 0o777 : 0o666) & ~process.umask());
   }
   const isFile = (path: string) => files.get(path.slice('sandbox/'.length)) !== undefined;
   const emptyDirectories = snapshot.emptyDirectories.filter(

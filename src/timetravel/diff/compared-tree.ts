@@ -4,7 +4,6 @@
  */
 
 import { join } from 'node:path';
-import { treeMode } from '../../autocommit/last-snapshot.ts';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
 import { linkedSandbox, observeFolder } from '../../autocommit/observe.ts';
 import type { CaptureTarget } from '../../autocommit/request.ts';
@@ -14,6 +13,7 @@ import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { SUBMODULE, treeMode } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import {
   addAll,
@@ -52,7 +52,7 @@ export async function treeOfSnapshot(git: Git, { commit }: Snapshot): Promise<Co
 /** The sandbox as `session new` made it. A submodule is not a file of the sandbox. */
 export async function treeOfStart(scratch: ScratchObjects, startCommit: string): Promise<ComparedTree> {
   const listed = await listTree(scratch.git, startCommit, { recurse: 'files' });
-  const submodules = listed.filter(({ mode }) => mode === '160000');
+  const submodules = listed.filter(({ mode }) => mode === SUBMODULE);
   const edits = submodules.map(({ path }): IndexEdit => [`sandbox/${path}`, undefined]);
   const tree = await editTree(editor(scratch), { tree: startCommit, prefix: 'sandbox/' }, edits);
   return { tree, manifest: undefined, uncompared: [] };

@@ -1,6 +1,7 @@
 /** Compares the metadata that trees do not record: permission bits and empty directories. */
 
 import { pathFromJson } from '../../disk/path-bytes.ts';
+import { DIRECTORY, PROGRAM } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { Git } from '../../git/run/git.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
@@ -67,7 +68,7 @@ async function readKinds(
 ): Promise<Map<string, Kind>> {
   const kinds = new Map<string, Kind>();
   for (const { path, mode } of await listTree(git, tree, { recurse: 'both' })) {
-    const kind = mode === '040000' ? 'directory' : mode === '100755' ? 'program' : 'file';
+    const kind = mode === DIRECTORY ? 'directory' : mode === PROGRAM ? 'program' : 'file';
     kinds.set(decodePath(path), kind);
   }
   for (const path of emptyDirectories)

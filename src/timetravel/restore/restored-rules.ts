@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { LINK } from '../../git/modes.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
@@ -13,7 +14,6 @@ import { readSnapshotTree } from '../../snapshot/tree.ts';
 
 const NAME = '/.gitignore';
 const INCLUDE = 'sandbox/.worktreeinclude';
-const LINK = '120000';
 
 /** `path` is relative to the session folder, one byte per character. */
 export type IgnoresFile = (path: string) => boolean;
