@@ -1,5 +1,5 @@
 /** The refs of an attached folder when a capture begins: agt's own. The user's HEAD is noted, and nothing else of git. */
-import { runBatchCommand } from '../git/objects/cat-file.ts';
+import { runBatchCommand } from '../git/objects/object-reader.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import { readKnownRefs, refsWithoutGit } from './known-refs.ts';

@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
 import type { LinkedEntry } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
-import { filesMappedForWriting } from '../disk/mapped-files.ts';
+import { filesMappedForWriting } from '../disk/processes.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';

@@ -4,7 +4,7 @@
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readNoFollow } from '../disk/read-no-follow.ts';
+import { readNoFollow } from '../disk/read-file.ts';
 import { isAgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, gitText } from '../git/run/git.ts';

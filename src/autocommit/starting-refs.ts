@@ -4,7 +4,7 @@ import { AgtError } from '../errors.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
-import { runBatchCommand } from '../git/objects/cat-file.ts';
+import { runBatchCommand } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';

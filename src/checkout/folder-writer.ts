@@ -26,7 +26,7 @@ import {
 import { failurePoint } from '../disk/failure-point.ts';
 import type { LinkedEntry } from '../disk/is-inside.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
-import { parentPath } from '../disk/parent-path.ts';
+import { parentPath } from '../disk/path-bytes.ts';
 import { errorCode } from '../errors.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { allowedBits, givesRights, giveTo, type Owner, openGiveTo, ownerOf } from './owner.ts';

@@ -8,7 +8,7 @@ import { findObject, readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { GIT_DIR_FILES, type GitDirFiles, gitDirDigest, readGitDirFiles } from '../snapshot/git-dir-files.ts';
-import type { SnapshotMetadata } from '../snapshot/metadata.ts';
+import type { SnapshotMetadata } from '../snapshot/manifest.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 
 /** Full names of branches. */

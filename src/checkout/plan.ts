@@ -4,11 +4,10 @@
  */
 
 import { LINK, PROGRAM } from '../git/modes.ts';
-import type { ChangedFile } from '../snapshot/diff.ts';
 import { parentDirectories } from '../snapshot/directories.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
-import type { SnapshotMetadata } from '../snapshot/metadata.ts';
-import type { TreeEntry } from '../snapshot/tree.ts';
+import type { SnapshotMetadata } from '../snapshot/manifest.ts';
+import type { ChangedFile, TreeEntry } from '../snapshot/tree.ts';
 
 export interface FileToWrite {
   readonly path: string;

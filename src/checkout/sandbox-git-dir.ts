@@ -3,14 +3,14 @@
 import { lstatSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
-import { readNoFollow } from '../disk/read-no-follow.ts';
+import { readNoFollow } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { newestEntry, type StatOf, withStatData } from '../git/files/index-stat.ts';
 import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
-import type { SnapshotMetadata } from '../snapshot/metadata.ts';
+import type { SnapshotMetadata } from '../snapshot/manifest.ts';
 
 /**
  * Restores the index of a snapshot. If the sandbox has an equal one, that one is kept: the snapshot's has the stat data of

@@ -2,9 +2,9 @@
 
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { branchUser } from '../git/files/branch-user.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { branchUser } from '../git/files/worktree-registrations.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/run/git.ts';
 import type { RecordedHead } from '../snapshot/manifest.ts';

@@ -1,7 +1,7 @@
 /** `mkdir -p`. Node's own never ends where the parent exists and yet the system says ENOENT, as in /proc. */
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { AgtError, attempt, errorCode, systemReason } from '../errors.ts';
 import { statOrUndefined } from './read-file.ts';
 
 /** Another process may remove an empty parent at the same time. */
@@ -33,4 +33,32 @@ export function tryToMakeDirectories(path: string, mode = 0o777, attempts = ATTE
 
 function isDirectory(path: string): boolean {
   return statOrUndefined(path)?.isDirectory() === true;
+}
+
+export interface RefusedWrite {
+  /** The directory, or the one above it in which agt would have to make it. */
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** Another user can own it, and a file system can be read-only. Undefined if agt may write in `directory`, or make it. */
+export function refusedWrite(directory: string): RefusedWrite | undefined {
+  const path = nearestPresent(directory);
+  try {
+    if (!statSync(path).isDirectory()) return { path, reason: 'it is no directory' };
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return { path, reason: systemReason(error) };
+  }
+}
+
+/** Also true for a link that leads nowhere. */
+function isPresent(path: string): boolean {
+  return attempt(() => lstatSync(path)) !== undefined;
+}
+
+function nearestPresent(path: string): string {
+  const above = dirname(path);
+  return above === path || isPresent(path) ? path : nearestPresent(above);
 }

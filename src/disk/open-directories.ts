@@ -6,7 +6,7 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import type { LinkedEntry } from './is-inside.ts';
 import { systemPath } from './long-path.ts';
-import { parentPath } from './parent-path.ts';
+import { parentPath } from './path-bytes.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 /** Opens what may not be read. Node does not name this flag. */

@@ -23,3 +23,7 @@ export function pathFromJson(text: string): string {
   const bytes = Buffer.from(text).toString('latin1');
   return bytes.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
+
+export function parentPath(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}

@@ -3,7 +3,9 @@
  * regular file is not opened. To open a named pipe would mean to wait for a writer, for ever.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
-import { attempt } from '../errors.ts';
+import { AgtError, attempt, errorCode } from '../errors.ts';
+import type { IsInside } from './is-inside.ts';
+import { systemPath } from './long-path.ts';
 
 /** Undefined for a path that cannot be reached: missing, in a directory without permission, a loop of links. */
 export function statOrUndefined(path: string): Stats | undefined {
@@ -38,4 +40,44 @@ export function readSmallFile(path: string): string | undefined {
 /** Undefined for a file that is missing or damaged. */
 export function readJson(path: string): unknown {
   return attempt(() => JSON.parse(readRegularFile(path).toString()));
+}
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+interface ReadRules {
+  /** In bytes. */
+  readonly largest?: number;
+  readonly isInside?: IsInside;
+}
+
+/**
+ * Reads what an agent may have put there: a link could lead to a file that the agent may not read. Undefined if there is
+ * no such file. `path` holds one byte per character.
+ * @throws AgtError if it is something else or too large, and system errors.
+ */
+export function readNoFollow(path: string, rules: ReadRules = {}): Buffer | undefined {
+  const fd = open(path);
+  if (fd === undefined) return undefined;
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw new AgtError('is not a regular file');
+    if (stat.size > (rules.largest ?? Number.POSITIVE_INFINITY))
+      throw new AgtError(`is too large (${stat.size} bytes)`);
+    if (rules.isInside?.(fd, path) === false) throw new AgtError('was moved meanwhile');
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function open(path: string): number | undefined {
+  try {
+    return openSync(systemPath(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    const code = errorCode(error);
+    if (['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
+    if (code === 'ELOOP') throw new AgtError('is a link');
+    if (code === 'ENXIO') throw new AgtError('is not a regular file'); // a socket, or a device without a driver
+    throw error;
+  }
 }

@@ -16,10 +16,9 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { localConfigPath } from '../config/local-config.ts';
 import type { Settings } from '../config/settings.ts';
-import { tryToMakeDirectories } from '../disk/make-directories.ts';
+import { type RefusedWrite, refusedWrite, tryToMakeDirectories } from '../disk/make-directories.ts';
 import { realPath } from '../disk/real-path.ts';
 import { stateHome } from '../disk/state-home.ts';
-import { type RefusedWrite, refusedWrite } from '../disk/write-access.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { openHash } from '../git/objects/hash.ts';

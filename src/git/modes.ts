@@ -6,16 +6,10 @@ export const SUBMODULE = '160000';
 export const DIRECTORY = '040000';
 
 /** As an index has them. Only a sparse one has directories. */
-export const IN_INDEX = {
-  file: 0o100644,
-  program: 0o100755,
-  link: 0o120000,
-  submodule: 0o160000,
-  directory: 0o040000,
-} as const;
+export const IN_INDEX = { submodule: 0o160000, directory: 0o040000 } as const;
 
 /** The mode of a file or link with this st_mode. */
 export function treeMode(mode: number): string {
-  if ((mode & 0o170000) === IN_INDEX.link) return LINK;
+  if ((mode & 0o170000) === 0o120000) return LINK;
   return mode & 0o100 ? PROGRAM : FILE;
 }

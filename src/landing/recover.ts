@@ -5,8 +5,7 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
 import { withOpenDirectories } from '../disk/open-directories.ts';
-import { parentPath } from '../disk/parent-path.ts';
-import { displayPath } from '../disk/path-bytes.ts';
+import { displayPath, parentPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';

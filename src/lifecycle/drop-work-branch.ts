@@ -1,8 +1,8 @@
 /** Deletes the work branch of a session that has ended. A restore makes it again from the snapshots. */
 import { failurePoint } from '../disk/failure-point.ts';
 import { tipRef } from '../filter/agent-refs.ts';
-import { branchUser } from '../git/files/branch-user.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { branchUser } from '../git/files/worktree-registrations.ts';
 import { gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';

@@ -3,8 +3,7 @@
  * credential and progress line is git's own; then agt makes the result bare. `git clone --bare` would not do: it turns
  * every remote branch into a local one and sets no fetch refspec.
  */
-
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -15,7 +14,6 @@ import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/gi
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions, dataDirectories } from '../layout.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
-import { prepareRemoval } from './clone-cleanup.ts';
 import { hideAgentRefs } from './hide-refs.ts';
 import {
   cloneToFinish,
@@ -184,4 +182,25 @@ async function addPrimaryWorktree(git: Git, primary: string, branch: string, emp
   const commit = await gitText(git, ['commit-tree', '-m', 'empty', tree], { env: identity });
   await gitText(git, ['worktree', 'add', '--quiet', '--detach', '--', primary, commit]);
   await gitText(inDirectory(git, primary), ['symbolic-ref', 'HEAD', `refs/heads/${branch}`]);
+}
+
+/**
+ * Call it before anything is made. Returns a function that removes the targets and the parents that did not exist, and
+ * recreates targets that were empty directories.
+ */
+function prepareRemoval(targets: readonly string[], parent: string): () => void {
+  const existing = targets.filter((target) => existsSync(target));
+  const newParents: string[] = [];
+  for (let dir = resolve(parent); !existsSync(dir); dir = dirname(dir)) newParents.push(dir);
+  return () => {
+    for (const target of targets) rmSync(target, { recursive: true, force: true });
+    for (const target of existing) mkdirSync(target);
+    for (const dir of newParents) {
+      try {
+        rmdirSync(dir);
+      } catch {
+        return; // not empty, or never made
+      }
+    }
+  };
 }

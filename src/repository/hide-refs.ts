@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AllPrefixes, allNamespaces } from '../filter/agent-refs.ts';
+import { isLockGone } from '../git/files/ref-locks.ts';
 import { type GitConfig, readGitConfig, remotesIn } from '../git/run/config.ts';
 import { type Git, gitFailed, runGit } from '../git/run/git.ts';
-import { isLockGone } from '../git/run/past-dead-locks.ts';
 import type { Repository } from './repository.ts';
 
 const KEY = 'uploadpack.hideRefs';

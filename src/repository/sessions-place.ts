@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { type RefusedWrite, refusedWrite } from '../disk/make-directories.ts';
 import { stateHome } from '../disk/state-home.ts';
-import { type RefusedWrite, refusedWrite } from '../disk/write-access.ts';
 import { AgtError } from '../errors.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';

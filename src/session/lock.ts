@@ -8,7 +8,7 @@ import { isLocked, withLock } from '../disk/lock.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { readSessionFile } from '../filter/session-file.ts';
-import { breakStaleRefLocks } from '../git/files/ref-locks.ts';
+import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../layout.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -113,9 +113,6 @@ async function breakRefLocks(repository: Repository, id: SessionId): Promise<voi
   const { commonDir, prefixes, git } = repository;
   const branches = prefixes.flatMap((pair) => [shadowRef(pair, id), workRef(pair, id)]);
   const refs = [tipRef(id), ...branches];
-  await breakStaleRefLocks(commonDir, refs, async () => [
-    commonDir,
-    join(await repository.sessionsDir(), id),
-    git.cwd,
-  ]);
+  const locks = refs.map((ref) => join(commonDir, `${ref}.lock`));
+  await breakStaleLocks(locks, async () => [commonDir, join(await repository.sessionsDir(), id), git.cwd]);
 }

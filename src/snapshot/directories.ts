@@ -2,7 +2,7 @@
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
-import type { SnapshotMetadata } from './metadata.ts';
+import type { SnapshotMetadata } from './manifest.ts';
 import { decodePath, encodePath } from './tree-names.ts';
 
 /**

@@ -6,7 +6,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
-import { readNoFollow } from '../disk/read-no-follow.ts';
+import { readNoFollow } from '../disk/read-file.ts';
 import { errorCode, isAgtError } from '../errors.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { failureReason } from './failure.ts';

@@ -3,6 +3,9 @@
  * so the same blob. Paths are relative to the session folder, in the form of `jsonPath` (path-bytes.ts).
  */
 import { pathFromJson } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
+import { readObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 
 export interface RecordedHead {
   /** The branch; null if HEAD is detached. */
@@ -69,4 +72,28 @@ export function readOwners({ owners = {} }: SnapshotManifest) {
     return { uid: uid ?? -1, gid: gid ?? -1 };
   };
   return new Map(Object.entries(owners).map(([path, owner]) => [pathFromJson(path), parse(owner)]));
+}
+
+export interface SnapshotMetadata {
+  readonly commit: string;
+  readonly manifest: SnapshotManifest;
+  readonly modes: ReturnType<typeof readModes>;
+  readonly owners: ReturnType<typeof readOwners>;
+  readonly emptyDirectories: readonly string[];
+  /** Paths that were on disk but are not in the snapshot, by a rule or because of a failure. */
+  readonly skipped: readonly string[];
+}
+
+export async function readSnapshotMetadata(git: Git, commit: string): Promise<SnapshotMetadata> {
+  const found = await readObject(git, `${commit}:_/manifest.json`);
+  if (found === undefined) throw new AgtError(`${commit} is no snapshot: it has no manifest`);
+  const manifest = JSON.parse(found.content.toString()) as SnapshotManifest;
+  return {
+    commit,
+    manifest,
+    modes: readModes(manifest),
+    owners: readOwners(manifest),
+    emptyDirectories: manifest.empty_directories.map(pathFromJson),
+    skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
+  };
 }

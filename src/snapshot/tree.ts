@@ -1,8 +1,10 @@
 /** Reads the files of a tree, by their paths in the session folder. */
-
 import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import { parseRawDiff } from '../git/objects/raw-diff.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
+import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import { TOP_FOLDERS } from './folders.ts';
 import { decodePath, encodePath } from './tree-names.ts';
 
 export interface TreeEntry {
@@ -46,4 +48,22 @@ export async function sandboxTree(git: Git, commit: string): Promise<string> {
 /** Its name; git knows its content. */
 export function emptyTree(git: Git): Promise<string> {
   return gitText(git, ['hash-object', '-t', 'tree', '--stdin'], { input: '' });
+}
+
+/** A file or link that differs between two snapshots. Undefined: that snapshot does not have it. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly before: TreeEntry | undefined;
+  readonly after: TreeEntry | undefined;
+}
+
+/** Without `from` every file is new. */
+export async function diffSnapshots(git: Git, from: string | undefined, to: string): Promise<ChangedFile[]> {
+  if (from === undefined) {
+    const { files } = await readSnapshotTree(git, to);
+    return [...files].map(([path, after]) => ({ path, before: undefined, after }));
+  }
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
+  const output = await gitBytes(withoutIndex(git), [...args, '--', ...TOP_FOLDERS]);
+  return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }

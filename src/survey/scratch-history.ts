@@ -4,7 +4,7 @@
  */
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { submoduleHead } from '../git/files/submodule-head.ts';
+import { submoduleHead } from '../git/files/head-file.ts';
 import { LINK, SUBMODULE, treeMode } from '../git/modes.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';

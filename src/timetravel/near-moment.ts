@@ -16,7 +16,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { IGNORE_FILE, restoreIgnoreFile } from '../snapshot/ignore-file.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/metadata.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/manifest.ts';
 
 export interface NearMoment {
   readonly moment: Moment;

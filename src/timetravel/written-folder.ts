@@ -8,7 +8,7 @@ import { listConverted } from '../autocommit/stat-cache/converted.ts';
 import { WrittenFiles } from '../autocommit/stat-cache/written-files.ts';
 import type { CheckoutPlan } from '../checkout/plan.ts';
 import { requireGitDir } from '../checkout/sandbox-git-dir.ts';
-import { readNoFollow } from '../disk/read-no-follow.ts';
+import { readNoFollow } from '../disk/read-file.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import type { StatOf } from '../git/files/index-stat.ts';
 import type { GitConfig } from '../git/run/config.ts';

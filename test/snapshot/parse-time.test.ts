@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openGit } from '../../src/git/run/git.ts';
-import { parseTime } from '../../src/snapshot/parse-time.ts';
+import { parseTime } from '../../src/snapshot/resolve-snapshot.ts';
 import { REAL_GIT } from '../harness/world.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');

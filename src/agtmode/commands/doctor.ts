@@ -1,8 +1,7 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
 import { type AgtError, EXIT, isAgtError } from '../../errors.ts';
-import type { Git } from '../../git/run/git.ts';
-import { hasPcre } from '../../git/run/pcre.ts';
+import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import type { GitVersion } from '../../git/run/version.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
@@ -213,4 +212,15 @@ function printFixed(context: Context, fixed: readonly FixResult[]): void {
     const more = note === undefined ? '' : `; ${note}`;
     context.out(failure === undefined ? `fixed: ${what}${more}\n` : `could not fix: ${what}: ${failure}\n`);
   }
+}
+
+/**
+ * Whether git can match Perl-compatible regular expressions: no option of git tells, only trying does. It needs a
+ * repository, because git before 2.40 aborts on `grep --no-index` outside of one. Undefined when git fails for
+ * another reason.
+ */
+async function hasPcre(git: Git): Promise<boolean | undefined> {
+  const run = await runGit(git, ['rev-list', '--branches', '--max-count=0', '-P', '--grep=(?<!a)a']);
+  if (run.exitCode === 0) return true;
+  return run.stderr.includes('Perl-compatible') ? false : undefined;
 }

@@ -2,7 +2,7 @@
 import { summarizeIndex } from '../../git/files/index-file.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
-import { diffSnapshots } from '../../snapshot/diff.ts';
+import { diffSnapshots } from '../../snapshot/tree.ts';
 import { CachedFilesBuilder } from './cached-files-builder.ts';
 import type { StatCache } from './stat-cache.ts';
 

@@ -2,6 +2,8 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
+import { readRefValues } from './ref-values.ts';
+import { gitDirOf } from './worktree-git-dir.ts';
 
 /** The branch that HEAD names, or a commit if HEAD is detached. */
 export type HeadFile = { readonly ref: string } | { readonly commit: string };
@@ -24,4 +26,12 @@ export function isReadableHead(gitDir: string): boolean {
 
 function readHead(gitDir: string): string {
   return (readSmallFile(join(gitDir, 'HEAD')) ?? '').trimEnd();
+}
+
+/** Undefined if the submodule is not initialised, has no commit, or if only git can tell. */
+export function submoduleHead(worktree: string): string | undefined {
+  const gitDir = gitDirOf(worktree);
+  const head = gitDir === undefined ? undefined : readHeadFile(gitDir);
+  if (gitDir === undefined || head === undefined) return undefined;
+  return 'commit' in head ? head.commit : readRefValues(gitDir, [head.ref], {})?.get(head.ref);
 }

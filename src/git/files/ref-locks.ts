@@ -1,31 +1,23 @@
 /**
- * Breaks the locks of killed gits on refs of a session. git creates `<ref>.lock` to change a ref, and refuses while the
+ * Breaks the locks of killed gits. git creates `<ref>.lock` to change a ref, and refuses while the
  * file is there; killed, it leaves it. A git that is alive may have closed the file and still need it. So a lock is stale
  * only if no git runs that could hold it.
  */
 import { existsSync, realpathSync, unlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { isStartedByGuard } from '../../process/started-by-guard.ts';
+import type { Git } from '../run/environment.ts';
+import { discoverRepository } from './discover-repository.ts';
+import { subdirectories } from './ref-files.ts';
 
 /** A git changes its refs in less than this, unless it is stopped. */
 const LONGEST_CHANGE_MS = 3000;
 const POLL_MS = 20;
 
-/** The caller holds the session's lock. `places` names the directories that a git at work on these refs runs in. */
-export function breakStaleRefLocks(
-  commonDir: string,
-  refs: readonly string[],
-  places: () => Promise<readonly string[]>,
-): Promise<void> {
-  return breakStaleLocks(
-    refs.map((ref) => join(commonDir, `${ref}.lock`)),
-    places,
-  );
-}
-
-/** The same for any lock files of git. */
+/** The caller holds the session's lock. `places` names the directories that a git at work there runs in. */
 export async function breakStaleLocks(
   locks: readonly string[],
   places: () => Promise<readonly string[]>,
@@ -76,4 +68,49 @@ function mayHold({ pid, words, cwd }: RunningProcess, places: readonly string[])
   if (pid === process.ppid && isStartedByGuard(process.env)) return false;
   if (!/^git(-|$)/.test(basename(words[0] ?? '')) || words.some((word) => READERS.has(word))) return false;
   return cwd === undefined || places.some((place) => cwd === place || cwd.startsWith(`${place}/`));
+}
+
+const LOCKED = [
+  /Unable to create '(.*\.lock)': File exists/,
+  /could not lock config file (.*): File exists/,
+] as const;
+
+/** A killed git leaves at most these: on a ref, on HEAD that leads to it, on packed refs. */
+export const MOST_LOCKS = 3;
+
+/**
+ * Whether git failed because of a lock that is gone now. `message`: what git wrote. Locks on refs and on settings are held
+ * for moments: agt removes one that no running git can hold. It leaves the lock of an index alone: git holds that one
+ * while a person writes a message.
+ */
+export async function isLockGone(git: Pick<Git, 'cwd' | 'env'>, message: string): Promise<boolean> {
+  const lock = lockIn(message);
+  const found = lock === undefined ? undefined : discoverRepository(git.cwd, git.env);
+  if (lock === undefined || found === undefined) return false;
+  const { commonDir, top } = found;
+  const path = resolve(top ?? git.cwd, lock); // git has changed to the top directory
+  if (path.endsWith('/index.lock') || !isBelow(commonDir, path)) return false;
+  await breakStaleLocks([path], async () => [git.cwd, commonDir, ...worktreesOf(commonDir)]);
+  return !existsSync(path);
+}
+
+function lockIn(message: string): string | undefined {
+  const [other, config] = LOCKED.map((pattern) => pattern.exec(message)?.[1]);
+  return other ?? (config === undefined ? undefined : `${config}.lock`);
+}
+
+function isBelow(directory: string, path: string): boolean {
+  const parent = dirname(path);
+  return existsSync(parent) && `${realpathSync(parent)}/`.startsWith(`${realpathSync(directory)}/`);
+}
+
+/** A git that changes a ref runs in one of them. */
+function worktreesOf(commonDir: string): string[] {
+  const registrations = join(commonDir, 'worktrees');
+  const linked = subdirectories(registrations).flatMap((id) => {
+    const gitDir = join(registrations, id);
+    const gitFile = readSmallFile(join(gitDir, 'gitdir'));
+    return gitFile === undefined ? [] : [dirname(resolve(gitDir, gitFile))];
+  });
+  return commonDir.endsWith('/.git') ? [dirname(commonDir), ...linked] : linked;
 }

@@ -13,7 +13,7 @@ import type { Git } from '../run/git.ts';
 import { worktreeText } from '../run/run-worktree.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { subdirectories } from './ref-files.ts';
-import { worktreeGitDir } from './worktree-git-dir.ts';
+import { gitDirOf, worktreeGitDir } from './worktree-git-dir.ts';
 
 export interface WorktreeEntry {
   readonly path: string;
@@ -201,4 +201,38 @@ export function mendWorktrees(commonDir: string): void {
   refuseBlockedWorktrees(commonDir);
   reconnectWorktrees(commonDir);
   for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
+}
+
+export interface BranchUser {
+  readonly use: 'checked out' | 'being rebased' | 'being bisected';
+  readonly worktree: string;
+}
+
+/** So that nobody moves it: as git's own commands see it. `ref` is a full name. Undefined if only `except` uses it. */
+export async function branchUser(git: Git, ref: string, except: string): Promise<BranchUser | undefined> {
+  const other = (await listWorktrees(git)).find(({ branch, path }) => branch === ref && path !== except);
+  if (other !== undefined) return { use: 'checked out', worktree: other.path };
+  const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
+  if (commonDir === undefined) throw new AgtError(`${git.cwd} is in no repository`);
+  const own = gitDirOf(except);
+  for (const gitDir of [commonDir, ...listRegistrations(commonDir)]) {
+    const use = gitDir === own ? undefined : operationOn(gitDir, ref);
+    if (use !== undefined) return { use, worktree: worktreeOf(gitDir) };
+  }
+  return undefined;
+}
+
+/** Meanwhile HEAD is detached. */
+function operationOn(gitDir: string, ref: string): BranchUser['use'] | undefined {
+  const read = (name: string) => readSmallFile(join(gitDir, name)) ?? '';
+  const heads = [read('rebase-merge/head-name'), read('rebase-apply/head-name')];
+  const updated = read('rebase-merge/update-refs').split('\n');
+  if ([...heads, ...updated].includes(ref)) return 'being rebased';
+  return `refs/heads/${read('BISECT_START')}` === ref ? 'being bisected' : undefined;
+}
+
+/** The worktree of a git directory: of a registration, or of a main worktree. */
+export function worktreeOf(gitDir: string): string {
+  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
+  return dirname(gitFile === undefined ? gitDir : resolve(gitDir, gitFile));
 }

@@ -7,7 +7,7 @@ import { copyFileSync, lstatSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
-import { submoduleHead } from '../files/submodule-head.ts';
+import { submoduleHead } from '../files/head-file.ts';
 import { gitDirOf } from '../files/worktree-git-dir.ts';
 import { SUBMODULE } from '../modes.ts';
 import { withSettings } from '../run/environment.ts';

@@ -147,7 +147,7 @@ export async function gitBytes(git: Git, args: readonly string[], options: RunOp
   for (let locks = 0; ; locks++) {
     const run = await runGit(git, args, options);
     if (run.exitCode === 0) return run.stdout;
-    const { isLockGone, MOST_LOCKS } = await import('./past-dead-locks.ts');
+    const { isLockGone, MOST_LOCKS } = await import('../files/ref-locks.ts');
     if (locks === MOST_LOCKS || !(await isLockGone(git, run.stderr))) throw gitFailed(args, run);
   }
 }

@@ -6,8 +6,8 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { isAgtError } from '../../errors.ts';
+import { isLockGone, MOST_LOCKS } from '../files/ref-locks.ts';
 import { cannotRun, FSYNC_ARGS, type Git, gitFailed, spawnGit } from './git.ts';
-import { isLockGone, MOST_LOCKS } from './past-dead-locks.ts';
 
 export interface RefMove {
   /** A full name. */

@@ -8,7 +8,7 @@ import { withIndexCopy } from '../../autocommit/index-copy.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { isUnder } from '../../snapshot/folders.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import { whatIsOnDisk } from './bring.ts';
 import { gitDir, type InPlace } from './checkout.ts';

@@ -3,13 +3,27 @@
  * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
  * has changed or deleted. Commits that the agent has made in one stay under a ref there.
  */
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { entriesOf } from '../../disk/folder-entries.ts';
+import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { nestedRef } from '../../filter/agent-refs.ts';
-import { copyGitDir } from '../../git/files/copy-git-dir.ts';
 import { gitDirOf, gitFileTarget } from '../../git/files/worktree-git-dir.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
@@ -229,4 +243,33 @@ async function putHeadBack(git: Git, { head = '', commit }: NestedRepository): P
     await gitText(git, ['symbolic-ref', ...message, 'HEAD', branch]);
   } else if (commit !== undefined)
     await gitText(git, ['update-ref', '--no-deref', ...message, 'HEAD', commit]);
+}
+
+/** Objects never change, so a second name of each file keeps them. `to` does not exist yet. */
+function copyGitDir(from: string, to: string): void {
+  copyDirectory(Buffer.from(from).toString('latin1'), Buffer.from(to).toString('latin1'), false);
+}
+
+function copyDirectory(from: string, to: string, isObjects: boolean): void {
+  mkdirSync(systemPath(to));
+  for (const entry of entriesOf(from)) {
+    const { name } = entry;
+    const [source, target] = [`${from}/${name}`, `${to}/${name}`];
+    if (entry.isDirectory()) copyDirectory(source, target, isObjects || name === 'objects');
+    else if (entry.isSymbolicLink())
+      symlinkSync(readlinkSync(systemPath(source), 'buffer'), systemPath(target));
+    else if (entry.isFile() && !name.endsWith('.lock')) copyFile(source, target, isObjects);
+  }
+}
+
+function copyFile(source: string, target: string, isObject: boolean): void {
+  if (isObject) {
+    try {
+      linkSync(systemPath(source), systemPath(target));
+      return;
+    } catch {
+      // Another file system, or one without second names.
+    }
+  }
+  copyFileSync(systemPath(source), systemPath(target), constants.COPYFILE_FICLONE);
 }

@@ -12,7 +12,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
 import { isUnder } from '../../snapshot/folders.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteLater, type Move, move, planMove } from './bring.ts';
 import {

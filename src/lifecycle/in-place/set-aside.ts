@@ -20,7 +20,7 @@ import { inPlaceFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { AFTER_THE_SWITCH, BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';

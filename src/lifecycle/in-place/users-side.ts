@@ -14,7 +14,7 @@ import { type Git, gitText } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 import type { DirtyPath, InPlace } from './checkout.ts';
 import { hasOwnWork, lookAtRepository, type NestedRepository } from './nested.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireSpace } from '../../disk/free-space.ts';
-import { refusedWrite } from '../../disk/write-access.ts';
+import { refusedWrite } from '../../disk/make-directories.ts';
 import { isAgtError } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory, recordsDirectory } from '../../layout.ts';

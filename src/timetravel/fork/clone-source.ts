@@ -19,7 +19,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { isOwnMount, type WorkspaceFields } from '../../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
-import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 import { type ClonedIndex, type CloneSource, copyStatCache } from '../../workspace/clone.ts';
 import { finishClone, hasBorders, type NearMoment, nearestMoment } from '../near-moment.ts';

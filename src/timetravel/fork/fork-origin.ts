@@ -14,7 +14,7 @@ import { type SessionRecord, sessionFolder, snapshotRefs, workBranchOf } from '.
 import { mountProblem, sandboxExists } from '../../session/sandbox-place.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, constants, copyFileSync, lchownSync, lstatSync, renameSync, utimesSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
-import { parentPath } from '../../disk/parent-path.ts';
+import { parentPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { endOf } from '../../process/program.ts';
 

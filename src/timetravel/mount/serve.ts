@@ -15,7 +15,7 @@ import {
   writeMount,
 } from '../../lifecycle/mounted/mount-record.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { FileContents } from './file-contents.ts';
 import { MountServer } from './server.ts';
 import { SnapshotFiles } from './snapshot-files.ts';

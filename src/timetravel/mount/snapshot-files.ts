@@ -5,7 +5,7 @@
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { IGNORE_FILE, ignoreFileContent } from '../../snapshot/ignore-file.ts';
-import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { decodeName } from '../../snapshot/tree-names.ts';
 import { type Attributes, ROOT_NODE } from './protocol.ts';
 

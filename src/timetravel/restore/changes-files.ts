@@ -7,7 +7,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { keepIgnored, listIgnored } from './ignored-files.ts';
 import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
 

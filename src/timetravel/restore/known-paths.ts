@@ -8,7 +8,7 @@ import { commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readSnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { readAmbiguousFolders, relativeToSandbox, WHERE_PATHS_BEGIN } from '../session-paths.ts';
 

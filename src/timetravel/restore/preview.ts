@@ -8,11 +8,15 @@ import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
-import { type ChangedFile, diffSnapshots } from '../../snapshot/diff.ts';
 import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readModes, readOwners } from '../../snapshot/manifest.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import {
+  readModes,
+  readOwners,
+  readSnapshotMetadata,
+  type SnapshotMetadata,
+} from '../../snapshot/manifest.ts';
+import { type ChangedFile, diffSnapshots } from '../../snapshot/tree.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { filesOfLast, keepIgnored, listIgnored } from './ignored-files.ts';

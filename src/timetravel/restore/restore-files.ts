@@ -13,7 +13,7 @@ import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/directories.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';

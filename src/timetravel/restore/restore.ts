@@ -30,8 +30,11 @@ import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
-import type { SnapshotManifest } from '../../snapshot/manifest.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import {
+  readSnapshotMetadata,
+  type SnapshotManifest,
+  type SnapshotMetadata,
+} from '../../snapshot/manifest.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';

@@ -18,8 +18,12 @@ import { sandboxPlace } from '../../session/sandbox-place.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
-import { type SnapshotManifest, serializeManifest } from '../../snapshot/manifest.ts';
-import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/metadata.ts';
+import {
+  readSnapshotMetadata,
+  type SnapshotManifest,
+  type SnapshotMetadata,
+  serializeManifest,
+} from '../../snapshot/manifest.ts';
 import { promptIn } from '../../snapshot/own-labels.ts';
 import { changesFiles } from './changes-files.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';

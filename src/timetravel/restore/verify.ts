@@ -9,8 +9,7 @@ import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
-import type { SnapshotManifest } from '../../snapshot/manifest.ts';
-import type { SnapshotMetadata } from '../../snapshot/metadata.ts';
+import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 
 interface Verification {

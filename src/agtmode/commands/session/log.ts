@@ -3,7 +3,7 @@ import { usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
-import { parseTime } from '../../../snapshot/parse-time.ts';
+import { parseTime } from '../../../snapshot/resolve-snapshot.ts';
 import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
   type AmbiguousFolders,
