@@ -5,7 +5,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readJson } from '../disk/read-file.ts';
-import { readRefValues } from '../git/files/ref-values.ts';
+import { readRefValues } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { knownRefsFile } from '../layout.ts';
 import type { CaptureTarget } from './request.ts';

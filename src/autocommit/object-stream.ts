@@ -3,7 +3,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { requireSpace } from '../disk/free-space.ts';
 import type { IsInside } from '../disk/is-inside.ts';
 import { AgtError, isAgtError } from '../errors.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { FastImport } from '../git/objects/fast-import.ts';
 import { removeAbandoned } from '../git/objects/fast-import-cleanup.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';

@@ -1,9 +1,9 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
 import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { runBatchCommand } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';

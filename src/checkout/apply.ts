@@ -9,8 +9,8 @@ import { errorCode, nameFile } from '../errors.ts';
 import { readBlobs } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
 import { failureReason } from '../snapshot/failure.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 import { ConcurrentChange, FolderWriter, type TargetFolder } from './folder-writer.ts';
 import type { CheckoutPlan, FileToWrite } from './plan.ts';
 

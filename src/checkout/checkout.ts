@@ -6,11 +6,10 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import type { Git } from '../git/run/git.ts';
-import { listDirectories } from '../snapshot/directories.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { restoreIgnoreFile } from '../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/manifest.ts';
-import { diffSnapshots, readSnapshotTree } from '../snapshot/tree.ts';
+import { diffSnapshots, listDirectories, readSnapshotTree } from '../snapshot/tree.ts';
 import { applyPlan } from './apply.ts';
 import type { TargetFolder } from './folder-writer.ts';
 import {

@@ -28,7 +28,7 @@ import type { LinkedEntry } from '../disk/is-inside.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/path-bytes.ts';
 import { errorCode } from '../errors.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 import { allowedBits, givesRights, giveTo, type Owner, openGiveTo, ownerOf } from './owner.ts';
 import type { FileToWrite } from './plan.ts';
 

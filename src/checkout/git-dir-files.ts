@@ -6,9 +6,9 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObject, readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
 import { GIT_DIR_FILES, type GitDirFiles, gitDirDigest, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 
 /** Full names of branches. */

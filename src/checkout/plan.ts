@@ -4,10 +4,9 @@
  */
 
 import { LINK, PROGRAM } from '../git/modes.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
-import type { ChangedFile, TreeEntry } from '../snapshot/tree.ts';
+import { type ChangedFile, parentDirectories, type TreeEntry } from '../snapshot/tree.ts';
 
 export interface FileToWrite {
   readonly path: string;

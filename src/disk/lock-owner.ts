@@ -1,16 +1,26 @@
 /** A file that names the process that owns it, and whether that process is gone. */
-import { readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { attempt, errorCode } from '../errors.ts';
-import { askForLife } from './life-sign.ts';
+import { statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
 
 /** The facts that tell a process from every other one, of before and after it. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Start time of the process in the kernel's ticks; empty without /proc. */
-  readonly started: string;
+  readonly start: string;
   /** Changes with every boot; empty without /proc. */
   readonly boot: string;
   /** Host and process namespace: within them, the number means the same process. */
@@ -65,7 +75,7 @@ export function processIsGone(process: ProcessIdentity): boolean {
   if (!isHere(process)) return false;
   const now = identify(process.pid);
   if (process.boot !== now.boot) return true;
-  return !isAlive(process.pid) || (process.started !== '' && process.started !== now.started);
+  return !isAlive(process.pid) || (process.start !== '' && process.start !== now.start);
 }
 
 /** Deletes the file and the life sign that its owner left. */
@@ -93,16 +103,15 @@ function parseOwner(text: string): Owner | undefined {
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return !/^[ZX]/.test(processStatus(pid));
+    return !['Z', 'X'].includes(statusOf(pid)[0] ?? '');
   } catch (error) {
     return errorCode(error) === 'EPERM';
   }
 }
 
 export function identify(pid: number): ProcessIdentity {
-  // Field 22 of proc_pid_stat(5); the first one here is field 3.
-  const started = processStatus(pid).split(' ')[19] ?? '';
-  return { pid, started, boot: bootId(), place: place() };
+  const start = statusOf(pid)[19] ?? '';
+  return { pid, start, boot: bootId(), place: place() };
 }
 
 function bootId(): string {
@@ -113,7 +122,77 @@ function place(): string {
   return `${hostname()} ${attempt(() => readlinkSync('/proc/self/ns/pid')) ?? ''}`;
 }
 
-/** The fields after the name, which is in parentheses and may contain anything: state, parent, … */
-function processStatus(pid: number): string {
-  return readIfThere(`/proc/${pid}/stat`).replace(/^.*\) /s, '');
+const PREFIX = '.alive-';
+
+export interface LifeSign {
+  /** The name of the socket in its directory. */
+  readonly name: string;
+  end(): void;
+}
+
+/**
+ * Shows that this process lives, to processes in other containers too: there its number means nothing. It listens at a
+ * socket, and the kernel refuses connections to that once the process has ended. No process ever accepts or sends data.
+ * Undefined where the file system has no sockets, or the system permits none.
+ */
+export async function giveLifeSign(directory: string): Promise<LifeSign | undefined> {
+  const { createServer } = await import('node:net');
+  // Process ids repeat across containers, the kernel's clock does not.
+  const name = `${PREFIX}${process.pid}-${process.hrtime.bigint().toString(36)}`;
+  const place = openPlace(directory);
+  const server = createServer((connection) => connection.destroy());
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(place.reach(name), () => resolve(true));
+  });
+  server.unref();
+  const end = () => {
+    server.close();
+    rmSync(join(directory, name), { force: true });
+    place.close();
+  };
+  if (isListening) return { name, end };
+  place.close();
+  return undefined;
+}
+
+/** `unknown`: there is no such socket, or this process may not ask. */
+export type Life = 'alive' | 'ended' | 'unknown';
+
+export async function askForLife(directory: string, name: string): Promise<Life> {
+  const { connect } = await import('node:net');
+  const place = openPlace(directory);
+  const connection = connect(place.reach(name));
+  try {
+    return await new Promise<Life>((resolve) => {
+      connection.once('connect', () => resolve('alive'));
+      connection.once('error', (error) => resolve(errorCode(error) === 'ECONNREFUSED' ? 'ended' : 'unknown'));
+      connection.once('close', () => resolve('unknown'));
+    });
+  } finally {
+    connection.destroy();
+    place.close();
+  }
+}
+
+export function isLifeSign(name: string): boolean {
+  return name.startsWith(PREFIX);
+}
+
+/** Names of the signs in a directory. Some may be of processes that have ended. */
+export function listLifeSigns(directory: string): string[] {
+  return attempt(() => readdirSync(directory).filter(isLifeSign)) ?? [];
+}
+
+interface Place {
+  /** A path for the address of a socket. */
+  reach(name: string): string;
+  close(): void;
+}
+
+/** The address of a socket has room for 107 bytes. Through the open directory every path is short enough. */
+function openPlace(directory: string): Place {
+  if (process.platform !== 'linux') return { reach: (name) => join(directory, name), close: () => {} };
+  const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  return { reach: (name) => `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
 }

@@ -1,14 +1,13 @@
 /**
  * A lock lets one process at a time work on a session. It is a file that names its owner and appears whole, by link(2).
  * agt takes it over if the owner is gone: the process has ended, its number belongs to another process, or the machine
- * was restarted. The owner gives a sign of its life, so this holds across containers (life-sign.ts).
+ * was restarted. The owner gives a sign of its life, so this holds across containers (lock-owner.ts).
  */
 import { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AgtError, EXIT, errorCode, nameFile } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
-import { giveLifeSign } from './life-sign.ts';
-import { ageOf, dropOwned, ownerHasEnded, ownerIsGone, ownerText } from './lock-owner.ts';
+import { ageOf, dropOwned, giveLifeSign, ownerHasEnded, ownerIsGone, ownerText } from './lock-owner.ts';
 import { tryToMakeDirectories } from './make-directories.ts';
 import { readIfThere } from './read-file.ts';
 

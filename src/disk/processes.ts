@@ -46,10 +46,13 @@ export function isStopped(pid: number): boolean {
   return statusOf(pid)[0] === 'T';
 }
 
-/** The fields of proc_pid_stat(5) from the third one on: state, parent, group, … Empty for one that has ended. */
-function statusOf(pid: number): string[] {
-  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? '';
-  return stat === '' ? [] : stat.replace(/^.*\) /s, '').split(' ');
+/**
+ * The fields of proc_pid_stat(5) from the third one on: state, parent, group, … The second is the name in parentheses,
+ * which may contain anything. Empty for one that has ended.
+ */
+export function statusOf(pid: number): string[] {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  return stat?.replace(/^.*\) /s, '').split(' ') ?? [];
 }
 
 function processIds(): string[] | undefined {

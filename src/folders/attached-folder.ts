@@ -4,18 +4,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AttachedFolder, IgnoredRequest } from '../autocommit/request.ts';
 import type { IgnoredFiles } from '../autocommit/scan/scan-options.ts';
-import { discoverRepository } from '../git/files/discover-repository.ts';
+import { discoverRepository, gitDirOf } from '../git/files/discover-repository.ts';
 import { readHeadFile } from '../git/files/head-file.ts';
-import { HEADS } from '../git/files/ref-files.ts';
-import { readRefValues } from '../git/files/ref-values.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
+import { HEADS, readRefValues } from '../git/files/ref-files.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type Git, gitFailed, inDirectory, runGit } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { includedFiles } from '../session/worktree-include.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 
 export function attachedFolder(repository: Repository, record: SessionRecord): AttachedFolder {
   const folder = record.checkout ?? record.sandbox;

@@ -10,8 +10,8 @@ import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import type { IndexBytes } from '../autocommit/stat-cache/settle-index.ts';
 import { requireSpace } from '../disk/free-space.ts';
 import { readRegularFile } from '../disk/read-file.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { parseIndex } from '../git/files/index-file.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { type Git, gitAnswer, gitText, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 

@@ -1,6 +1,7 @@
 /** Brings an event of an agent into the history of the place that the agent works in. */
 import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { processIsGone } from '../disk/lock-owner.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
@@ -9,7 +10,7 @@ import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
-import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
+import { type Owner, ownerOf } from '../session/owner.ts';
 import { promptLabel } from '../snapshot/own-labels.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
@@ -72,7 +73,7 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
   if (pid !== undefined) {
     const owner = ownerOf(pid, request.integration.program, request.now);
     // A command that runs in the session already stays its owner: it has started the agent.
-    await setOwner(place, (present) => (present === undefined || ownerIsGone(present) ? owner : present));
+    await setOwner(place, (present) => (present === undefined || processIsGone(present) ? owner : present));
   }
   request.leaveToBackground();
   if (environmentFile === undefined || place.record === undefined) return;

@@ -1,5 +1,6 @@
 /** Worktrees that an agent makes for itself or its subagents become sessions. */
 import { existsSync } from 'node:fs';
+import { processIsGone } from '../disk/lock-owner.ts';
 import { realPath } from '../disk/real-path.ts';
 import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
@@ -10,7 +11,7 @@ import { unsavedWork } from '../lifecycle/unsaved-work.ts';
 import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
 import { checkId, type SessionId } from '../session/id.ts';
-import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
+import { type Owner, ownerOf } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
 import { LONGEST_WAIT_MS } from './place.ts';
 
@@ -105,7 +106,7 @@ export async function sweepWorktrees(
 ): Promise<void> {
   for (const record of listRecords(repository).records) {
     const { owner, session_id: id } = record;
-    const isLeft = owner !== undefined && (owner.pid === ending || ownerIsGone(owner));
+    const isLeft = owner !== undefined && (owner.pid === ending || processIsGone(owner));
     if (!id.startsWith(prefix) || !isLeft || !isActive(record) || record.intent !== undefined) continue;
     if (!(await isUnchanged(repository, record))) continue;
     await changeOwner(repository, id, (present) => (present?.pid === owner.pid ? undefined : present));

@@ -12,7 +12,7 @@ import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 
 /** Paths that a message lists. */
 const LISTED = 10;

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import {

@@ -7,9 +7,8 @@ import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/object
 import { FSYNC_ARGS, type Git, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { sandboxTree } from '../snapshot/tree.ts';
+import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import type { Sides } from './merge-in-memory.ts';
 import type { Workbench } from './workbench.ts';

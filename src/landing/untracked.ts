@@ -12,7 +12,7 @@ import { gitBytes, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
 
 /** The new files that the index of the sandbox lacks; paths hold one byte per character. */

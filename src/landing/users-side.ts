@@ -8,7 +8,7 @@ import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { parentDirectories } from '../snapshot/directories.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 
 /** @throws AgtError that names the files. */
 export async function refuseUsersIgnored(

@@ -14,7 +14,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../disk/remove-tree.ts';
 import { AgtError, isAgtError, listSome } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { isOfSubmodule } from '../git/files/worktree-git-dir.ts';
+import { isOfSubmodule } from '../git/files/discover-repository.ts';
 import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import { departingFolder, statCacheFile } from '../layout.ts';
 import { providerOf } from '../providers/choose.ts';

@@ -15,10 +15,9 @@ import {
 import { dirname } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../errors.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { readHeadFile } from '../git/files/head-file.ts';
-import { HEADS } from '../git/files/ref-files.ts';
-import { readRefValues } from '../git/files/ref-values.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
+import { HEADS, readRefValues } from '../git/files/ref-files.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
 import { type Git, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';

@@ -1,9 +1,10 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
 import { constants } from 'node:os';
+import { processIsGone } from '../disk/lock-owner.ts';
 import { isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type Owner, ownerIsGone, ownerOf } from '../session/owner.ts';
+import { type Owner, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { retryWhileBusy } from '../session/retry.ts';
 import { autocommit } from '../triggers/autocommit.ts';
@@ -159,7 +160,7 @@ class Run {
     const { owner } = this;
     if (owner === undefined) return Promise.resolve();
     return changeOwner(this.repository, this.record.session_id, (present) =>
-      present === undefined || ownerIsGone(present) ? owner : present,
+      present === undefined || processIsGone(present) ? owner : present,
     );
   }
 

@@ -5,13 +5,13 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { processIsGone } from '../disk/lock-owner.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
 import { planRemoval, removeSession } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
-import { ownerIsGone } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isBusy } from '../session/retry.ts';
 import { isEnded } from '../session/state.ts';
@@ -87,7 +87,7 @@ async function reasonToRevert(
   const { owner, state, state_reason: why } = record;
   const { autoRevert, keepFailed, sessionTimeout } = repository.settings;
   if (!mayRevert(record, autoRevert)) return undefined;
-  const isOwned = owner !== undefined && !ownerIsGone(owner);
+  const isOwned = owner !== undefined && !processIsGone(owner);
   if (isOwned) return undefined;
   if (state === 'failed')
     return keepFailed ? undefined : `it has failed${why === undefined ? '' : `: ${why}`}`;

@@ -6,17 +6,14 @@
 import { identify, type ProcessIdentity, processIsGone } from '../disk/lock-owner.ts';
 import { AgtError } from '../errors.ts';
 
-export interface Owner extends Omit<ProcessIdentity, 'started'> {
-  /** Start time of the process in the kernel's ticks; empty without /proc. */
-  readonly start: string;
+export interface Owner extends ProcessIdentity {
   /** The name of the program, without its arguments: those may hold secrets. */
   readonly command: string;
   readonly at: string;
 }
 
 export function ownerOf(pid: number, command: string, now: Date): Owner {
-  const { started, ...identity } = identify(pid);
-  return { ...identity, start: started, command, at: now.toISOString() };
+  return { ...identify(pid), command, at: now.toISOString() };
 }
 
 /** @throws AgtError while the owner runs: it would lose the folder that it works in. */
@@ -24,13 +21,8 @@ export function refuseRunning(
   { session_id: id, owner }: { readonly session_id: string; readonly owner?: Owner },
   way: string,
 ): void {
-  if (owner === undefined || ownerIsGone(owner)) return;
+  if (owner === undefined || processIsGone(owner)) return;
   throw new AgtError(`"${owner.command}" runs in session "${id}" (process ${owner.pid})`, {
     hints: ['wait until it has ended, or end it', way],
   });
-}
-
-/** False for an owner in another container: agt cannot tell. */
-export function ownerIsGone({ start, ...owner }: Owner): boolean {
-  return processIsGone({ ...owner, started: start });
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { departingFolder } from '../layout.ts';
 import { choose, providerOf } from '../providers/choose.ts';
 import type { ProviderKind } from '../providers/kind.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { readSmallFile } from '../disk/read-file.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { listRegistrations, worktreeOf } from '../git/files/worktree-registrations.ts';
 import { inPlaceFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';

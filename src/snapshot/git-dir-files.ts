@@ -100,13 +100,9 @@ function operationIn(present: ReadonlySet<string>, files: ReadonlyMap<string, Bu
 export function readOperation(gitDir: string): string | null {
   try {
     const present = new Set(readdirSync(gitDir));
-    const sequence = present.has('sequencer')
-      ? readNoFollow(`${Buffer.from(gitDir).toString('latin1')}/${SEQUENCE}`, {
-          largest: LARGEST,
-          isInside: insideCheck(Buffer.from(gitDir).toString('latin1')),
-        })
-      : undefined;
-    return operationIn(present, new Map(sequence === undefined ? [] : [[SEQUENCE, sequence]]));
+    const reader = new Reader(Buffer.from(gitDir).toString('latin1'));
+    if (present.has('sequencer')) reader.read(SEQUENCE);
+    return operationIn(present, reader.files);
   } catch {
     return null;
   }

@@ -1,10 +1,12 @@
 /** Reads the files of a tree, by their paths in the session folder. */
 import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import { parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
+import type { SnapshotMetadata } from './manifest.ts';
 import { decodePath, encodePath } from './tree-names.ts';
 
 export interface TreeEntry {
@@ -66,4 +68,47 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
   const output = await gitBytes(withoutIndex(git), [...args, '--', ...TOP_FOLDERS]);
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
+}
+
+/**
+ * The directories of a snapshot, those that are empty by its manifest; paths relative to the session folder. `among`: the paths that the caller
+ * asks about, if it does not need all directories.
+ */
+export async function listDirectories(
+  git: Git,
+  snapshot: SnapshotMetadata,
+  among?: ReadonlySet<string>,
+): Promise<Set<string>> {
+  const directories = await directoriesWithFiles(git, snapshot.commit, among);
+  for (const path of snapshot.emptyDirectories)
+    for (const directory of [path, ...parentDirectories(path)]) directories.add(directory);
+  return directories;
+}
+
+/** For more paths than these a list of all directories comes sooner. */
+const FEW = 1000;
+
+async function directoriesWithFiles(
+  git: Git,
+  commit: string,
+  among: ReadonlySet<string> | undefined,
+): Promise<Set<string>> {
+  if (among === undefined || among.size > FEW || [...among].some((path) => path.includes('\n'))) {
+    const listed = await listTree(git, commit, { recurse: 'directories' });
+    return new Set(listed.filter(({ path }) => !/^_(\/|$)/.test(path)).map(({ path }) => decodePath(path)));
+  }
+  const paths = [...among];
+  const found = await findObjects(
+    git,
+    paths.map((path) => `${commit}:${encodePath(path)}`),
+  );
+  return new Set(paths.filter((_, i) => found[i]?.type === 'tree'));
+}
+
+/** The directories above a path, nearest first. */
+export function parentDirectories(path: string): string[] {
+  const found: string[] = [];
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
+    found.push(path.slice(0, end));
+  return found;
 }

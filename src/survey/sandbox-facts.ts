@@ -1,10 +1,10 @@
 /** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { processIsGone } from '../disk/lock-owner.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type HeadFile, readHeadFile } from '../git/files/head-file.ts';
-import { gitDirOf } from '../git/files/worktree-git-dir.ts';
 import type { Repository } from '../repository/repository.ts';
-import { ownerIsGone } from '../session/owner.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { renamedFolder } from '../session/relocate.ts';
 import { isOutOfSight, sandboxPlace } from '../session/sandbox-place.ts';
@@ -44,6 +44,6 @@ export function readSandboxFacts(
     hasMoved: isBeside || (place === 'broken link' && !outOfSight),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
-    running: record.owner === undefined ? undefined : !ownerIsGone(record.owner),
+    running: record.owner === undefined ? undefined : !processIsGone(record.owner),
   };
 }

@@ -7,7 +7,7 @@ import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { attachedFolder } from '../folders/attached-folder.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
 import type { Repository } from '../repository/repository.ts';

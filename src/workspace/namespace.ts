@@ -15,7 +15,7 @@ import { giveTo, ownerOf } from '../checkout/owner.ts';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
-import { worktreeGitDir } from '../git/files/worktree-git-dir.ts';
+import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { listRegistrations, listWorktrees } from '../git/files/worktree-registrations.ts';
 import { namespaceFiles } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';

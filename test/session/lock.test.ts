@@ -20,7 +20,7 @@ describe('if something fails', () => {
       expect(busy.stderr).toContain('error: another agt is using session "s1"');
       expect(existsSync(lock)).toBe(true);
     }
-    for (const change of [{ started: '1' }, { boot: 'another' }, { pid: 4_000_000, started: '' }]) {
+    for (const change of [{ start: '1' }, { boot: 'another' }, { pid: 4_000_000, start: '' }]) {
       write(lock, JSON.stringify({ ...own, ...change }));
       expect(tryAutocommit(session).exitCode).toBe(0);
       expect(existsSync(lock)).toBe(false);
@@ -49,7 +49,7 @@ describe('if something fails', () => {
   test('killed while it took over a lock: the next one takes over', () => {
     const session = makeSession();
     const lock = join(session.repository, '.git/agt/locks/s1');
-    const gone = JSON.stringify({ ...identify(process.pid), started: '1' });
+    const gone = JSON.stringify({ ...identify(process.pid), start: '1' });
     for (const path of [lock, lock.replace(/s1$/, '.s1.breaking')]) write(path, gone);
     expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stderr: '' });
     expect(readdirSync(join(lock, '..'))).toEqual([]);

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { systemPath } from '../../disk/long-path.ts';
 import { isOnFuse, isPseudoFileSystem } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
-import { isOfSubmodule } from '../../git/files/worktree-git-dir.ts';
+import { isOfSubmodule } from '../../git/files/discover-repository.ts';
 import { failureReason } from '../../snapshot/failure.ts';
 import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';

@@ -11,8 +11,8 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { clockAfter } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
+import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
-import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import { IN_INDEX } from '../../git/modes.ts';
 import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';

@@ -3,9 +3,10 @@
  * follows git's setup.c (GIT_DIR, `.git` files, bare repositories, ceilings, file systems), but it checks no ownership
  * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
  */
+
+import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
-import { gitFileTarget } from './worktree-git-dir.ts';
 
 export interface DiscoveredRepository {
   /** Absolute; for a linked worktree, `<common>/worktrees/<id>`. */
@@ -77,4 +78,26 @@ function ceilingDirectories(env: NodeJS.ProcessEnv): Set<string> {
 
 function isDirectory(path: string): boolean {
   return statOrUndefined(path)?.isDirectory() ?? false;
+}
+
+/** Absolute; undefined if the worktree has no such file. */
+export function worktreeGitDir(worktree: string): string | undefined {
+  return gitFileTarget(join(worktree, '.git'));
+}
+
+/** The git directory of any worktree, the main one too. */
+export function gitDirOf(worktree: string): string | undefined {
+  const main = join(worktree, '.git');
+  return worktreeGitDir(worktree) ?? (existsSync(join(main, 'HEAD')) ? main : undefined);
+}
+
+/** Whether a `.git` file is that of a submodule of the worktree whose git directory is `gitDir`. */
+export function isOfSubmodule(gitFile: string, gitDir: string): boolean {
+  return gitFileTarget(gitFile)?.startsWith(`${join(gitDir, 'modules')}/`) === true;
+}
+
+/** The directory that a `.git` file names, absolute; undefined if the file cannot be read or is not a `.git` file. */
+export function gitFileTarget(path: string): string | undefined {
+  const target = /^gitdir: (.+)$/s.exec(readSmallFile(path) ?? '')?.[1];
+  return target === undefined ? undefined : resolve(dirname(path), target);
 }

@@ -2,8 +2,8 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
-import { readRefValues } from './ref-values.ts';
-import { gitDirOf } from './worktree-git-dir.ts';
+import { gitDirOf } from './discover-repository.ts';
+import { readRefValues } from './ref-files.ts';
 
 /** The branch that HEAD names, or a commit if HEAD is detached. */
 export type HeadFile = { readonly ref: string } | { readonly commit: string };

@@ -41,7 +41,7 @@ interface IndexSummary {
 /** Signature, version and number of entries, four bytes each. */
 const HEADER_LENGTH = 12;
 /** Bytes of an entry before its object name: the stat data, which include the mode. */
-const STAT_LENGTH = 40;
+export const STAT_LENGTH = 40;
 /** Offset of the mode in an entry. */
 const MODE_OFFSET = 24;
 const MODE_LENGTH = 4;
@@ -215,14 +215,18 @@ function readVariableWidth(bytes: Buffer, start: number): [value: number, next: 
 }
 
 /** Each extension is a name of four bytes, a size and the content. The checksum ends the file. */
-function findExtension(bytes: Buffer, start: number, oidLength: number, wanted: string): Buffer | undefined {
-  let offset = start;
-  while (offset + 8 <= bytes.length - oidLength) {
+export function* extensionsIn(bytes: Buffer, start: number, oidLength: number) {
+  for (let offset = start; offset + 8 <= bytes.length - oidLength; ) {
     const end = offset + 8 + bytes.readUInt32BE(offset + 4);
-    if (bytes.toString('latin1', offset, offset + 4) === wanted) return bytes.subarray(offset + 8, end);
+    yield { name: bytes.toString('latin1', offset, offset + 4), whole: bytes.subarray(offset, end) };
     offset = end;
   }
-  return undefined;
+}
+
+function findExtension(bytes: Buffer, start: number, oidLength: number, wanted: string): Buffer | undefined {
+  return extensionsIn(bytes, start, oidLength)
+    .find(({ name }) => name === wanted)
+    ?.whole.subarray(8);
 }
 
 /** The extension `REUC`: path, three modes in octal, each ended by NUL; then a name for each mode that is not 0. */

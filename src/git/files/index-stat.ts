@@ -8,7 +8,15 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, lutimesSync } from 'node:fs';
 import { IN_INDEX } from '../modes.ts';
-import { INTENT_TO_ADD, type IndexEntry, parseIndex } from './index-file.ts';
+import {
+  ASSUME_UNCHANGED,
+  extensionsIn,
+  INTENT_TO_ADD,
+  type IndexEntry,
+  parseIndex,
+  SKIP_WORKTREE,
+  STAT_LENGTH,
+} from './index-file.ts';
 
 /**
  * The stat data of an entry's file; 'as before' if those in the index hold; undefined if the content may be another one:
@@ -53,8 +61,8 @@ function isOrdinary({ stage, flags, mode }: IndexEntry): boolean {
   );
 }
 
-/** assume-valid and skip-worktree: git does not look at the file. */
-const HIDDEN = 0x8000 | 0x4000;
+/** git does not look at the file. */
+const HIDDEN = ASSUME_UNCHANGED | SKIP_WORKTREE;
 /** From here on git keeps the size modulo 2^32, and versions of git differ in what a remainder of 0 means. */
 const TOO_LARGE = 2n ** 32n;
 const BITS = 0xffffffffn;
@@ -85,14 +93,8 @@ function writeStat(bytes: Buffer, offset: number, found: BigIntStats | undefined
 const DROPPED = ['UNTR', 'FSMN', 'EOIE', 'IEOT'];
 
 function keptExtensions(bytes: Buffer, start: number, oidLength: number): Buffer[] {
-  const kept: Buffer[] = [];
-  for (let offset = start; offset + 8 <= bytes.length - oidLength; ) {
-    const end = offset + 8 + bytes.readUInt32BE(offset + 4);
-    const extension = bytes.subarray(offset, end);
-    if (!DROPPED.includes(extension.toString('latin1', 0, 4))) kept.push(extension);
-    offset = end;
-  }
-  return kept;
+  const all = [...extensionsIn(bytes, start, oidLength)];
+  return all.filter(({ name }) => !DROPPED.includes(name)).map(({ whole }) => whole);
 }
 
 function withChecksum(parts: readonly Buffer[], oidLength: number): Buffer {
@@ -135,4 +137,3 @@ export function hasStat(bytes: Buffer, { offset }: IndexEntry, stat: BigIntStats
 
 const MTIME = 8;
 const SIZE = 36;
-const STAT_LENGTH = 40;

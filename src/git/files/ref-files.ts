@@ -2,10 +2,11 @@
  * Reads names of refs from the files of a repository: `packed-refs` and the loose refs. It reads names only; git decides
  * whether a ref is broken and what it points to. If there are no such files, the caller must ask git.
  */
-import { readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
-import { attempt } from '../../errors.ts';
+import { attempt, errorCode } from '../../errors.ts';
+import { once } from '../../once.ts';
 
 export const HEADS = 'refs/heads/';
 export const TAGS = 'refs/tags/';
@@ -73,4 +74,56 @@ function entriesOf(dir: string) {
 /** `main` for `refs/heads/main`. */
 export function shortBranch(ref: string): string {
   return ref.replace(/^refs\/heads\//, '');
+}
+
+/** Undefined for a ref that does not exist. */
+export type RefValues = ReadonlyMap<string, string | undefined>;
+
+/** A loose ref counts before a packed one, as in git. Undefined if only git can tell: a symbolic ref, a damaged one, refs that are not in files. */
+export function readRefValues(
+  commonDir: string,
+  names: readonly string[],
+  env: NodeJS.ProcessEnv,
+): RefValues | undefined {
+  if (!hasRefFiles(commonDir, env)) return undefined;
+  const packed = once(() => readPackedRefs(commonDir));
+  try {
+    return new Map(names.map((name) => [name, looseValue(commonDir, name) ?? packedValue(packed(), name)]));
+  } catch (error) {
+    if (error instanceof OnlyGitKnows) return undefined;
+    throw error;
+  }
+}
+
+class OnlyGitKnows extends Error {}
+
+const OBJECT_NAME = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+function looseValue(commonDir: string, name: string): string | undefined {
+  if (!/^refs\/[^/]/.test(name) || /(^|\/)\.\.?(\/|$)/.test(name)) throw new OnlyGitKnows();
+  const path = join(commonDir, name);
+  const stat = lstatIfThere(path);
+  if (stat === undefined || stat.isDirectory()) return undefined;
+  const value = stat.isFile() ? readSmallFile(path)?.trimEnd() : undefined;
+  if (value !== undefined && OBJECT_NAME.test(value)) return value;
+  // Somebody may have packed or deleted the ref in this instant.
+  if (lstatIfThere(path) === undefined) return undefined;
+  throw new OnlyGitKnows();
+}
+
+function lstatIfThere(path: string) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (errorCode(error) === 'ENOTDIR') return undefined;
+    throw new OnlyGitKnows();
+  }
+}
+
+function packedValue(packedRefs: Buffer, name: string): string | undefined {
+  const at = packedRefs.indexOf(` ${name}\n`);
+  if (at === -1) return undefined;
+  const value = packedRefs.toString('latin1', packedRefs.lastIndexOf('\n', at) + 1, at);
+  if (!OBJECT_NAME.test(value)) throw new OnlyGitKnows();
+  return value;
 }

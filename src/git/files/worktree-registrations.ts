@@ -9,11 +9,9 @@ import { readSmallFile } from '../../disk/read-file.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../layout.ts';
-import type { Git } from '../run/git.ts';
-import { worktreeText } from '../run/run-worktree.ts';
-import { discoverRepository } from './discover-repository.ts';
+import { type Git, worktreeText } from '../run/git.ts';
+import { discoverRepository, gitDirOf, worktreeGitDir } from './discover-repository.ts';
 import { subdirectories } from './ref-files.ts';
-import { gitDirOf, worktreeGitDir } from './worktree-git-dir.ts';
 
 export interface WorktreeEntry {
   readonly path: string;

@@ -28,12 +28,11 @@ export function readObject(git: Git, name: string): Promise<ReadObject | undefin
 
 /** In the order of `oids`. git gets all questions before the first answer is read. */
 export function readObjects(git: Git, oids: readonly string[]): Promise<(ReadObject | undefined)[]> {
-  const questions = oids.map((oid) => `contents ${oid}\n`).join('');
-  return ask(git, questions, async (reader) => {
-    const found: (ReadObject | undefined)[] = [];
-    for (const _ of oids) found.push(await readWhole(reader));
-    return found;
-  });
+  return askEach(
+    git,
+    oids.map((oid) => `contents ${oid}\n`),
+    readWhole,
+  );
 }
 
 async function readWhole(reader: StreamReader): Promise<ReadObject | undefined> {
@@ -53,16 +52,27 @@ export async function findObject(git: Git, name: string): Promise<string | undef
 }
 
 /** In the order of `names`, which hold one byte per character and no line break. */
-export async function findObjects(
+export function findObjects(
   git: Git,
   names: readonly string[],
 ): Promise<readonly (FoundObject | undefined)[]> {
-  if (names.length === 0) return [];
-  const questions = Buffer.from(names.map((name) => `info ${name}\n`).join(''), 'latin1');
-  return ask(git, questions, async (reader) => {
-    const found: (FoundObject | undefined)[] = [];
-    for (const _ of names) found.push(await readHeader(reader));
-    return found;
+  return askEach(
+    git,
+    names.map((name) => `info ${name}\n`),
+    readHeader,
+  );
+}
+
+async function askEach<Answer>(
+  git: Git,
+  questions: readonly string[],
+  read: (reader: StreamReader) => Promise<Answer>,
+): Promise<Answer[]> {
+  if (questions.length === 0) return [];
+  return ask(git, Buffer.from(questions.join(''), 'latin1'), async (reader) => {
+    const answers: Answer[] = [];
+    for (const _ of questions) answers.push(await read(reader));
+    return answers;
   });
 }
 
@@ -132,19 +142,16 @@ async function ask<Answer>(
   questions: string | Buffer,
   read: (reader: StreamReader) => Promise<Answer>,
 ): Promise<Answer> {
-  try {
-    return await runningProcess(git).ask(questions, read);
-  } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+  for (const isLast of [false, true]) {
+    try {
+      return await runningProcess(git).ask(questions, read);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      if (isLast) await requireUsable(git);
+    }
   }
-  try {
-    return await runningProcess(git).ask(questions, read);
-  } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
-    await requireUsable(git);
-    const asked = questions.toString().trimEnd().replace(/^\w+ /, '');
-    throw new AgtError(`cannot read "${asked}": git ended without an answer`, { exitCode: EXIT.git });
-  }
+  const asked = questions.toString().trimEnd().replace(/^\w+ /, '');
+  throw new AgtError(`cannot read "${asked}": git ended without an answer`, { exitCode: EXIT.git });
 }
 
 function runningProcess(git: Git): BatchProcess {

@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import type { Git } from '../run/git.ts';
 
 export interface ScratchObjects {
@@ -31,8 +32,6 @@ interface ScratchPaths {
   readonly parent: string;
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 export async function withScratchObjects<T>(
   git: Git,
   { commonDir, parent }: ScratchPaths,
@@ -41,26 +40,21 @@ export async function withScratchObjects<T>(
   makeDirectories(parent);
   for (const path of abandonedScratch(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
-  const cleanUpAndDie = (signal: NodeJS.Signals) => {
-    try {
-      if (dir !== undefined) removePersistently(dir);
-      removeIfEmpty(parent);
-    } finally {
-      for (const name of SIGNALS) process.removeAllListeners(name);
-      process.kill(process.pid, signal);
-    }
-  };
-  for (const signal of SIGNALS) process.on(signal, cleanUpAndDie);
-  try {
-    dir = mkdtempSync(join(parent, 'objects-'));
-    initialize(dir, commonDir);
-    const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
-    return await action({ git: { ...git, env }, dir });
-  } finally {
-    for (const signal of SIGNALS) process.off(signal, cleanUpAndDie);
-    if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+  const cleanUp = () => {
+    if (dir !== undefined) removePersistently(dir);
     removeIfEmpty(parent);
-  }
+  };
+  return sayWhenInterrupted(cleanUp, async () => {
+    try {
+      dir = mkdtempSync(join(parent, 'objects-'));
+      initialize(dir, commonDir);
+      const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
+      return await action({ git: { ...git, env }, dir });
+    } finally {
+      if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+      removeIfEmpty(parent);
+    }
+  });
 }
 
 /** Names this process as the owner of the directory. */

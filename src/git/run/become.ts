@@ -105,19 +105,15 @@ const REPLACEMENT_CHARACTER = '\uFFFD';
 /** The arguments as bytes (latin1), or undefined if Node's decoding replaced none. */
 function rawArguments(args: readonly string[]): string[] | undefined {
   if (!args.some((arg) => arg.includes(REPLACEMENT_CHARACTER))) return undefined;
-  const given = readProc('/proc/self/cmdline');
-  const bytesOf = new Map(given.map((bytes) => [Buffer.from(bytes, 'latin1').toString('utf8'), bytes]));
-  // Two different words may decode to the same text: those are taken in order.
-  const queues = new Map<string, string[]>();
-  for (const bytes of given) {
-    const decoded = Buffer.from(bytes, 'latin1').toString('utf8');
-    queues.set(decoded, [...(queues.get(decoded) ?? []), bytes]);
-  }
-  return args.map((arg) =>
-    arg.includes(REPLACEMENT_CHARACTER)
-      ? (queues.get(arg)?.shift() ?? bytesOf.get(arg) ?? asBytes(arg))
-      : asBytes(arg),
+  const given = Map.groupBy(readProc('/proc/self/cmdline'), (bytes) =>
+    Buffer.from(bytes, 'latin1').toString(),
   );
+  return args.map((arg) => {
+    if (!arg.includes(REPLACEMENT_CHARACTER)) return asBytes(arg);
+    // Two different words may decode to the same text: those are taken in order.
+    const words = given.get(arg) ?? [];
+    return (words.length > 1 ? words.shift() : words[0]) ?? asBytes(arg);
+  });
 }
 
 /** The environment as bytes (latin1), or undefined if Node's decoding replaced none. */

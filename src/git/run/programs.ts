@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
-import { gitDirOf } from '../files/worktree-git-dir.ts';
+import { gitDirOf } from '../files/discover-repository.ts';
 import { type Git, withSettings } from './environment.ts';
 
 /** Hooks that a git of agt can come to. Those of the settings (git 2.54) are in no directory. */

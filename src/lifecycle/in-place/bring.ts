@@ -15,9 +15,8 @@ import { isAlive } from '../../disk/lock-owner.ts';
 import { OpenDirectories } from '../../disk/open-directories.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { diffSnapshots } from '../../snapshot/tree.ts';
+import { diffSnapshots, parentDirectories } from '../../snapshot/tree.ts';
 import type { InPlace } from './checkout.ts';
 
 /** Paths in a move are relative to the session folder, one byte per character. */

@@ -13,11 +13,11 @@ import {
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, errorCode } from '../../errors.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
 import { newestEntry } from '../../git/files/index-stat.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { breakStaleLocks } from '../../git/files/ref-locks.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { parseStatus, STATUS } from '../../git/objects/status.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/run/git.ts';
 import type { LockedSession } from '../../session/lock.ts';

@@ -24,13 +24,13 @@ import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { nestedRef } from '../../filter/agent-refs.ts';
-import { gitDirOf, gitFileTarget } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf, gitFileTarget } from '../../git/files/discover-repository.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
+import { parentDirectories } from '../../snapshot/tree.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
 export interface NestedRepository {

@@ -5,7 +5,7 @@ import { withLock } from '../../disk/lock.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { gitAnswer, gitBytes, inDirectory, resolveObject } from '../../git/run/git.ts';
 import { checkoutLockFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';

@@ -6,13 +6,13 @@ import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
+import { parentDirectories } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteLater, type Move, move, planMove } from './bring.ts';
 import {

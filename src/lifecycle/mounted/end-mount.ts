@@ -56,7 +56,7 @@ export async function forgetMount(place: MountPlace, record: MountRecord): Promi
 
 /** It may be mounted where this process cannot see it: in another container. Its server can unmount it. */
 function askServer({ process: server, served }: MountRecord): void {
-  const isRunning = served && server !== undefined && identify(server.pid).started === server.started;
+  const isRunning = served && server !== undefined && identify(server.pid).start === server.start;
   if (isRunning && !processIsGone(server)) process.kill(server.pid, 'SIGTERM');
 }
 

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../layout.ts';

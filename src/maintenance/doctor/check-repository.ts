@@ -9,8 +9,8 @@ import { basename, dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
+import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
 import {
   blockedWorktrees,
   cutOffWorktrees,

@@ -6,9 +6,8 @@
 
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { askForLife, isLifeSign, listLifeSigns } from '../../disk/life-sign.ts';
 import { isLocked } from '../../disk/lock.ts';
-import { dropOwned, ownerHasEnded } from '../../disk/lock-owner.ts';
+import { askForLife, dropOwned, isLifeSign, listLifeSigns, ownerHasEnded } from '../../disk/lock-owner.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { errorCode } from '../../errors.ts';

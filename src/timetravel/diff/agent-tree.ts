@@ -6,7 +6,7 @@
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type Git, gitText, resolveObject } from '../../git/run/git.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
+import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, encodePath } from '../../snapshot/tree-names.ts';
 import { type AmbiguousFolders, FOLDERS_BESIDE_SANDBOX } from '../session-paths.ts';
 import type { ComparedTree } from './compared-tree.ts';

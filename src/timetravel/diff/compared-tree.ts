@@ -12,7 +12,7 @@ import { directoryForGit } from '../../autocommit/starting-refs.ts';
 import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { errorCode } from '../../errors.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { SUBMODULE, treeMode } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import {

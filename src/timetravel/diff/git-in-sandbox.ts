@@ -1,6 +1,7 @@
 /** How a comparison runs git in the sandbox, where the `.gitattributes` and `.gitignore` files apply. */
+
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { isReadableHead } from '../../git/files/head-file.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';

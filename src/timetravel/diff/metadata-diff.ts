@@ -4,8 +4,8 @@ import { pathFromJson } from '../../disk/path-bytes.ts';
 import { DIRECTORY, PROGRAM } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { Git } from '../../git/run/git.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
 import { readModes, type SnapshotManifest } from '../../snapshot/manifest.ts';
+import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import type { ComparedTree } from './compared-tree.ts';
 

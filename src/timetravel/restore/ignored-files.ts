@@ -7,10 +7,9 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject, findObjects, readObject } from '../../git/objects/object-reader.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
 import { requireHistory } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
-import { readSnapshotTree } from '../../snapshot/tree.ts';
+import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 import { type IgnoresFile, ignoredByRestored } from './restored-rules.ts';
 

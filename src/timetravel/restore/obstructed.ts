@@ -4,7 +4,7 @@ import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
+import { parentDirectories } from '../../snapshot/tree.ts';
 
 /** The plan, with paths that cannot be written among the blocked ones. */
 export function withObstructed(record: SessionRecord, plan: CheckoutPlan): CheckoutPlan {

@@ -8,7 +8,6 @@ import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
-import { listDirectories } from '../../snapshot/directories.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import {
   readModes,
@@ -16,7 +15,7 @@ import {
   readSnapshotMetadata,
   type SnapshotMetadata,
 } from '../../snapshot/manifest.ts';
-import { type ChangedFile, diffSnapshots } from '../../snapshot/tree.ts';
+import { type ChangedFile, diffSnapshots, listDirectories } from '../../snapshot/tree.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { filesOfLast, keepIgnored, listIgnored } from './ignored-files.ts';

@@ -2,15 +2,14 @@
 import { existsSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { LINK } from '../../git/modes.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { parentDirectories } from '../../snapshot/directories.ts';
-import { readSnapshotTree } from '../../snapshot/tree.ts';
+import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 
 const NAME = '/.gitignore';
 const INCLUDE = 'sandbox/.worktreeinclude';

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { CannotTell, type FactLines } from './fact-lines.ts';
 

@@ -27,9 +27,9 @@ import { globalConfigPath } from '../../config/settings.ts';
 import { readIfThere } from '../../disk/read-file.ts';
 import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
-import { gitDirOf } from '../../git/files/worktree-git-dir.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
 import {
   areaFile,

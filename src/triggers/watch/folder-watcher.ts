@@ -9,7 +9,7 @@ import { type FSWatcher, lstatSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { systemPath } from '../../disk/long-path.ts';
-import { worktreeGitDir } from '../../git/files/worktree-git-dir.ts';
+import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, readIgnoreFile } from '../../snapshot/ignore-file.ts';
 

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { discoverRepository } from '../../../src/git/files/discover-repository.ts';
-import { worktreeGitDir } from '../../../src/git/files/worktree-git-dir.ts';
+import { discoverRepository, worktreeGitDir } from '../../../src/git/files/discover-repository.ts';
 import { git, makeRepository, makeTempDir } from '../../harness/world.ts';
 
 test.each(['worktree', 'with space', 'with\nline break'])(
