@@ -167,6 +167,14 @@ export const SETTING_KEYS = [
     ...BOOLEAN,
   },
   {
+    name: 'agt.watch',
+    defaultValue: 'true',
+    agtModeOnly: true,
+    summary:
+      'while an agent with hooks works in a session, keep a process that answers them faster; false: each hook starts agt',
+    ...BOOLEAN,
+  },
+  {
     name: 'agt.autoSession',
     defaultValue: 'never',
     agtModeOnly: true,

@@ -61,7 +61,7 @@ const WARM =
 
 /** The executable itself, mounted snapshots, and disks that have to be unmounted. */
 const NOT_WARM =
-  /\/(cli\/(budget|mount\S*|program|session|state-directory)|git\/run\/become|gitmode\/(invocation|surroundings|which-git)|landing\/scenarios|autocommit\/exhausted)\.test\.ts$/;
+  /\/(cli\/(budget|mount\S*|program|session|state-directory)|git\/run\/become|integrations\/keep-answering|gitmode\/(invocation|surroundings|which-git)|landing\/scenarios|autocommit\/exhausted)\.test\.ts$/;
 
 const isWarm = () => {
   const path = expect.getState().testPath ?? '';

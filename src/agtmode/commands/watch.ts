@@ -5,7 +5,7 @@ import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-wa
 import { defineCommand, flag } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
-import { answerFront, sessionAsked } from '../front/answer-front.ts';
+import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
 import { errorJson } from '../output/format.ts';
 import { whyOff } from '../switched-off.ts';
@@ -36,6 +36,11 @@ export const watch = defineCommand({
       describe:
         'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
     },
+    idle: {
+      type: 'string',
+      describe:
+        'only capture when hooks ask, and exit after so many seconds without a question; hooks start this',
+    },
     json: flag('print one JSON object per line'),
   },
   runsLong: true,
@@ -51,6 +56,10 @@ export const watch = defineCommand({
     const off = await whyOff(context);
     if (off !== undefined) {
       if (!args.json) context.out(off);
+      return EXIT.done;
+    }
+    if (args.idle !== undefined) {
+      await answerUntilIdle(repository, context.env, parseDuration('idle', args.idle));
       return EXIT.done;
     }
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);

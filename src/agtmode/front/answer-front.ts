@@ -13,7 +13,7 @@ import { findSession, sessionContaining } from '../../session/find-session.ts';
 import type { SessionId } from '../../session/id.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
-import type { Answer, Question } from '../../triggers/watch/questions.ts';
+import { type Answer, answerQuestions, type Question } from '../../triggers/watch/questions.ts';
 import { openContext } from '../context.ts';
 import { placeOf, withoutProjectVariables } from '../hooks/call.ts';
 import { printAutocommit } from '../output/autocommit.ts';
@@ -29,6 +29,28 @@ export async function answerFront(
   return question.kind === 'hook'
     ? answerTool(agtDir, question, env)
     : answerAutocommit(agtDir, question, env);
+}
+
+/** One answer at a time. Nothing is captured unasked, and nothing is watched. */
+export async function answerUntilIdle(
+  repository: Repository,
+  env: NodeJS.ProcessEnv,
+  idleMs: number,
+): Promise<void> {
+  let last: Promise<unknown> = Promise.resolve();
+  const ended = Promise.withResolvers<void>();
+  const timer = setTimeout(ended.resolve, idleMs);
+  const stop = await answerQuestions(repository.agtDir, env, (question) => {
+    timer.refresh();
+    const answer = last.then(() => answerFront(repository, question, env));
+    last = answer.catch(() => undefined);
+    return answer;
+  });
+  if (stop === undefined) ended.resolve();
+  await ended.promise;
+  clearTimeout(timer);
+  await last;
+  stop?.();
 }
 
 /** The session that a question is about, if it says so. */

@@ -37,6 +37,12 @@ function hasFront({ succeeded }: Answered): boolean {
   return packed && succeeded !== undefined;
 }
 
+/** Whether the hooks of this agent have been installed, and go through the front. */
+export function usesHooksFront({ env }: Context, integration: Answered): boolean {
+  const stateDir = stateDirectory(env);
+  return hasFront(integration) && stateDir !== undefined && readFront(hooksFront(stateDir)) !== undefined;
+}
+
 /** An upgrade of agt may bring another front. */
 export function renewHooksFront(context: Context): void {
   const stateDir = stateDirectory(context.env);

@@ -2,6 +2,7 @@
  * `agt hook`: an agent has called. Whatever fails here, the agent goes on: agt ends with 0 and writes the reason to
  * hooks.log. Standard output reaches the model, so agt prints nothing but an answer that the agent asked for.
  */
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
@@ -19,9 +20,12 @@ import { noteRunning } from '../../integrations/running-hooks.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { newSessionInPlace } from '../../lifecycle/in-place/new.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
+import { ownCommand } from '../../process/invocation.ts';
 import { readStandardInput } from '../../process/standard-input.ts';
 import { isTerminal } from '../../process/terminal.ts';
-import { renewHooksFront } from '../front/write-front.ts';
+import { isAnswered } from '../../triggers/watch/questions.ts';
+import type { Context } from '../context.ts';
+import { renewHooksFront, usesHooksFront } from '../front/write-front.ts';
 import { gitDirectory } from '../write-shim.ts';
 import { answerPrompt } from './answer-prompt.ts';
 import { answerWorktree } from './answer-worktree.ts';
@@ -134,6 +138,8 @@ async function record(
     return context.out(directory === undefined ? '' : `${directory}\n`);
   }
   if (event.kind === 'session-start') await orLog(async () => renewHooksFront(context), call, event);
+  if (event.kind === 'session-start' || event.kind === 'prompt')
+    await orLog(async () => keepAnswering(context, integration, place), call, event);
   const request = {
     event,
     integration,
@@ -144,6 +150,20 @@ async function record(
     gitDirectory: () => gitDirectory(context),
   };
   await recordWhateverHappens(place, request, call);
+}
+
+/** An agent that goes on after longer has its hooks start agt once. */
+const IDLE_S = 600;
+
+/** As agt.watch says. Only the front asks the process. */
+function keepAnswering(context: Context, integration: Integration, { user, record }: Place): void {
+  if (user === undefined || record === undefined || !user.settings.watch) return;
+  if (!usesHooksFront(context, integration) || isAnswered(user.agtDir)) return;
+  const [program = '', ...args] = [...ownCommand(), 'watch', '--idle', String(IDLE_S)];
+  const options = { cwd: user.commonDir, env: context.env, detached: true, stdio: 'ignore' } as const;
+  spawn(program, args, options)
+    .on('error', () => undefined) // the hooks start agt
+    .unref();
 }
 
 /** As agt.autoSession says. Returns whether a session has begun. */

@@ -18,6 +18,7 @@ import {
 import { readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { readIfThere } from '../../disk/read-file.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
 import { frontDirectory, questionsPipe, watcherFile } from '../../layout.ts';
 import { packed } from '../../process/invocation.ts';
@@ -57,35 +58,37 @@ export async function answerQuestions(
   if (!packed || settings.some((value) => value.includes('\n')) || isAnswered(agtDir)) return undefined;
   const path = questionsPipe(agtDir);
   let fd: number;
+  let own: string;
   try {
     makeDirectories(frontDirectory(agtDir));
     rmSync(path, { force: true });
     execFileSync('mkfifo', ['-m', '600', path], { stdio: 'ignore' });
     fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-    writeFileAtomic(watcherFile(agtDir), `${[`${process.pid} ${fd}`, ...settings].join('\n')}\n`, {
-      cache: true,
-    });
+    own = `${[`${process.pid} ${fd}`, ...settings].join('\n')}\n`;
+    writeFileAtomic(watcherFile(agtDir), own, { cache: true });
   } catch {
     return undefined; // the front starts agt as ever
   }
-  const own = fstatSync(fd);
+  const { ino } = fstatSync(fd);
   const socket = new Socket({ fd, readable: true, writable: false });
   let text = '';
   socket.on('data', (data) => {
     const lines = (text + data.toString('latin1')).split('\n');
     text = lines.pop() ?? '';
     if (text.length > LONGEST_QUESTION) text = '';
-    for (const line of lines) void answerLine(line, own.ino, answer);
+    for (const line of lines) void answerLine(line, ino, answer);
   });
   socket.on('error', () => socket.destroy());
   return () => {
     socket.destroy();
+    // Another one may have begun at the same time.
+    if (readIfThere(watcherFile(agtDir)) !== own) return;
     for (const file of [watcherFile(agtDir), path]) rmSync(file, { force: true });
   };
 }
 
 /** By a process that lives. */
-function isAnswered(agtDir: string): boolean {
+export function isAnswered(agtDir: string): boolean {
   try {
     const [pid, fd] = (readFileSync(watcherFile(agtDir), 'utf8').split('\n', 1)[0] ?? '').split(' ');
     const pipe = statSync(questionsPipe(agtDir));
