@@ -2,12 +2,14 @@
  * Answers of `agt watch` to the front: it captures as agt would, and says what agt would print. If anything goes wrong, the
  * front starts agt, which finds the same and reports it.
  */
+import { existsSync } from 'node:fs';
 import { EXIT } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { parseEventJson } from '../../integrations/event.ts';
 import { writeLastEvent } from '../../integrations/hooks-log.ts';
 import { recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
+import { watcherFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession, sessionContaining } from '../../session/find-session.ts';
 import type { SessionId } from '../../session/id.ts';
@@ -31,6 +33,8 @@ export async function answerFront(
     : answerAutocommit(agtDir, question, env);
 }
 
+const CHECK_MS = 5_000;
+
 /** One answer at a time. Nothing is captured unasked, and nothing is watched. */
 export async function answerUntilIdle(
   repository: Repository,
@@ -47,8 +51,11 @@ export async function answerUntilIdle(
     return answer;
   });
   if (stop === undefined) ended.resolve();
+  // Somebody may delete the repository.
+  const check = setInterval(() => existsSync(watcherFile(repository.agtDir)) || ended.resolve(), CHECK_MS);
   await ended.promise;
   clearTimeout(timer);
+  clearInterval(check);
   await last;
   stop?.();
 }
