@@ -1,9 +1,8 @@
 /** Opens a pull request for an exported branch with GitHub's `gh`, if that is installed. */
-import { spawn } from 'node:child_process';
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitAnswer } from '../git/run/git.ts';
-import { endOf } from '../process/program.ts';
+import { runProgram } from '../process/program.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { summarize } from './message.ts';
@@ -42,12 +41,10 @@ export async function openPullRequest(
     body.join('\n').trim(),
   ];
   const env = { ...git.env, ...git.userLocale };
-  const made = await endOf(spawn('gh', args, { cwd: git.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })).catch(
-    async (error) => {
-      if (errorCode(error) !== 'ENOENT') throw error;
-      throw withoutGh(await addressOf(repository, remote, branch), branch);
-    },
-  );
+  const made = await runProgram('gh', args, { cwd: git.cwd, env }).catch(async (error) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw withoutGh(await addressOf(repository, remote, branch), branch);
+  });
   if (made.exitCode === 0) return made.stdout.toString().trim();
   const [first = `exit code ${made.exitCode}`, ...rest] = made.stderr.trim().split('\n');
   throw new AgtError(`the branch is exported, but gh did not open a pull request: ${first}`, {

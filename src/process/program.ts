@@ -1,30 +1,24 @@
-/** Waits for a program that this process has started. */
-import type { ChildProcess } from 'node:child_process';
+/** Runs a program of the user's system, other than git, to its end. */
 
-export interface ProgramEnd {
-  /** Null if a signal ended it. */
-  readonly exitCode: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** Empty if `onOutput` got it. */
-  readonly stdout: Buffer;
-  readonly stderr: string;
+export interface ProgramOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly input?: Buffer;
 }
 
-/** What it prints to pipes, and how it ends. @throws the system's error if it could not be started. */
-export function endOf(
-  child: ChildProcess,
-  input: string | Uint8Array = '',
-  onOutput?: (chunk: Buffer) => void,
-): Promise<ProgramEnd> {
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout?.on('data', onOutput ?? ((chunk: Buffer) => stdout.push(chunk)));
-  child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
-  child.stdin?.on('error', () => undefined); // it has ended: its exit code is the result
-  child.stdin?.end(input);
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (exitCode, signal) =>
-      resolve({ exitCode, signal, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() }),
-    );
-  });
+/** @throws the system's error if it could not be started. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  { env = process.env, ...options }: ProgramOptions = {},
+) {
+  const { execa } = await import('execa'); // most commands run none
+  const settings = { extendEnv: false, stripFinalNewline: false, reject: false, encoding: 'buffer' } as const;
+  const run = await execa(program, args, { ...options, ...settings, env });
+  if (run.exitCode === undefined) throw run.cause ?? run;
+  return {
+    exitCode: run.exitCode,
+    stdout: Buffer.from(run.stdout),
+    stderr: Buffer.from(run.stderr).toString(),
+  };
 }

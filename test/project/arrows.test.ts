@@ -28,7 +28,7 @@ const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];
 
 /** Git mode starts on a budget. */
-const TOO_LARGE_FOR_GITMODE = ['yargs', 'fast-glob'];
+const TOO_LARGE_FOR_GITMODE = ['yargs', 'execa', 'fast-glob'];
 
 function mayImport(room: string): readonly string[] {
   if (room === 'gitmode') return ['disk', 'git', 'filter', 'config'];

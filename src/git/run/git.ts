@@ -7,7 +7,6 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgtError, EXIT, errorCode } from '../../errors.ts';
-import { endOf } from '../../process/program.ts';
 import { endProgress } from '../../process/progress.ts';
 import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
 import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
@@ -94,6 +93,34 @@ export function spawnGit(git: Git, args: readonly string[], options: SpawnOption
   } catch (error) {
     throw cannotRun(git, error);
   }
+}
+
+interface ProgramEnd {
+  /** Null if a signal ended it. */
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Empty if `onOutput` got it. */
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** What it prints to pipes, and how it ends. @throws the system's error if it could not be started. */
+function endOf(
+  child: ChildProcess,
+  input: string | Uint8Array = '',
+  onOutput?: (chunk: Buffer) => void,
+): Promise<ProgramEnd> {
+  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout?.on('data', onOutput ?? ((chunk: Buffer) => stdout.push(chunk)));
+  child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdin?.on('error', () => undefined); // it has ended: its exit code is the result
+  child.stdin?.end(input);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exitCode, signal) =>
+      resolve({ exitCode, signal, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() }),
+    );
+  });
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -2,17 +2,16 @@
  * Two names of one file in a session are two files in its fork, as they are when agt writes the files of a snapshot. A
  * clone on btrfs or ZFS has them as one. On overlay the kernel separates them with the first write.
  */
-import { spawn } from 'node:child_process';
 import { chmodSync, constants, copyFileSync, lchownSync, lstatSync, renameSync, utimesSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
-import { endOf } from '../../process/program.ts';
+import { runProgram } from '../../process/program.ts';
 
 /** `folder` is as Node has it. */
 export async function separateNames(folder: string): Promise<void> {
   const args = [folder, '-xdev', '-type', 'f', '-links', '+1', '-print0'];
-  const { exitCode, stdout, stderr } = await endOf(spawn('find', args));
+  const { exitCode, stdout, stderr } = await runProgram('find', args);
   if (exitCode !== 0) throw new AgtError(`find failed: ${stderr.trim()}`);
   const paths = stdout.toString('latin1').split('\0');
   for (const path of paths) if (path !== '') separate(path);

@@ -1,7 +1,6 @@
 /** Reads and replaces the user's crontab with crontab(1). Strings hold one byte per character. */
-import { spawn } from 'node:child_process';
 import { AgtError, errorCode } from '../../errors.ts';
-import { endOf } from '../../process/program.ts';
+import { runProgram } from '../../process/program.ts';
 
 const ALTERNATIVES = 'use a systemd timer, launchd or agt watch';
 
@@ -25,8 +24,8 @@ function failed(verb: string, stderr: string): AgtError {
 }
 
 async function runCrontab(args: readonly string[], env: NodeJS.ProcessEnv, input = '') {
-  const child = spawn('crontab', args, { env: { ...env, LC_ALL: 'C' } });
-  const run = await endOf(child, Buffer.from(input, 'latin1')).catch((cause: unknown) => {
+  const options = { env: { ...env, LC_ALL: 'C' }, input: Buffer.from(input, 'latin1') };
+  const run = await runProgram('crontab', args, options).catch((cause: unknown) => {
     const code = errorCode(cause);
     throw new AgtError(
       code === 'ENOENT' ? 'no crontab program found on PATH' : `cannot run crontab: ${code}`,
