@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { AgtError, EXIT } from '../../errors.ts';
 import { forOwnerAlone } from '../run/environment.ts';
-import { FSYNC_ARGS, type Git, spawnGit } from '../run/git.ts';
+import { endOf, FSYNC_ARGS, type Git, type GitEnd, spawnGit } from '../run/git.ts';
 import {
   forgetImport,
   type ImportDirectories,
@@ -82,9 +82,7 @@ export class FastImportFailed extends AgtError {
 
 export class FastImport {
   private readonly child: ChildProcess;
-  /** How git ended: 0, or `exit code 128`, `killed by SIGXFSZ`. */
-  private readonly ended: Promise<0 | string>;
-  private stderr = '';
+  private readonly ended: Promise<GitEnd>;
   /** The first two lines that git printed; undefined if it ended without them. */
   private readonly firstLines: Promise<string[] | undefined>;
   private collected: Uint8Array[] = [];
@@ -106,35 +104,18 @@ export class FastImport {
     this.child.stdin?.on('error', () => {
       this.isBroken = true; // git has ended; finish() reports its reason
     });
-    this.child.stderr?.on('data', (chunk: Buffer) => {
-      this.stderr += chunk.toString();
-    });
-    this.ended = this.waitForEnd();
-    this.firstLines = this.readFirstLines();
-  }
-
-  private waitForEnd(): Promise<0 | string> {
-    return new Promise((resolve) => {
-      this.child.on('close', (code, signal) =>
-        resolve(code === 0 ? 0 : code === null ? `killed by ${signal}` : `exit code ${code}`),
-      );
-      this.child.on('error', (error) => {
-        this.stderr = error.message;
-        resolve('not started');
-      });
-    });
-  }
-
-  private readFirstLines(): Promise<string[] | undefined> {
-    return new Promise((resolve) => {
-      let text = '';
-      this.child.stdout?.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-        const [first, second, ...rest] = text.split('\n');
-        if (first !== undefined && second !== undefined && rest.length > 0) resolve([first, second]);
-      });
-      this.ended.then(() => resolve(undefined));
-    });
+    const { promise, resolve } = Promise.withResolvers<string[] | undefined>();
+    this.firstLines = promise;
+    let text = '';
+    const onOutput = (chunk: Buffer) => {
+      text += chunk.toString();
+      const [first, second, ...rest] = text.split('\n');
+      if (first !== undefined && second !== undefined && rest.length > 0) resolve([first, second]);
+    };
+    const notStarted = { exitCode: null, signal: null, stdout: Buffer.alloc(0) };
+    this.ended = endOf(this.child, undefined, onOutput)
+      .catch((error: Error) => ({ ...notStarted, stderr: error.message }))
+      .finally(() => resolve(undefined));
   }
 
   /**
@@ -186,7 +167,7 @@ export class FastImport {
     this.collect('done\n');
     await this.flush();
     this.child.stdin?.end();
-    if ((await this.ended) !== 0) await this.fail();
+    if ((await this.ended).exitCode !== 0) await this.fail();
     this.isFinished = true;
   }
 
@@ -201,21 +182,19 @@ export class FastImport {
   }
 
   private async fail(): Promise<never> {
-    const ending = await this.ended;
+    const { exitCode, signal, stderr } = await this.ended;
     removeTemporaryFiles(this.directories, this.child.pid, this.startedAt);
-    removeKeepFile(this.directories, this.stderr);
-    const reason =
-      this.stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? this.stderr.trim();
-    const isFull = /no space left|quota exceeded/i.test(this.stderr);
-    const isLocked = /cannot lock ref/i.test(this.stderr);
+    removeKeepFile(this.directories, stderr);
+    const reason = stderr.split('\n').find((line) => /^(fatal|error|warning):/.test(line)) ?? stderr.trim();
+    const isFull = /no space left|quota exceeded/i.test(stderr);
+    const isLocked = /cannot lock ref/i.test(stderr);
     const hints = [
       'nothing was captured; the last snapshot is unchanged',
       ...(isFull ? ['free some disk space; see: df -h'] : []),
       ...(isLocked ? ['see: agt doctor'] : []),
     ];
-    const { signalCode } = this.child;
-    const text = reason.replace(/^\w+: /, '') || String(ending);
-    throw new FastImportFailed(text, hints, this.stderr, signalCode ?? undefined);
+    const ending = signal === null ? `exit code ${exitCode}` : `killed by ${signal}`;
+    throw new FastImportFailed(reason.replace(/^\w+: /, '') || ending, hints, stderr, signal ?? undefined);
   }
 }
 

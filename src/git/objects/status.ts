@@ -2,7 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { type Git, inDirectory } from '../run/git.ts';
+import { attempt } from '../../errors.ts';
+import { endOf, type Git, inDirectory } from '../run/git.ts';
 import { singleQuoted, traceCommand } from '../run/trace.ts';
 
 /** Renames are a deletion and a new file: every reader wants paths. Options follow, such as `--untracked-files=all`. */
@@ -95,7 +96,7 @@ export async function statusOfEach(
 }
 
 /** Fewer answers than worktrees if a git hangs. */
-function runLane(git: Git, worktrees: readonly string[], args: readonly string[], wait: number) {
+async function runLane(git: Git, worktrees: readonly string[], args: readonly string[], wait: number) {
   for (const worktree of worktrees) traceCommand(git.env, git.path, ['-C', worktree, ...args]);
   const command = `${singleQuoted(git.path)} -C "$at" ${args.map(singleQuoted).join(' ')}`;
   // No record of git begins like the one with the exit code.
@@ -103,30 +104,21 @@ function runLane(git: Git, worktrees: readonly string[], args: readonly string[]
   const shell = spawn('/bin/sh', ['-c', script, 'sh', ...worktrees], {
     ...{ cwd: '/', env: git.env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
   });
-  return new Promise<(Status | undefined)[]>((resolve) => {
-    const chunks: Buffer[] = [];
-    const timer = setTimeout(() => endGroup(shell.pid), wait);
-    shell.stdout.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      timer.refresh();
-    });
-    const done = () => {
-      clearTimeout(timer);
-      const text = Buffer.concat(chunks).toString('latin1');
-      const answers = text.matchAll(/(.*?)\0= (\d+)\0/gs);
-      resolve(
-        Array.from(answers, ([, output = '', code]) => (code === '0' ? parseStatus(output) : undefined)),
-      );
-    };
-    shell.on('error', done);
-    shell.on('close', done);
-  });
+  const timer = setTimeout(() => endGroup(shell.pid), wait);
+  const chunks: Buffer[] = [];
+  const onOutput = (chunk: Buffer) => {
+    chunks.push(chunk);
+    timer.refresh();
+  };
+  await endOf(shell, undefined, onOutput).catch(() => undefined);
+  clearTimeout(timer);
+  const answers = Buffer.concat(chunks)
+    .toString('latin1')
+    .matchAll(/(.*?)\0= (\d+)\0/gs);
+  return Array.from(answers, ([, output = '', code]) => (code === '0' ? parseStatus(output) : undefined));
 }
 
+/** It may have ended. */
 function endGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // it has ended
-  }
+  if (pid !== undefined) attempt(() => process.kill(-pid, 'SIGKILL'));
 }

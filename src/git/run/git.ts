@@ -95,7 +95,7 @@ export function spawnGit(git: Git, args: readonly string[], options: SpawnOption
   }
 }
 
-interface ProgramEnd {
+export interface GitEnd {
   /** Null if a signal ended it. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -104,17 +104,20 @@ interface ProgramEnd {
   readonly stderr: string;
 }
 
-/** What it prints to pipes, and how it ends. @throws the system's error if it could not be started. */
-function endOf(
+/**
+ * What it prints to pipes, and how it ends. Without `input`, its standard input stays open.
+ * @throws the system's error if it could not be started.
+ */
+export function endOf(
   child: ChildProcess,
-  input: string | Uint8Array = '',
+  input?: string | Uint8Array,
   onOutput?: (chunk: Buffer) => void,
-): Promise<ProgramEnd> {
+): Promise<GitEnd> {
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
   child.stdout?.on('data', onOutput ?? ((chunk: Buffer) => stdout.push(chunk)));
   child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
   child.stdin?.on('error', () => undefined); // it has ended: its exit code is the result
-  child.stdin?.end(input);
+  if (input !== undefined) child.stdin?.end(input);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (exitCode, signal) =>

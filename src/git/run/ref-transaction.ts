@@ -3,11 +3,10 @@
  * ref. If agt is killed meanwhile, git sees the end of its input, and the ref stays.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { isAgtError } from '../../errors.ts';
 import { isLockGone, MOST_LOCKS } from '../files/ref-locks.ts';
-import { cannotRun, FSYNC_ARGS, type Git, gitFailed, spawnGit } from './git.ts';
+import { cannotRun, endOf, FSYNC_ARGS, type Git, gitFailed, spawnGit } from './git.ts';
 
 export interface RefMove {
   /** A full name. */
@@ -43,15 +42,10 @@ async function tryToMove(git: Git, move: RefMove, action: () => Promise<void>): 
   const args = [...FSYNC_ARGS, 'update-ref', '-m', move.reason, '--stdin'];
   // An interrupt from the terminal must not reach git between the two steps.
   const child = spawnGit(git, args, { detached: true }) as ChildProcessWithoutNullStreams;
-  const closed = once(child, 'close').catch((error) => {
+  const ended = endOf(child).catch((error: unknown) => {
     throw cannotRun(git, error);
   });
-  closed.catch(() => undefined); // awaited below
-  child.stdin.on('error', () => undefined); // git has ended: its exit code is reported below
-  let stderr = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString();
-  });
+  ended.catch(() => undefined); // awaited below
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   child.stdin.write(`start\nupdate ${move.ref} ${move.to} ${move.from}\nprepare\n`);
   const isPrepared =
@@ -60,10 +54,10 @@ async function tryToMove(git: Git, move: RefMove, action: () => Promise<void>): 
     if (isPrepared) await action();
   } catch (error) {
     child.stdin.end('abort\n');
-    await closed;
+    await ended;
     throw error;
   }
   child.stdin.end(isPrepared ? 'commit\n' : '');
-  const [exitCode] = (await closed) as [number | null];
-  if (exitCode !== 0) throw gitFailed(args, { exitCode: exitCode ?? -1, stdout: Buffer.alloc(0), stderr });
+  const end = await ended;
+  if (end.exitCode !== 0) throw gitFailed(args, { ...end, exitCode: end.exitCode ?? -1 });
 }
