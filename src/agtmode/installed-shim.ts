@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
+import { attempt } from '../errors.ts';
 import { SHIM_MARK } from '../git/run/find-git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
@@ -17,11 +18,8 @@ export function linkPath(shimDirectory: string): string {
 }
 
 export function isShim(path: string): boolean {
-  try {
-    return readRegularFile(path).toString('latin1', 0, MARK_BYTES).includes(SHIM_MARK);
-  } catch {
-    return false; // unreadable, so not a script
-  }
+  // Unreadable, so not a script.
+  return attempt(() => readRegularFile(path).toString('latin1', 0, MARK_BYTES).includes(SHIM_MARK)) ?? false;
 }
 
 /** A note if the first git on PATH is a shim older than agt or the settings. Such a shim works, but slowly. */

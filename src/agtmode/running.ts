@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { isIsolated, readProfile, type Variables } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
-import { AgtError, formatError, systemFailure, usageError } from '../errors.ts';
+import { AgtError, attempt, formatError, systemFailure, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isolateAgent } from '../integrations/isolate.ts';
 import { findIntegration } from '../integrations/tools.ts';
@@ -127,11 +127,11 @@ async function variablesOf(
 export function directoryFor({ cwd }: Context, record: SessionRecord, namespace?: Namespace): string {
   const sandbox = record.checkout ?? record.sandbox;
   if (namespace !== undefined) return directoryIn(namespace, cwd, sandbox);
-  try {
-    return `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`) ? cwd : sandbox;
-  } catch {
-    return sandbox;
-  }
+  return (
+    attempt(() =>
+      `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`) ? cwd : sandbox,
+    ) ?? sandbox
+  );
 }
 
 /** The current directory as the command sees it, if that is in the sandbox, or in the checkout and the sandbox has it. */

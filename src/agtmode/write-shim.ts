@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../config/settings.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { readIfThere } from '../disk/read-file.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
 import { firstGitIsAgt, ownFiles } from '../git/run/find-git.ts';
 import { gitText } from '../git/run/git.ts';
 import { shimText } from '../gitmode/shim/shim.ts';
@@ -61,11 +61,7 @@ function linkExecutable(link: string): void {
 }
 
 function targetOf(link: string): string | undefined {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readlinkSync(link));
 }
 
 /** Other processes see the old script or the new one, never a part. */

@@ -1,4 +1,5 @@
 /** Paths for people and for JSON. In agt a path holds one byte per character, and may not be UTF-8. */
+import { attempt } from '../errors.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -11,11 +12,10 @@ export function displayPath(path: string): string {
 export function jsonPath(path: string): string {
   const escaped = path.replaceAll('%', '%25');
   if (!/[\x80-\xff]/.test(escaped)) return escaped;
-  try {
-    return decoder.decode(Buffer.from(escaped, 'latin1'));
-  } catch {
-    return escaped.replace(/[\x80-\xff]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-  }
+  return (
+    attempt(() => decoder.decode(Buffer.from(escaped, 'latin1'))) ??
+    escaped.replace(/[\x80-\xff]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+  );
 }
 
 /** Reverses `jsonPath`. */

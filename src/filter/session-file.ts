@@ -5,6 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../disk/read-file.ts';
+import { attempt } from '../errors.ts';
 import { recordFile, recordsDirectory } from '../layout.ts';
 
 export interface SessionFile {
@@ -37,12 +38,8 @@ export function isCapturedByItself(session: Pick<SessionFile, 'state' | 'capture
 
 /** Undefined for text that is not a session's metadata. Fields that are not named here are kept. */
 export function parseSessionFile(text: string): SessionFile | undefined {
-  let parsed: Partial<SessionFile> | null;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const parsed: Partial<SessionFile> | null | undefined = attempt(() => JSON.parse(text));
+  if (parsed === undefined) return undefined;
   const isComplete = [parsed?.session_id, parsed?.sandbox, parsed?.state].every(
     (value) => typeof value === 'string',
   );
@@ -57,21 +54,13 @@ export function readSessionFile(agtDir: string, sessionId: string): SessionFile 
 /** Every session whose metadata can be read; `agt doctor` reports the others. */
 export function readSessionFiles(agtDir: string): SessionFile[] {
   const directory = recordsDirectory(agtDir);
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return [];
-  }
+  const names = attempt(() => readdirSync(directory));
+  if (names === undefined) return [];
   return names
     .filter((name) => name.endsWith('.json'))
     .flatMap((name) => readAndParse(join(directory, name)) ?? []);
 }
 
 function readAndParse(path: string): SessionFile | undefined {
-  try {
-    return parseSessionFile(readRegularFile(path).toString());
-  } catch {
-    return undefined;
-  }
+  return attempt(() => parseSessionFile(readRegularFile(path).toString()));
 }

@@ -7,7 +7,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { sep } from 'node:path';
 import { realPath } from '../disk/real-path.ts';
 import { stateHome } from '../disk/state-home.ts';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError, attempt, errorCode } from '../errors.ts';
 import { foldersDirectory, refusalFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type FolderAccess, makeFoldersDirectory, storeName } from './store.ts';
@@ -75,11 +75,7 @@ function writeOnce(state: string, file: string, text: string): boolean {
 export function knownRefusal({ env }: FolderAccess, folder: string): string | undefined {
   const state = stateHome(env);
   if (state === undefined) return undefined;
-  try {
-    return readFileSync(refusalFile(state, storeName(folder)), 'utf8').trimEnd();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(refusalFile(state, storeName(folder)), 'utf8').trimEnd());
 }
 
 /** The folder has been captured after all. */

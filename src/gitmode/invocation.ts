@@ -7,6 +7,7 @@ import type { SettingName } from '../config/keys.ts';
 import { localConfigPath } from '../config/local-config.ts';
 import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
 import type { AgtError } from '../errors.ts';
+import { attempt } from '../errors.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
 import { findGit } from '../git/run/find-git.ts';
 import { captureGitSync, type GitOutput, queryGitSync } from '../git/run/run-sync.ts';
@@ -116,9 +117,5 @@ export function openInvocation(
 
 /** In a directory that was deleted, git itself says so. */
 function currentDirectory(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return '/';
-  }
+  return attempt(() => process.cwd()) ?? '/';
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { tryToMakeDirectories } from '../disk/make-directories.ts';
 import { readRegularFile } from '../disk/read-file.ts';
-import { isAgtError, systemFailure } from '../errors.ts';
+import { attempt, isAgtError, systemFailure } from '../errors.ts';
 import { hooksDirectory, stateDirectory } from './state-directory.ts';
 
 /** A longer log loses its first half. */
@@ -68,11 +68,7 @@ function shorten(log: string): void {
 export function readFailures(env: NodeJS.ProcessEnv): LoggedFailure[] {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return [];
-  try {
-    return readRegularFile(hooksLog(stateDir)).toString().split('\n').flatMap(parseLine);
-  } catch {
-    return [];
-  }
+  return attempt(() => readRegularFile(hooksLog(stateDir)).toString().split('\n').flatMap(parseLine)) ?? [];
 }
 
 /** `agt status` shows failures of the last day, at most so many. */
@@ -94,11 +90,7 @@ export function recentFailures(
 }
 
 function parseLine(line: string): LoggedFailure[] {
-  try {
-    return [JSON.parse(line) as LoggedFailure];
-  } catch {
-    return []; // a power cut left a part of a line
-  }
+  return attempt(() => [JSON.parse(line) as LoggedFailure]) ?? []; // a power cut left a part of a line
 }
 
 /** The last event that a hook of a tool has brought. */
@@ -126,9 +118,5 @@ export function writeLastEvent(env: NodeJS.ProcessEnv, tool: string, last: LastE
 export function readLastEvent(env: NodeJS.ProcessEnv, tool: string): LastEvent | undefined {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return undefined;
-  try {
-    return JSON.parse(readRegularFile(lastEventFile(stateDir, tool)).toString()) as LastEvent;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(readRegularFile(lastEventFile(stateDir, tool)).toString()) as LastEvent);
 }

@@ -12,7 +12,7 @@ import { readFileClock } from '../disk/file-clock.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../disk/remove-tree.ts';
-import { AgtError, isAgtError, listSome } from '../errors.ts';
+import { AgtError, attempt, isAgtError, listSome } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isOfSubmodule } from '../git/files/discover-repository.ts';
 import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
@@ -256,11 +256,7 @@ function isOwn(
 }
 
 function readStatCacheIfUsable(path: string) {
-  try {
-    return readStatCache(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readStatCache(path));
 }
 
 /** Brings what remains back to its place. @returns what an agent has made there meanwhile. */

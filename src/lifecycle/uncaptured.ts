@@ -12,6 +12,7 @@ import { scan } from '../autocommit/scan/scan.ts';
 import { Source } from '../autocommit/source.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
+import { attempt } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -87,9 +88,5 @@ async function catFile(git: Git, ...args: string[]): Promise<Buffer | undefined>
 }
 
 function readIfThere(path: string): Buffer | undefined {
-  try {
-    return readFileSync(systemPath(path));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(systemPath(path)));
 }

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'nod
 import { delimiter, dirname, join } from 'node:path';
 import { decodeMountField } from '../disk/mounts.ts';
 import { stateHome } from '../disk/state-home.ts';
+import { attempt } from '../errors.ts';
 
 export interface Place {
   /** The directory of the session folders; it need not exist. */
@@ -44,21 +45,13 @@ function nearest(path: string): string {
 }
 
 function fileSystemOf(path: string): number | undefined {
-  try {
-    return process.platform === 'linux' ? statfsSync(path).type >>> 0 : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (process.platform === 'linux' ? statfsSync(path).type >>> 0 : undefined));
 }
 
 /** The mount that a directory is on: the longest mount point above it, and of equal ones the last. */
 export function mountOf(path: string): Mount | undefined {
-  let table: string;
-  try {
-    table = readFileSync('/proc/self/mountinfo', 'latin1');
-  } catch {
-    return undefined;
-  }
+  const table = attempt(() => readFileSync('/proc/self/mountinfo', 'latin1'));
+  if (table === undefined) return undefined;
   const bytes = Buffer.from(path).toString('latin1');
   let found: Mount | undefined;
   for (const line of table.split('\n').filter((text) => text !== '')) {

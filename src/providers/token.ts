@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { attempt } from '../errors.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
 
 export interface Token {
@@ -46,11 +47,7 @@ export function markFolder(folder: string, token: Token): void {
 
 /** The token at a folder; undefined if agt has made no such folder. */
 export function tokenAt(folder: string): Token | undefined {
-  try {
-    return parseToken(readFileSync(join(folder, MARK), 'utf8').trimEnd());
-  } catch {
-    return undefined;
-  }
+  return attempt(() => parseToken(readFileSync(join(folder, MARK), 'utf8').trimEnd()));
 }
 
 /** Whether agt has made what is at a path: the nonce is in the folder, or in its name. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { systemPath } from '../disk/long-path.ts';
+import { attempt } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
 import { planRemoval, removeSession } from '../lifecycle/remove.ts';
@@ -119,11 +120,9 @@ async function commitTime({ git }: Repository, commit: string): Promise<number> 
 
 /** Undefined for a file that is gone. */
 function changeTime(path: string): number | undefined {
-  try {
-    return lstatSync(systemPath(Buffer.from(path).toString('latin1')), { throwIfNoEntry: false })?.ctimeMs;
-  } catch {
-    return undefined;
-  }
+  return attempt(
+    () => lstatSync(systemPath(Buffer.from(path).toString('latin1')), { throwIfNoEntry: false })?.ctimeMs,
+  );
 }
 
 function showTime(seconds: number): string {

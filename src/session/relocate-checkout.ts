@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { readSmallFile } from '../disk/read-file.ts';
+import { attempt } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { listRegistrations, worktreeOf } from '../git/files/worktree-registrations.ts';
 import { inPlaceFile } from '../layout.ts';
@@ -75,9 +76,5 @@ function isThere(path: string): boolean {
 }
 
 function isSame(a: string | undefined, b: string): boolean {
-  try {
-    return a !== undefined && realpathSync(a) === realpathSync(b);
-  } catch {
-    return false;
-  }
+  return attempt(() => a !== undefined && realpathSync(a) === realpathSync(b)) ?? false;
 }

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { attempt } from '../errors.ts';
 import { HEADS } from '../git/files/ref-files.ts';
 import { recordFile, recordsDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -22,12 +23,8 @@ export interface UpstreamRecord {
 
 /** Undefined for everything else. */
 export function parseUpstreamRecord(text: string): UpstreamRecord | undefined {
-  let found: Record<string, unknown>;
-  try {
-    found = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const found: Record<string, unknown> = attempt(() => JSON.parse(text));
+  if (found === undefined) return undefined;
   const { session_id: id, branch, sandbox, from_commit: start, created_at: created, state } = found ?? {};
   const texts = [id, branch, sandbox, start];
   if (state !== undefined || typeof created !== 'number' || texts.some((value) => typeof value !== 'string'))
@@ -56,9 +53,5 @@ export function listUpstreamRecords({ agtDir }: Repository): UpstreamRecord[] {
 }
 
 function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(directory)) ?? [];
 }

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
-import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { AgtError, attempt, EXIT, formatError, usageError } from '../../errors.ts';
 import {
   type EnvironmentEvent,
   type FileEvent,
@@ -83,11 +83,7 @@ async function answer(call: HookCall, input: string): Promise<number> {
 
 /** An agent that removes a worktree may have removed the directory that it starts hooks in. */
 function currentDirectory(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return '/';
-  }
+  return attempt(() => process.cwd()) ?? '/';
 }
 
 async function act(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {

@@ -4,6 +4,7 @@
  * goes.
  */
 import { lstatSync, type Stats, statfsSync } from 'node:fs';
+import { attempt } from '../../errors.ts';
 import type { StatData } from './cached-files.ts';
 
 /** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
@@ -149,11 +150,9 @@ const TRUSTED_TYPES = new Set([
 
 /** Whether the times of the directories in `folder`, an absolute path, show that an entry came or went. */
 export function directoryTimesAreReliable(folder: string | Buffer): boolean {
-  try {
-    return process.platform === 'linux' && TRUSTED_TYPES.has(statfsSync(folder).type >>> 0);
-  } catch {
-    return false;
-  }
+  return (
+    attempt(() => process.platform === 'linux' && TRUSTED_TYPES.has(statfsSync(folder).type >>> 0)) ?? false
+  );
 }
 
 function groupByParent(paths: readonly string[]): Map<string, string[]> {

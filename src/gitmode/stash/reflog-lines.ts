@@ -6,7 +6,7 @@
 import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../disk/read-file.ts';
-import { errorCode } from '../../errors.ts';
+import { attempt, errorCode } from '../../errors.ts';
 
 /** As long as git waits for the lock of a ref, in milliseconds. */
 const WAIT_MS = 1000;
@@ -14,11 +14,9 @@ const POLL_MS = 20;
 
 /** One byte per character; none if there is no log. */
 export function reflogLines(commonDir: string, ref: string): string[] {
-  try {
-    return readRegularFile(logOf(commonDir, ref)).toString('latin1').split('\n').filter(Boolean);
-  } catch {
-    return [];
-  }
+  return (
+    attempt(() => readRegularFile(logOf(commonDir, ref)).toString('latin1').split('\n').filter(Boolean)) ?? []
+  );
 }
 
 /** @throws Error if another git holds a lock for too long. */

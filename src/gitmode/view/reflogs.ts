@@ -1,6 +1,7 @@
 /** The objects that the visible reflogs name, for `--reflog`: git applies no excludes to reflogs. */
 import { join } from 'node:path';
 import { readRegularFile } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 import { looseRefNames, subdirectories } from '../../git/files/ref-files.ts';
 import type { View } from './view.ts';
 
@@ -32,12 +33,8 @@ function visibleLogs({ commonDir, hiddenWorktrees, isHidden }: View): string[] {
 
 /** A line begins with the old and the new object. */
 function objectsIn(log: string): string[] {
-  let text: string;
-  try {
-    text = readRegularFile(log).toString('latin1');
-  } catch {
-    return [];
-  }
+  const text = attempt(() => readRegularFile(log).toString('latin1'));
+  if (text === undefined) return [];
   return text
     .split('\n')
     .flatMap((line) => /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) /.exec(line)?.slice(1) ?? []);

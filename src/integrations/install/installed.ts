@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readRegularFile } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 import { hooksLog } from '../hooks-log.ts';
 import { runningHooks } from '../running-hooks.ts';
 import { hooksDirectory, hooksFront } from '../state-directory.ts';
@@ -97,11 +98,9 @@ export class InstalledFiles {
     return readdirSync(directory)
       .filter((name) => name.endsWith('.json'))
       .flatMap((name) => {
-        try {
-          return [JSON.parse(readRegularFile(join(directory, name)).toString()) as Installed];
-        } catch {
-          return [];
-        }
+        return (
+          attempt(() => [JSON.parse(readRegularFile(join(directory, name)).toString()) as Installed]) ?? []
+        );
       });
   }
 }

@@ -14,6 +14,7 @@ import { insideCheck, type LinkedEntry } from '../../disk/is-inside.ts';
 import { isAlive } from '../../disk/lock-owner.ts';
 import { OpenDirectories } from '../../disk/open-directories.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
+import { attempt } from '../../errors.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { diffSnapshots, parentDirectories } from '../../snapshot/tree.ts';
@@ -124,11 +125,8 @@ function contentCheck(folder: string, linked: LinkedEntry | undefined, { length 
   const hash = length === 64 ? 'sha256' : 'sha1';
   return (path: string, stat: Stats, oid: string | undefined): boolean => {
     if (oid === undefined || !(stat.isFile() || stat.isSymbolicLink())) return false;
-    try {
-      return readContent(`${folder}/${path}`, hash, isInside).oid === oid;
-    } catch {
-      return false; // it changes all the time, or may not be read
-    }
+    // It changes all the time, or may not be read.
+    return attempt(() => readContent(`${folder}/${path}`, hash, isInside).oid === oid) ?? false;
   };
 }
 

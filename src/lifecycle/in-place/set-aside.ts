@@ -10,7 +10,7 @@ import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, attempt } from '../../errors.ts';
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { addAll, copyIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
@@ -110,11 +110,10 @@ async function refuseUncaptured(
 }
 
 function isFile(path: string): boolean {
-  try {
-    return lstatSync(systemPath(path), { throwIfNoEntry: false })?.isDirectory() === false;
-  } catch {
-    return false; // a directory on the way has become a file
-  }
+  // A directory on the way has become a file.
+  return (
+    attempt(() => lstatSync(systemPath(path), { throwIfNoEntry: false })?.isDirectory() === false) ?? false
+  );
 }
 
 async function writeStash(place: InPlace, side: UsersSide): Promise<void> {

@@ -8,6 +8,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
+import { attempt } from '../../errors.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -233,11 +234,7 @@ function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
 
 /** False also where a mount does not answer. */
 function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return attempt(() => statSync(path).isFile()) ?? false;
 }
 
 function describeScratch(path: string): Finding {

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, attempt } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitText } from '../../git/run/git.ts';
 import { measuredUsageFile } from '../../layout.ts';
@@ -122,9 +122,5 @@ async function measure(repository: Repository): Promise<number> {
 
 /** Undefined if there is no usable measurement. */
 function readMeasured(repository: Repository): Measured | undefined {
-  try {
-    return JSON.parse(readFileSync(measuredUsageFile(repository.agtDir), 'utf8')) as Measured;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(readFileSync(measuredUsageFile(repository.agtDir), 'utf8')) as Measured);
 }

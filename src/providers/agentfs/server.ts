@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { isAlive } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { realEntry } from '../../disk/real-path.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, attempt } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 
 const LONGEST_START_MS = 20_000;
@@ -81,11 +81,7 @@ export function serversOf(database: string): number[] {
 function openFilesOf(pid: string): string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-      try {
-        return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
-      } catch {
-        return [];
-      }
+      return attempt(() => [readlinkSync(`/proc/${pid}/fd/${fd}`)]) ?? [];
     });
   } catch {
     return [];

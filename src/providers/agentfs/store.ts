@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errorCode } from '../../errors.ts';
+import { attempt, errorCode } from '../../errors.ts';
 import { frozenDirectory } from '../../layout.ts';
 import { parseToken, type Token, tokenText } from '../token.ts';
 
@@ -71,11 +71,7 @@ export function databaseFiles({ database }: Store): string[] {
 /** The tokens of all stores in a directory. */
 export function tokensIn(frozen: string): Token[] {
   return storesIn(frozen).flatMap(({ directory }) => {
-    try {
-      return parseToken(readFileSync(join(directory, TOKEN), 'utf8').trimEnd()) ?? [];
-    } catch {
-      return [];
-    }
+    return attempt(() => parseToken(readFileSync(join(directory, TOKEN), 'utf8').trimEnd()) ?? []) ?? [];
   });
 }
 

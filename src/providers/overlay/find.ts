@@ -1,5 +1,6 @@
 /** Whether a place is on a file system over which overlayfs works, and whether this user may mount. */
 import { accessSync, constants, readFileSync } from 'node:fs';
+import { attempt } from '../../errors.ts';
 import type { Place } from '../place.ts';
 import type { Finding } from '../provider.ts';
 
@@ -34,9 +35,5 @@ export function findOverlay({ existing, fileSystem, mount, isRoot }: Place): Fin
 }
 
 function hasOverlay(): boolean {
-  try {
-    return /^nodev\toverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'));
-  } catch {
-    return false;
-  }
+  return attempt(() => /^nodev\toverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'))) ?? false;
 }

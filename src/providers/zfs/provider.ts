@@ -6,7 +6,7 @@ import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, attempt } from '../../errors.ts';
 import { mountOf } from '../place.ts';
 import type { Provider } from '../provider.ts';
 import { runTool } from '../run-tool.ts';
@@ -124,11 +124,7 @@ function removeOrdinary(token: Token, at: string): boolean {
 }
 
 function datasetIfAny(token: Token): string | undefined {
-  try {
-    return datasetOf(token);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => datasetOf(token));
 }
 
 /** A clone of the newest of its snapshots that have one: once it is promoted, it has that one and all older ones. */

@@ -3,6 +3,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { systemPath } from '../../disk/long-path.ts';
+import { attempt } from '../../errors.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 
@@ -36,9 +37,5 @@ function holdsStaying(folder: string, directory: string, going: ReadonlySet<stri
 
 /** Undefined also below a file. */
 function look(folder: string, path: string): Stats | undefined {
-  try {
-    return lstatSync(systemPath(`${folder}/${path}`));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => lstatSync(systemPath(`${folder}/${path}`)));
 }

@@ -9,6 +9,7 @@ import { type FSWatcher, lstatSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { systemPath } from '../../disk/long-path.ts';
+import { attempt } from '../../errors.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, readIgnoreFile } from '../../snapshot/ignore-file.ts';
@@ -163,11 +164,7 @@ function withoutErrors(watcher: FSWatcher): FSWatcher {
 }
 
 function isDirectory(path: string | Buffer): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  } catch {
-    return false;
-  }
+  return attempt(() => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) ?? false;
 }
 
 /** Names of the directories in a directory; none if it cannot be listed, which the capture reports. */
