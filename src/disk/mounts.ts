@@ -1,4 +1,4 @@
-/** Mounts inside a directory. agt deletes no directory with a mount in it: the files belong somewhere else. */
+/** Mounts around a path and inside of it. agt deletes no directory with a mount in it: the files belong somewhere else. */
 import { readFileSync, realpathSync, statfsSync } from 'node:fs';
 import { AgtError, attempt } from '../errors.ts';
 import { realPath } from './real-path.ts';
@@ -10,6 +10,7 @@ export interface MountEntry {
   readonly point: string;
   readonly type: string;
   readonly source: string;
+  readonly options: readonly string[];
 }
 
 /** All mounts that this process sees. Empty where the system has no such table. */
@@ -20,10 +21,20 @@ export function listMounts(): MountEntry[] {
     .filter((line) => line !== '')
     .map((line) => {
       const [before = '', after = ''] = line.split(' - ');
-      const [type = '', source = ''] = after.split(' ');
-      const field = (text: string) => Buffer.from(decodeMountField(text), 'latin1').toString();
-      return { point: field(before.split(' ')[4] ?? ''), type, source: field(source) };
+      const fields = before.split(' ');
+      const [type = '', source = '', superOptions = ''] = after.split(' ');
+      const decoded = (text: string) => Buffer.from(decodeMountField(text), 'latin1').toString();
+      const options = [...(fields[5] ?? '').split(','), ...superOptions.split(',')];
+      return { point: decoded(fields[4] ?? ''), type, source: decoded(source), options };
     });
+}
+
+/** The mount that a path is on: the longest mount point above it, and of equal ones the last. */
+export function mountOf(path: string): MountEntry | undefined {
+  return listMounts().reduce<MountEntry | undefined>((best, mount) => {
+    const isAbove = mount.point === '/' || path === mount.point || path.startsWith(`${mount.point}/`);
+    return isAbove && mount.point.length >= (best?.point.length ?? 0) ? mount : best;
+  }, undefined);
 }
 
 /** The mount points at or below a directory. */
@@ -46,7 +57,7 @@ export function refuseMounts(directory: string, isOwn = false): void {
 }
 
 /** The table has blanks, line breaks and backslashes as octal numbers: proc_pid_mountinfo(5). */
-export function decodeMountField(field: string): string {
+function decodeMountField(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   );
@@ -71,20 +82,14 @@ export function isPseudoFileSystem(path: string | Buffer): boolean {
   return PSEUDO_TYPES.has(fileSystemType(path) ?? -1);
 }
 
-function fileSystemType(path: string | Buffer): number | undefined {
-  return process.platform === 'linux' ? attempt(() => statfsSync(path).type) : undefined;
+/** f_type of statfs(2); undefined if the system cannot tell. */
+export function fileSystemType(path: string | Buffer): number | undefined {
+  return process.platform === 'linux' ? attempt(() => statfsSync(path).type >>> 0) : undefined;
 }
 
 const FUSE = 0x65735546;
 
 /** Whether a path is in a file system in user space that is mounted with this type, such as `fuse.sshfs`. */
 export function isOnFuse(path: string | Buffer, type: string): boolean {
-  if (fileSystemType(path) !== FUSE) return false;
-  const bytes = Buffer.from(path).toString();
-  const around = listMounts().filter(({ point }) => bytes === point || bytes.startsWith(`${point}/`));
-  const nearest = around.reduce(
-    (best, mount) => (mount.point.length >= best.point.length ? mount : best),
-    around[0] ?? { point: '', type: '', source: '' },
-  );
-  return nearest.type === type;
+  return fileSystemType(path) === FUSE && mountOf(Buffer.from(path).toString())?.type === type;
 }

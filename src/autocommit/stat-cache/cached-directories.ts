@@ -3,8 +3,8 @@
  * next scan need not list it. That holds only on file systems that update a directory's times whenever an entry comes or
  * goes.
  */
-import { lstatSync, type Stats, statfsSync } from 'node:fs';
-import { attempt } from '../../errors.ts';
+import { lstatSync, type Stats } from 'node:fs';
+import { fileSystemType } from '../../disk/mounts.ts';
 import type { StatData } from './cached-files.ts';
 
 /** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
@@ -150,9 +150,7 @@ const TRUSTED_TYPES = new Set([
 
 /** Whether the times of the directories in `folder`, an absolute path, show that an entry came or went. */
 export function directoryTimesAreReliable(folder: string | Buffer): boolean {
-  return (
-    attempt(() => process.platform === 'linux' && TRUSTED_TYPES.has(statfsSync(folder).type >>> 0)) ?? false
-  );
+  return TRUSTED_TYPES.has(fileSystemType(folder) ?? -1);
 }
 
 function groupByParent(paths: readonly string[]): Map<string, string[]> {

@@ -83,25 +83,26 @@ function removeRegistration(gitDir: string): void {
   removeTree(doomed);
 }
 
-/** Registrations that lead nowhere, which `git worktree list` leaves out. */
-export function registrationsWithoutLink(commonDir: string): string[] {
-  const isPrunable = (gitDir: string) =>
-    !existsSync(join(gitDir, 'gitdir')) && !isNew(gitDir) && !isUnfinished(gitDir);
-  return brokenRegistrations(commonDir, isPrunable);
-}
+const BROKEN = {
+  /** They lead nowhere, and `git worktree list` leaves them out. */
+  unlinked: (gitDir: string) =>
+    !existsSync(join(gitDir, 'gitdir')) && !isNew(gitDir) && !isUnfinished(gitDir),
+  /**
+   * git was killed before it wrote HEAD, or between creating `commondir` and writing it. `git fsck` complains about the
+   * first kind. With the second kind git lists no worktrees and no branches, and neither fsck nor gc works. No file has
+   * been checked out yet in either case.
+   */
+  unfinished: isUnfinished,
+  /** A power cut left an empty `commondir`: git fails as with the others, but this one has work. */
+  cutOff: isCutOff,
+};
 
-/**
- * Registrations whose git was killed before it wrote HEAD, or between creating `commondir` and writing it. `git fsck`
- * complains about the first kind. With the second kind git lists no worktrees and no branches, and neither fsck nor gc
- * works. No file has been checked out yet in either case.
- */
-export function unfinishedWorktrees(commonDir: string): string[] {
-  return brokenRegistrations(commonDir, (gitDir) => isUnfinished(gitDir));
-}
-
-/** Registrations that a power cut left with an empty `commondir`: git fails as with the others, but this one has work. */
-export function cutOffWorktrees(commonDir: string): string[] {
-  return brokenRegistrations(commonDir, (gitDir) => isCutOff(gitDir) && hasIndex(gitDir));
+export function brokenRegistrations(commonDir: string, kind: keyof typeof BROKEN): string[] {
+  const find = () => listRegistrations(commonDir).filter(BROKEN[kind]);
+  if (find().length === 0 || gitMayBeCreating(commonDir)) return [];
+  const open = openFiles();
+  // Checked a second time: a process that had the file open may have finished it by now.
+  return find().filter((path) => open?.has(join(path, 'commondir')) !== true);
 }
 
 /** Names the worktree of a registration by its `.git` file. */
@@ -116,11 +117,11 @@ export function reconnect(gitDir: string): void {
 
 /** Mends what a power cut has left, so that git can list the worktrees. */
 export function reconnectWorktrees(commonDir: string): void {
-  for (const path of cutOffWorktrees(commonDir)) reconnect(path);
+  for (const path of brokenRegistrations(commonDir, 'cutOff')) reconnect(path);
 }
 
 export function reconnectIfCutOff(gitDir: string): void {
-  if (isCutOff(gitDir) && hasIndex(gitDir)) reconnect(gitDir);
+  if (isCutOff(gitDir)) reconnect(gitDir);
 }
 
 /** Registrations whose HEAD is a named pipe, for example: git opens it, and waits for ever. */
@@ -145,14 +146,6 @@ export function writeHead(gitDir: string, content: string): void {
   writeFileAtomic(join(gitDir, 'HEAD'), `${content}\n`);
 }
 
-function brokenRegistrations(commonDir: string, isBroken: (gitDir: string) => boolean): string[] {
-  const find = () => listRegistrations(commonDir).filter(isBroken);
-  if (find().length === 0 || gitMayBeCreating(commonDir)) return [];
-  const open = openFiles();
-  // Checked a second time: a process that had the file open may have finished it by now.
-  return find().filter((path) => open?.has(join(path, 'commondir')) !== true);
-}
-
 /** Whether a `git worktree add` is running here. It may stand still for long: on a slow disk, or stopped. */
 function gitMayBeCreating(commonDir: string): boolean {
   const isAdding = ({ words, cwd }: RunningProcess) =>
@@ -169,7 +162,7 @@ const MAKING_MS = 1000;
 function isUnfinished(gitDir: string): boolean {
   if (isNew(gitDir) || hasIndex(gitDir)) return false;
   const hasBegun = existsSync(join(gitDir, 'gitdir')) || isInitializing(gitDir);
-  return isCutOff(gitDir) || (hasBegun && !hasValidHead(gitDir));
+  return hasEmptyLink(gitDir) || (hasBegun && !hasValidHead(gitDir));
 }
 
 /** git locks a registration until it is whole, and prunes none that is locked. */
@@ -182,6 +175,10 @@ function isNew(gitDir: string): boolean {
 }
 
 function isCutOff(gitDir: string): boolean {
+  return hasEmptyLink(gitDir) && hasIndex(gitDir);
+}
+
+function hasEmptyLink(gitDir: string): boolean {
   return statSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })?.size === 0;
 }
 
@@ -198,7 +195,7 @@ function hasValidHead(gitDir: string): boolean {
 export function mendWorktrees(commonDir: string): void {
   refuseBlockedWorktrees(commonDir);
   reconnectWorktrees(commonDir);
-  for (const path of unfinishedWorktrees(commonDir)) removeTree(path);
+  for (const path of brokenRegistrations(commonDir, 'unfinished')) removeTree(path);
 }
 
 export interface BranchUser {

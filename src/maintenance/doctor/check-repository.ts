@@ -14,12 +14,10 @@ import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import {
   blockedWorktrees,
-  cutOffWorktrees,
+  brokenRegistrations,
   listWorktrees,
   reconnect,
   registrationOf,
-  registrationsWithoutLink,
-  unfinishedWorktrees,
   type WorktreeEntry,
   writeHead,
 } from '../../git/files/worktree-registrations.ts';
@@ -62,8 +60,8 @@ export async function checkRepository(
   if (folder !== undefined) return [describeNamespace(folder)];
   const broken = [
     ...blockedWorktrees(repository.commonDir).map((path) => describeBlockedWorktree(repository, path)),
-    ...unfinishedWorktrees(repository.commonDir).map(describeUnfinishedWorktree),
-    ...cutOffWorktrees(repository.commonDir).map(describeCutOffWorktree),
+    ...brokenRegistrations(repository.commonDir, 'unfinished').map(describeUnfinishedWorktree),
+    ...brokenRegistrations(repository.commonDir, 'cutOff').map(describeCutOffWorktree),
   ];
   // With such a registration git can refuse every other question.
   if (broken.length > 0) return broken;
@@ -98,7 +96,7 @@ export async function checkRepository(
       ...checkRegistration(repository, worktree, records, sessionsDir),
       ...checkConfigInWorktree(worktree),
     ]),
-    ...registrationsWithoutLink(repository.commonDir).map(describeWithoutLink),
+    ...brokenRegistrations(repository.commonDir, 'unlinked').map(describeWithoutLink),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...(await checkFrozen(repository, records)),

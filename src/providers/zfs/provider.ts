@@ -5,9 +5,9 @@
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mountOf } from '../../disk/mounts.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, attempt } from '../../errors.ts';
-import { mountOf } from '../place.ts';
 import type { Provider } from '../provider.ts';
 import { runTool } from '../run-tool.ts';
 import {
