@@ -23,6 +23,7 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs';
+import { flush } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import type { LinkedEntry } from '../disk/is-inside.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
@@ -59,9 +60,7 @@ export class ConcurrentChange extends Error {
 export class FolderWriter {
   /** Files that got fewer permissions than the snapshot has, with the reason. */
   readonly limited: { path: string; reason: string }[] = [];
-  private readonly isCaptured: TargetFolder['isCaptured'];
-  private readonly mtimeOf: TargetFolder['mtimeOf'];
-  private readonly durable: TargetFolder['durable'];
+  private readonly folder: TargetFolder;
   private readonly owners: ReadonlyMap<string, Owner>;
   private readonly disk: OpenDirectories;
   /** Directories that are writable. */
@@ -74,18 +73,15 @@ export class FolderWriter {
 
   /** `owners`: of files with a set-user-ID or set-group-ID bit. */
   constructor(folder: TargetFolder, owners: ReadonlyMap<string, Owner>) {
-    const { path, linked, isCaptured, mtimeOf, durable } = folder;
-    this.durable = durable;
-    this.isCaptured = isCaptured;
-    this.mtimeOf = mtimeOf;
+    this.folder = folder;
     this.owners = owners;
-    this.disk = new OpenDirectories(path, linked);
+    this.disk = new OpenDirectories(folder.path, folder.linked);
   }
 
   removeFile(path: string): void {
     const stat = this.disk.lstat(path);
     if (stat === undefined) return;
-    if (!this.isCaptured(path, stat)) throw new ConcurrentChange(path);
+    if (!this.folder.isCaptured(path, stat)) throw new ConcurrentChange(path);
     this.prepareParents(path);
     unlinkSync(this.disk.entry(path));
   }
@@ -116,7 +112,8 @@ export class FolderWriter {
   async write(file: FileToWrite, chunks: AsyncGenerator<Buffer>): Promise<void> {
     const { path, kind, isNew } = file;
     const stat = this.disk.lstat(path);
-    if (stat !== undefined && (isNew || !this.isCaptured(path, stat))) throw new ConcurrentChange(path);
+    if (stat !== undefined && (isNew || !this.folder.isCaptured(path, stat)))
+      throw new ConcurrentChange(path);
     this.prepareParents(path);
     const owner = stat === undefined ? this.ownerOfNew(path) : stat;
     const temporary = temporaryBeside(path);
@@ -149,7 +146,7 @@ export class FolderWriter {
     const copy = () => this.disk.entry(temporary);
     try {
       copyFileSync(itself, copy(), constants.COPYFILE_EXCL);
-      if (this.durable) flush(copy());
+      if (this.folder.durable) flush(copy());
       giveTo(copy(), stat);
       chmodSync(copy(), bits);
       utimesSync(copy(), stat.atimeMs / 1000, stat.mtimeMs / 1000);
@@ -211,9 +208,9 @@ export class FolderWriter {
         fd,
         this.limit(path, bits, () => fstatSync(fd)),
       );
-      const mtime = this.mtimeOf?.(path);
+      const mtime = this.folder.mtimeOf?.(path);
       if (mtime !== undefined) futimesSync(fd, mtime, mtime);
-      if (this.durable) fsyncSync(fd);
+      if (this.folder.durable) fsyncSync(fd);
     } finally {
       closeSync(fd);
     }
@@ -230,7 +227,7 @@ export class FolderWriter {
     this.removeTemporary(temporary);
     symlinkSync(Buffer.concat(parts), this.disk.entry(temporary));
     giveTo(this.disk.entry(temporary), owner);
-    const mtime = this.mtimeOf?.(path);
+    const mtime = this.folder.mtimeOf?.(path);
     if (mtime !== undefined) lutimesSync(this.disk.entry(temporary), mtime, mtime);
   }
 
@@ -277,12 +274,6 @@ export class FolderWriter {
 function temporaryBeside(path: string): string {
   const parent = parentPath(path);
   return `${parent === '' ? '' : `${parent}/`}.agt-${process.pid}.tmp`;
-}
-
-function flush(path: string | Buffer): void {
-  const fd = openSync(path, 'r');
-  fsyncSync(fd);
-  closeSync(fd);
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

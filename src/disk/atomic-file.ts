@@ -73,7 +73,11 @@ function partsOf(content: FileContent): readonly Uint8Array[] {
 }
 
 function flushDirectory(path: string): void {
-  if (process.platform === 'win32') return; // Windows cannot open directories
+  if (process.platform !== 'win32') flush(path); // Windows cannot open directories
+}
+
+/** Returns when a file or directory is on the disk. */
+export function flush(path: string | Buffer): void {
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);

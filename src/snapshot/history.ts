@@ -106,7 +106,7 @@ export async function refuseLostHistory(git: Git, refs: SnapshotRefs): Promise<v
 }
 
 /** Hexadecimal digits of a commit in messages. */
-const ABBREVIATED = 10;
+export const ABBREVIATED = 10;
 
 async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
   for (const ref of [refs.tip, refs.shadow]) {

@@ -5,7 +5,7 @@
  */
 import { AgtError } from '../errors.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
-import { oneLine, requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
+import { ABBREVIATED, oneLine, requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
 /** @throws AgtError if the session has no such snapshot. */
 export async function resolveSnapshot(
@@ -93,9 +93,6 @@ async function findByRevisionOrTime(
   const newest = history.find((snapshot) => snapshot.time.getTime() <= time.getTime());
   return newest ?? `its first snapshot is from ${history.at(-1)?.time.toISOString()}`;
 }
-
-/** Hexadecimal digits of a commit in messages. */
-const ABBREVIATED = 10;
 
 /**
  * A time in git's date syntax; undefined for another text. git finds a time in any text: it reads "step 4" as the 4th of

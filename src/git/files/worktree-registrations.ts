@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdtempSync, renameSync, statSync } from 'node:f
 import { dirname, join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { ageOf } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
@@ -171,7 +172,7 @@ function isInitializing(gitDir: string): boolean {
 }
 
 function isNew(gitDir: string): boolean {
-  return Math.abs(Date.now() - (statSync(gitDir, { throwIfNoEntry: false })?.mtimeMs ?? 0)) <= MAKING_MS;
+  return (ageOf(gitDir) ?? MAKING_MS + 1) <= MAKING_MS;
 }
 
 function isCutOff(gitDir: string): boolean {

@@ -8,7 +8,7 @@ import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { AgtError, EXIT } from '../../errors.ts';
-import { type Git, gitBytes, requireUsable, resolveObject, spawnGit } from '../run/git.ts';
+import { type Git, gitBytes, requireUsable, resolveObject, runGit, spawnGit } from '../run/git.ts';
 
 export interface FoundObject {
   readonly oid: string;
@@ -124,13 +124,12 @@ async function readHeader(reader: StreamReader): Promise<FoundObject | undefined
 
 /** Lets a git of its own write a blob into an open file, which it then closes here. Resolves when the file is complete. */
 export function writeBlob(git: Git, oid: string, fd: number): Promise<boolean> {
-  const args = ['cat-file', 'blob', oid];
-  const child = spawnGit(git, args, { stdio: ['ignore', fd, 'ignore'] });
+  const run = runGit(git, ['cat-file', 'blob', oid], { stdout: fd });
   closeSync(fd);
-  return new Promise((resolve) => {
-    child.on('error', () => resolve(false));
-    child.on('exit', (code) => resolve(code === 0));
-  });
+  return run.then(
+    ({ exitCode }) => exitCode === 0,
+    () => false,
+  );
 }
 
 /** By directory and object store: what a name means may depend on both. */

@@ -2,18 +2,9 @@
  * Objects for the time of one command: git reads those of the repository and writes into a directory of its own. agt
  * deletes the directory when the command ends, also by a signal. If agt is killed, the next comparison deletes it.
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
+import { ageOf, ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import type { Git } from '../run/git.ts';
@@ -102,14 +93,9 @@ export function abandonedScratch(parent: string): string[] {
     .map((name) => join(parent, name))
     .filter((path) => {
       const owner = join(path, OWNER_FILE);
-      return existsSync(owner) ? ownerIsGone(owner) : wasNeverSigned(path);
+      return existsSync(owner) ? ownerIsGone(owner) : (ageOf(path) ?? 0) > SIGNED_WITHIN_MS;
     });
 }
 
 /** A command signs its directory within milliseconds. One that has not done so after this time was killed. */
 const SIGNED_WITHIN_MS = 60_000;
-
-function wasNeverSigned(path: string): boolean {
-  const time = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  return time !== undefined && Math.abs(Date.now() - time) > SIGNED_WITHIN_MS;
-}

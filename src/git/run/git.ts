@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** 'inherit' shows the user git's progress and prompts. */
   readonly stderr?: 'pipe' | 'inherit';
-  readonly stdout?: 'pipe' | 'inherit' | 'ignore';
+  readonly stdout?: 'pipe' | 'inherit' | 'ignore' | number;
   readonly stdin?: 'ignore' | 'inherit';
   /** Gets standard output as it comes, instead of the result. */
   readonly onOutput?: (chunk: Buffer) => void;

@@ -2,7 +2,7 @@
  * Runs git synchronously and captures standard output: for git mode in the caller's directory and environment, and for
  * listings of agt mode.
  */
-import { spawnSync } from 'node:child_process';
+import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Git } from './git.ts';
 import { withInherited } from './inherited-descriptors.ts';
@@ -16,6 +16,15 @@ export interface GitOutput {
 /** More output than any list of refs has: a gigabyte. */
 const MAX_OUTPUT = 1 << 30;
 
+function runSync(
+  path: string,
+  args: readonly string[],
+  options: SpawnSyncOptions & { env: NodeJS.ProcessEnv },
+) {
+  traceCommand(options.env, path, args);
+  return spawnSync(path, args, { ...options, maxBuffer: MAX_OUTPUT, encoding: null });
+}
+
 /**
  * Asks git something that the user did not ask for. The environment stays the caller's, because it decides which
  * repository and configuration git reads. Only tracing is off: the question would appear among the traces of the user's
@@ -27,31 +36,19 @@ export function queryGitSync(
   env: NodeJS.ProcessEnv,
   input = '',
 ): GitOutput {
-  traceCommand(env, path, args);
   const withoutTracing = Object.entries(env).filter(([name]) => !name.startsWith('GIT_TRACE'));
-  const result = spawnSync(path, args, {
-    env: { ...Object.fromEntries(withoutTracing), GIT_OPTIONAL_LOCKS: '0' },
-    input,
-    stdio: ['pipe', 'pipe', 'ignore'],
-    maxBuffer: MAX_OUTPUT,
-    encoding: 'utf8',
-  });
+  const quiet = { ...Object.fromEntries(withoutTracing), GIT_OPTIONAL_LOCKS: '0' };
+  const result = runSync(path, args, { env: quiet, input, stdio: ['pipe', 'pipe', 'ignore'] });
   if (result.error !== undefined) throw result.error;
-  return { exitCode: result.status ?? 128, stdout: result.stdout };
+  return { exitCode: result.status ?? 128, stdout: result.stdout.toString() };
 }
 
 /** Runs the user's command with the caller's own input, error stream and tracing. Returns its standard output. */
 export function captureGitSync(path: string, args: readonly string[], env: NodeJS.ProcessEnv): GitOutput {
-  traceCommand(env, path, args);
-  const result = spawnSync(path, args, {
-    env,
-    stdio: withInherited(['inherit', 'pipe', 'inherit']),
-    maxBuffer: MAX_OUTPUT,
-    encoding: 'latin1',
-  });
+  const result = runSync(path, args, { env, stdio: withInherited(['inherit', 'pipe', 'inherit']) });
   if (result.error !== undefined) throw result.error;
   const bySignal = result.signal === null ? 0 : 128 + (constants.signals[result.signal] ?? 0);
-  return { exitCode: result.status ?? bySignal, stdout: result.stdout };
+  return { exitCode: result.status ?? bySignal, stdout: result.stdout.toString('latin1') };
 }
 
 /** Undefined for any exit code but 0, and if git cannot be started. `env` is added to the clean environment. */
@@ -60,13 +57,7 @@ export function askGitSync(
   args: readonly string[],
   { input = '', env = {} }: { input?: string | Buffer; env?: Readonly<Record<string, string>> } = {},
 ): Buffer | undefined {
-  traceCommand(git.env, git.path, args);
-  const result = spawnSync(git.path, args, {
-    cwd: git.cwd,
-    env: { ...git.env, ...env },
-    input,
-    stdio: ['pipe', 'pipe', 'ignore'],
-    maxBuffer: MAX_OUTPUT,
-  });
+  const own = { cwd: git.cwd, env: { ...git.env, ...env } };
+  const result = runSync(git.path, args, { ...own, input, stdio: ['pipe', 'pipe', 'ignore'] });
   return result.status === 0 ? result.stdout : undefined;
 }
