@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { devNull } from 'node:os';
+import { constants, devNull } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AgtError, EXIT, errorCode } from '../../errors.ts';
+import { AgtError, EXIT, errorCode, isAgtError } from '../../errors.ts';
 import { endProgress } from '../../process/progress.ts';
 import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
 import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
@@ -277,4 +277,25 @@ function halfMade(stderr: string): AgtError {
     hints: ['if a git that was killed has left it: agt doctor --fix'],
     exitCode: EXIT.git,
   });
+}
+
+/**
+ * Runs git on the user's terminal: git itself decides about colours, pager, language and exit code, which is returned. agt
+ * leaves an interrupt from the terminal to git and its pager.
+ */
+export async function runGitOnTerminal(git: Git, args: readonly string[]): Promise<number> {
+  const listeners = process.listeners('SIGINT') as NodeJS.SignalsListener[];
+  const ignore = () => undefined;
+  process.removeAllListeners('SIGINT').on('SIGINT', ignore);
+  try {
+    const streams = { stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' } as const;
+    return (await runGit(git, args, streams)).exitCode;
+  } catch (error) {
+    // A pager that the user quits ends git by a signal. As in a shell, that is an exit code and no error.
+    if (isAgtError(error) && error.signal !== undefined) return 128 + constants.signals[error.signal];
+    throw error;
+  } finally {
+    process.off('SIGINT', ignore);
+    for (const listener of listeners) process.on('SIGINT', listener);
+  }
 }

@@ -5,9 +5,8 @@
 
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
-import { runGitOnTerminal } from '../../git/run/run-on-terminal.ts';
 import { scratchDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';

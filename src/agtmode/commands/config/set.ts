@@ -1,7 +1,9 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { SettingName } from '../../../config/keys.ts';
 import { toSettings } from '../../../config/settings.ts';
-import { writeSetting } from '../../../config/write-setting.ts';
 import { EXIT, usageError } from '../../../errors.ts';
+import { gitText } from '../../../git/run/git.ts';
 import { defineCommand, flag } from '../../command-line/command.ts';
 import { requireKey } from './require-key.ts';
 import { settingsFile } from './settings-file.ts';
@@ -35,7 +37,9 @@ export const configSet = defineCommand({
     const wanted = { name: key.name as SettingName, value: args.value, origin: 'the command line' };
     toSettings([...values, wanted]); // throws if the prefixes overlap
     const file = await settingsFile(context, key.name, args.global);
-    await writeSetting(await context.git(), file, key.name, args.value);
+    mkdirSync(dirname(file), { recursive: true });
+    // git locks the file and keeps its comments.
+    await gitText(await context.git(), ['config', '--file', file, '--replace-all', key.name, args.value]);
     return EXIT.done;
   },
 });

@@ -1,8 +1,11 @@
-import { unsetSetting } from '../../../config/write-setting.ts';
-import { EXIT } from '../../../errors.ts';
+import { AgtError, EXIT } from '../../../errors.ts';
+import { runGit } from '../../../git/run/git.ts';
 import { defineCommand, flag } from '../../command-line/command.ts';
 import { requireKey } from './require-key.ts';
 import { settingsFile } from './settings-file.ts';
+
+/** git-config's exit code for a name that the file does not have: that is no error. */
+const NOT_FOUND = 5;
 
 export const configUnset = defineCommand({
   usage: 'config unset <key>',
@@ -21,7 +24,10 @@ export const configUnset = defineCommand({
   run: async (args, context) => {
     const key = requireKey(args.key);
     const file = await settingsFile(context, key.name, args.global);
-    await unsetSetting(await context.git(), file, key.name);
+    const words = ['config', '--file', file, '--unset-all', key.name];
+    const { exitCode, stderr } = await runGit(await context.git(), words);
+    if (exitCode !== EXIT.done && exitCode !== NOT_FOUND)
+      throw new AgtError(`cannot change ${file}: ${stderr.trim()}`, { hints: ['correct the file by hand'] });
     return EXIT.done;
   },
 });

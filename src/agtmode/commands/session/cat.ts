@@ -1,5 +1,5 @@
 import { usageError } from '../../../errors.ts';
-import { runGitOnTerminal } from '../../../git/run/run-on-terminal.ts';
+import { runGitOnTerminal } from '../../../git/run/git.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
 import { defineCommand, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
